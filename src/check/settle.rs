@@ -16,12 +16,12 @@ use kelvin_base::file;
 use kelvin_base::notice::Code;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::Difference;
-use kelvin_gate::fingerprints::differences;
+use kelvin_gate::fingerprints::{Differences, differences};
 use kelvin_gate::policy::{Effect, Policy};
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::readings::Readings;
 use kelvin_gate::report::Report;
-use kelvin_gate::verdict::{Reason, ReasonCode};
+use kelvin_gate::verdict::{Reason, ReasonCode, Verdict};
 use kelvin_gate::{Gate, Judgement, changes, demands, flips};
 use kelvin_github::publish::comment;
 use kelvin_record::ComparedSide;
@@ -279,15 +279,14 @@ fn as_the_run_says(
     })
 }
 
-/// Asks the gate until there is a verdict.
+/// Weighs the head against its baseline by the rules of one configuration, step by step.
 fn weigh(
-    (request, observer): Asked<'_>,
+    asked: Asked<'_>,
     config: &Config,
     side: &mut dyn Head,
     found: &mut Found,
 ) -> anyhow::Result<Judgement> {
     let policy = Policy::of(&config.gate, config.baseline.require);
-    let can_be_run = side.can_be_run();
     let Found {
         baseline,
         of_the_head,
@@ -295,69 +294,54 @@ fn weigh(
     let (base, provenance) = match baseline {
         Baseline::Found(report, provenance) => (&mut **report, &*provenance),
         none => {
-            return Ok(absent::judged(
-                &config.baseline,
-                none,
-                side.report().run.ending,
-            ));
+            let ending = side.report().run.ending;
+            return Ok(absent::judged(&config.baseline, none, ending));
         }
     };
-
-    let left_out = match request.check.probe {
+    let left_out = match asked.0.check.probe {
         Some(probe) => base.keep_probe(probe),
         None => Vec::new(),
     };
-    side.against(base)?;
-    let mut head = side.report();
-    if let Some(judgement) = unknown(&head) {
-        return Ok(judgement);
-    }
     let before = side.invocations();
-    let mut base_reruns = 0;
-    let mut told = differences(base, &head);
-    let only = (!left_out.is_empty()).then(|| Difference::LeftOut {
-        probes: left_out.clone(),
-    });
-    if !left_out.is_empty() {
-        told.told.push(Difference::LeftOut { probes: left_out });
-    }
-    if provenance.source == Source::File {
-        let unread = provenance.why.clone();
-        let unread = unread.map(|what| Difference::NotInReport { what });
-        told.told.splice(0..0, unread);
-    }
+    side.against(base)?;
+    let mut head = match known(side) {
+        Ok(head) => head,
+        Err(judgement) => return Ok(*judgement),
+    };
+
+    let mut told = what_differs((base, provenance), &head, &left_out);
     told.told.extend(side.told(config));
-    // A base that was measured at another time may differ by the day alone, and of one that was measured once, now or
-    // then, the noise is not known.
-    let base_at = provenance.commit.as_deref();
-    let base_at = base_at.filter(|_| can_be_run && config.baseline.compute);
-    let base_at = base_at.map(git::id).transpose()?;
-    let mut allowance = Allowance::of(config, &head, 1 + usize::from(base_at.is_some()));
-    if let (Some(commit), None, None) = (base_at, &told.incomparable, &*of_the_head) {
-        let repo = baseline::open(&config.root)?;
-        let what = what(request, (&repo, commit));
-        let asked =
-            head_items::ask_of_the_base((config, what, observer), base, &head, &mut allowance);
+    let base_at = commit_that_runs_again(config, provenance, side)?;
+    let sides = 1 + usize::from(base_at.is_some());
+    let mut allowance = Allowance::of(config, &head, sides);
+
+    let is_open = told.incomparable.is_none() && of_the_head.is_none();
+    let mut calls_of_the_base = 0;
+    if let Some(commit) = base_at.filter(|_| is_open) {
+        let asked = of_items_of_the_head(asked, config, commit, (base, &head), &mut allowance)?;
+        calls_of_the_base = asked.calls;
         if asked.seed.is_some() {
             side.against(base)?;
-            head = side.report();
-            if let Some(judgement) = unknown(&head) {
-                return Ok(judgement);
-            }
+            head = match known(side) {
+                Ok(head) => head,
+                Err(judgement) => return Ok(*judgement),
+            };
         }
-        base_reruns = asked.calls;
         *of_the_head = Some(asked);
     }
-    let of_the_head = of_the_head.get_or_insert_default();
+    let of_the_head = &*of_the_head.get_or_insert_default();
     told.told.extend(of_the_head.told.clone());
+
+    let incomparable = told.incomparable.as_ref().map(ToString::to_string);
+    let can_run_again = asked.0.rerun && side.can_be_run();
     let mut gate = Gate::new(
         &policy,
-        request.rerun && can_be_run,
+        can_run_again,
         base_at.is_some(),
-        told.incomparable.as_ref().map(ToString::to_string),
+        incomparable.clone(),
     );
     // A pipeline that varies stays open after re-runs, which warns. The same report is no more doubtful where it is read.
-    let of_the_run = request.base_of_the_run.as_ref();
+    let of_the_run = asked.0.base_of_the_run.as_ref();
     if of_the_run.is_some_and(|said| said.was_rerun && config.baseline.compute) {
         gate.was_rerun_before();
     }
@@ -367,16 +351,140 @@ fn weigh(
         base,
         stays: &of_the_head.left,
         gate,
-        stored: Stored::of(request, config, provenance),
+        stored: Stored::of(asked.0, config, provenance),
         head,
         base_reruns: 0,
         too_small: None,
     };
+    let verdict = match look_until_decided(asked, config, &mut looking, base_at, of_the_head.seed)?
+    {
+        Ok(verdict) => verdict,
+        Err(judgement) => return Ok(*judgement),
+    };
+    let reruns = looking.side.invocations() - before;
+    let Looking {
+        base,
+        head,
+        base_reruns,
+        too_small,
+        stored,
+        ..
+    } = looking;
+    told.told.extend(too_small);
+    told.told.extend(stored.told(&verdict, base_reruns > 0));
+    told.told.extend(counted_once(ComparedSide::Base, base));
+    told.told.extend(counted_once(ComparedSide::Head, &head));
+
+    let readings = Readings {
+        policy: &policy,
+        base,
+        head: &head,
+        incomparable,
+    };
+    let (mut verdict, reading) = readings.settle(verdict);
+    // What was edited is paired now, and is an edit all the same.
+    verdict.turnover.extend(of_the_head.turnover.clone());
+    let aligned = baseline::align_by(base, &head, reading);
+    verdict.warn_of_alignment(&aligned.comparisons);
+    why::tell(&head, &mut verdict);
+    let unchecked = claims::told(provenance, base, &head);
+    say_first(&mut verdict, left_out, unchecked);
+
+    let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
+    let cases = changes::of(&compare(&old, &new), &verdict);
+    Ok(Judgement {
+        flips: flips::of(&cases, &verdict, (base, &head)),
+        cases,
+        reruns,
+        base_reruns: calls_of_the_base + base_reruns,
+        base_invocations: Some(base.run.session.cost.invocations),
+        cost_ratio: head.run.session.cost.times(&base.run.session.cost),
+        comparisons: aligned.comparisons,
+        ..Judgement::with_base(verdict, provenance.clone())
+    }
+    .differing(told.told))
+}
+
+/// What was measured of the head so far.
+///
+/// # Errors
+///
+/// The judgement, where nobody knows what was measured.
+fn known(side: &dyn Head) -> Result<Report, Box<Judgement>> {
+    let head = side.report();
+    match unknown(&head) {
+        Some(judgement) => Err(Box::new(judgement)),
+        None => Ok(head),
+    }
+}
+
+/// What differs between two runs beside their figures, and what of the base was left out.
+fn what_differs(
+    (base, provenance): (&Report, &Provenance),
+    head: &Report,
+    left_out: &[String],
+) -> Differences {
+    let mut told = differences(base, head);
+    if !left_out.is_empty() {
+        let probes = left_out.to_vec();
+        told.told.push(Difference::LeftOut { probes });
+    }
+    if provenance.source == Source::File {
+        let unread = provenance.why.clone();
+        let unread = unread.map(|what| Difference::NotInReport { what });
+        told.told.splice(0..0, unread);
+    }
+    told
+}
+
+/// The commit of the base, where it can be run beside the head. A base that was measured at another time may differ by
+/// the day alone, and of one that was measured once, now or then, the noise is not known.
+fn commit_that_runs_again(
+    config: &Config,
+    provenance: &Provenance,
+    side: &dyn Head,
+) -> anyhow::Result<Option<Oid>> {
+    let commit = provenance.commit.as_deref();
+    let commit = commit.filter(|_| side.can_be_run() && config.baseline.compute);
+    Ok(commit.map(git::id).transpose()?)
+}
+
+/// Asks the code of the base the items that the change has edited.
+fn of_items_of_the_head(
+    (request, observer): Asked<'_>,
+    config: &Config,
+    commit: Oid,
+    (base, head): (&mut Report, &Report),
+    allowance: &mut Allowance,
+) -> anyhow::Result<AskedOfTheBase> {
+    let repo = baseline::open(&config.root)?;
+    let what = what(request, (&repo, commit));
+    Ok(head_items::ask_of_the_base(
+        (config, what, observer),
+        base,
+        head,
+        allowance,
+    ))
+}
+
+/// Lets the gate look, and runs what is in doubt, until there is a verdict; the base is checked out only where it is
+/// asked for.
+///
+/// # Errors
+///
+/// The inner one is the judgement, where nobody knows what was measured.
+fn look_until_decided(
+    (request, observer): Asked<'_>,
+    config: &Config,
+    looking: &mut Looking<'_>,
+    base_at: Option<Oid>,
+    of_the_head: Option<u64>,
+) -> anyhow::Result<Result<Verdict, Box<Judgement>>> {
     let mut ending = looking.look(None)?;
     if let (Ending::Base(rerun), Some(commit)) = (&ending, base_at) {
         let repo = baseline::open(&config.root)?;
         let what = What {
-            of_the_head: of_the_head.seed,
+            of_the_head,
             ..what(request, (&repo, commit))
         };
         let rerun = rerun.clone();
@@ -385,64 +493,24 @@ fn weigh(
             looking.look(Some((beside, rerun)))
         })?;
     }
-    let verdict = match ending {
-        Ending::Verdict(verdict) => *verdict,
-        Ending::Unknown(judgement) => return Ok(*judgement),
+    match ending {
+        Ending::Verdict(verdict) => Ok(Ok(*verdict)),
+        Ending::Unknown(judgement) => Ok(Err(judgement)),
         Ending::Base(_) => anyhow::bail!("the base was asked for twice"),
-    };
-    let Looking {
-        side,
-        base,
-        head,
-        base_reruns: beside,
-        too_small,
-        stored,
-        ..
-    } = looking;
-    told.told.extend(too_small);
-    told.told.extend(stored.told(&verdict, beside > 0));
-    let readings = Readings {
-        policy: &policy,
-        base,
-        head: &head,
-        incomparable: told.incomparable.as_ref().map(ToString::to_string),
-    };
-    let (mut verdict, reading) = readings.settle(verdict);
-    // What was edited is paired now, and is an edit all the same.
-    for (name, turnover) in &of_the_head.turnover {
-        verdict.turnover.insert(name.clone(), turnover.clone());
     }
-    let aligned = baseline::align_by(base, &head, reading);
-    verdict.warn_of_alignment(&aligned.comparisons);
-    why::tell(&head, &mut verdict);
-    if let Some(only) = only {
-        verdict.reasons.insert(
-            0,
-            Reason {
-                code: ReasonCode::LeftOut,
-                effect: Some(Effect::Warn),
-                metric: None,
-                text: only.to_string(),
-            },
-        );
-    }
-    let unchecked = claims::told(provenance, base, &head);
-    verdict.reasons.splice(0..0, unchecked);
-    told.told.extend(counted_once(ComparedSide::Base, base));
-    told.told.extend(counted_once(ComparedSide::Head, &head));
-    let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
-    let cases = changes::of(&compare(&old, &new), &verdict);
-    Ok(Judgement {
-        flips: flips::of(&cases, &verdict, (base, &head)),
-        cases,
-        reruns: side.invocations() - before,
-        base_reruns: base_reruns + beside,
-        base_invocations: Some(base.run.session.cost.invocations),
-        cost_ratio: head.run.session.cost.times(&base.run.session.cost),
-        comparisons: aligned.comparisons,
-        ..Judgement::with_base(verdict, provenance.clone())
-    }
-    .differing(told.told))
+}
+
+/// Puts before the reasons what a reader has to know of the base: what nobody could check of it, and what was left out.
+fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Reason>) {
+    let only = (!left_out.is_empty()).then(|| Reason {
+        code: ReasonCode::LeftOut,
+        effect: Some(Effect::Warn),
+        metric: None,
+        text: Difference::LeftOut { probes: left_out }.to_string(),
+    });
+    verdict
+        .reasons
+        .splice(0..0, unchecked.into_iter().chain(only));
 }
 
 /// The base of a request.

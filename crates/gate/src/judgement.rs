@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::approval::Approval;
 use super::changes::CaseChange;
 use super::drift::Drift;
-use super::flips;
+use super::opening::opening;
 use super::policy::Attention;
 use super::policy::Effect;
 use super::reproduce::Reproduction;
-use super::verdict::{MetricVerdict, ReasonCode, Verdict, Word};
+use super::verdict::{MetricVerdict, Verdict, Word};
 use crate::differences::Difference;
 use crate::provenance::{Provenance, Tried};
-use kelvin_page::{safe, terminal};
+use kelvin_page::{Tone, safe, terminal};
 use kelvin_record::{Flip, ItemComparison, ItemComparisons};
 
 /// The version of `gate.json`.
@@ -127,17 +127,16 @@ impl Judgement {
     /// The verdict for a terminal.
     pub fn terminal(&self) -> String {
         let mut page = String::new();
-        let style = match (self.verdict.passed, self.verdict.verdict) {
-            (true, Word::Pass)
-                if !self.verdict.is_thin() && !self.verdict.tells(ReasonCode::OwnRules) =>
-            {
-                anstyle::AnsiColor::Green.on_default().bold()
-            }
-            (true, _) => anstyle::AnsiColor::Yellow.on_default().bold(),
-            (false, _) => anstyle::AnsiColor::Red.on_default().bold(),
+        let opening = opening(self);
+        let color = match opening.tone {
+            Tone::Calm => anstyle::AnsiColor::Green,
+            Tone::Caution => anstyle::AnsiColor::Yellow,
+            Tone::Alarm => anstyle::AnsiColor::Red,
         };
-        let _ = writeln!(page, "Gate         {style}{}{style:#}", self.headline());
-        if let Some(lead) = flips::lead(&self.flips) {
+        let style = color.on_default().bold();
+        let headline = opening.headline();
+        let _ = writeln!(page, "Gate         {style}{headline}{style:#}");
+        if let Some(lead) = &opening.lead {
             let is_red = !self.verdict.passed;
             let effect = if is_red { Effect::Fail } else { Effect::Warn };
             let lead = lead.show(|_, text| format!("`{}`", safe::cut(text, 60)));
@@ -185,23 +184,6 @@ impl Judgement {
     /// Whether nobody has anything to do about it.
     pub fn asks_nothing(&self) -> bool {
         self.verdict.passed && self.verdict.verdict == Word::Pass
-    }
-
-    fn headline(&self) -> String {
-        let word = self.verdict.verdict.as_str().replace('_', " ");
-        let word = match (self.verdict.passed, self.verdict.verdict) {
-            (true, _) if self.verdict.tells(ReasonCode::OwnRules) => {
-                format!("{word}, under rules that this change made")
-            }
-            (_, Word::Regression) if self.is_approved() => format!("{word} (approved)"),
-            (_, Word::Pass | Word::Regression | Word::PendingApproval) => word,
-            (true, _) => format!("{word} (passes)"),
-            (false, _) => format!("{word} (fails)"),
-        };
-        match self.verdict.changes() {
-            Some(edits) => format!("{word}, {edits}"),
-            None => word,
-        }
     }
 
     /// Where the baseline is from, in one line, with the sources before it that could not be asked or read; without one,

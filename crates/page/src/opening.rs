@@ -1,19 +1,24 @@
-//! What a page opens with where a run was compared with another one and judged.
+//! What is said first where a run was compared with another one and judged: by the terminal, the comment, the check
+//! of GitHub and the page alike, so that no two of them call one verdict by different names.
 
 use super::{Phrase, Plane, Table, Tone};
 
-/// What a page opens with where a run was judged.
+/// What is said first where a run was judged.
 pub struct Opening {
     /// How it is meant.
     pub tone: Tone,
-    /// The verdict, as a title: `Regression`.
-    pub title: String,
-    /// What it is about in a few words, after the title; empty where there is nothing to add.
+    /// The same in one character.
+    pub mark: &'static str,
+    /// The verdict in a few words: `regression, approved`.
+    pub word: &'static str,
+    /// What it is about in a few words, after the word; empty where there is nothing to add.
     pub gist: Phrase,
+    /// What became of items and of answers, in a few words; none where nothing did.
+    pub changes: Option<String>,
     /// What happened, told by answers; none where no answer tells it.
     pub lead: Option<Phrase>,
-    /// Why, the most important reason first; each is a sentence without its full stop.
-    pub reasons: Vec<Phrase>,
+    /// Why, the most important reason first; each is a sentence without its full stop, with names between backticks.
+    pub reasons: Vec<String>,
     /// What a reader does next, in sentences.
     pub next: Phrase,
     /// What it was compared with.
@@ -31,6 +36,14 @@ pub struct Opening {
 }
 
 impl Opening {
+    /// The verdict and what became of items and answers, in one line.
+    pub fn headline(&self) -> String {
+        match &self.changes {
+            Some(changes) => format!("{}, {changes}", self.word),
+            None => self.word.to_owned(),
+        }
+    }
+
     /// The place of the base on a square; none where it is not known.
     pub fn place(&self, plane: &Plane) -> Option<[f64; 2]> {
         let [x, y] = plane.metrics.map(|id| {

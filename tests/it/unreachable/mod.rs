@@ -157,7 +157,7 @@ fn a_server_that_does_not_answer_as_it_should_fails_the_gate_and_is_named() {
         );
         let reason = judgement["reasons"][0]["text"].as_str().expect("a text");
         assert!(reason.contains(told), "{server}: {reason}");
-        assert!(said.contains("baseline unreachable (fails)"), "{said}");
+        assert!(said.contains("baseline unreachable"), "{said}");
         let page = project.read("kelvin/gate.md");
         let mut lines = page.lines();
         assert!(

@@ -1,5 +1,5 @@
-//! What people are told first of a verdict, in the form that every page and screen shows in its own way: the
-//! word, what it is about, what happened, and what to do.
+//! What people are told first of a verdict, made once for every page and screen that shows it: the word, what it is
+//! about, what happened, and what to do.
 
 mod next;
 mod page;
@@ -16,11 +16,12 @@ use super::verdict::{Cause, ReasonCode, Status, Verdict, Word};
 use crate::report::StoredVerdict;
 use kelvin_page::{Phrase, Tone};
 
-pub use next::{next, part};
+use next::next;
+pub use next::part;
 pub use page::opening;
 
 /// The verdict in a few words, with a mark and how it is meant.
-pub fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) {
+fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) {
     let verdict = &judgement.verdict;
     let warn = |word| (Tone::Caution, "⚠️", word);
     let fail = |word| (Tone::Alarm, "❌", word);
@@ -64,7 +65,7 @@ pub fn stored(judgement: &Judgement) -> StoredVerdict {
 
 /// What the first reason is about in a few words, so that a heading says what happened: it is all that a list of
 /// notifications shows. A metric stands there only if it dropped. Empty where there is nothing to add.
-pub fn gist(judgement: &Judgement) -> Phrase {
+fn gist(judgement: &Judgement) -> Phrase {
     let verdict = &judgement.verdict;
     if matches!(verdict.verdict, Word::Pass | Word::NoBaseline) {
         return Phrase::default();
@@ -148,13 +149,13 @@ fn broken(verdict: &Verdict, id: &str) -> Phrase {
 }
 
 /// The reason that people are told first; none where nothing of it counts against the change, and [`calm`] is said.
-pub fn reason(judgement: &Judgement) -> Option<&Reason> {
+fn reason(judgement: &Judgement) -> Option<&Reason> {
     let first = judgement.verdict.reasons.first();
     first.filter(|reason| reason.effect.is_some())
 }
 
 /// What is said where there is no reason to say anything.
-pub fn calm(judgement: &Judgement) -> String {
+fn calm(judgement: &Judgement) -> String {
     let gated = judgement
         .verdict
         .metrics

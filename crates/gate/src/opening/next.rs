@@ -10,7 +10,7 @@ use kelvin_page::Phrase;
 
 /// What a reader does next, in sentences. About an approval it is one without its full stop, since a page may
 /// add where it was asked.
-pub fn next(judgement: &Judgement) -> Phrase {
+pub(super) fn next(judgement: &Judgement) -> Phrase {
     if let Some(approval) = &judgement.approval {
         return Phrase::text(decision(approval));
     }

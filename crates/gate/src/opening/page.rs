@@ -1,13 +1,11 @@
-//! The same as a page opens with it, with the answers that went wrong and the figures of both sides.
+//! All of it as one value, with the answers that went wrong and the figures of both sides.
 
 use super::{calm, gist, next, reason, word};
 use crate::judgement::{change, said, value};
 use crate::policy::Attention;
 use crate::verdict::{MetricVerdict, Word};
 use crate::{Judgement, flips};
-use kelvin_page::{
-    Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow, capitalized,
-};
+use kelvin_page::{Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow};
 use kelvin_record::Flip;
 
 /// So many answers that went wrong are shown whole.
@@ -15,23 +13,25 @@ const FLIPS: usize = 3;
 /// So many reasons are told.
 const REASONS: usize = 5;
 
-/// What a page of the head opens with.
+/// What every page and screen says first of a verdict.
 pub fn opening(judgement: &Judgement) -> Opening {
     let verdict = &judgement.verdict;
-    let (tone, _, word) = word(judgement);
+    let (tone, mark, word) = word(judgement);
     let told = verdict.reasons.iter().take(REASONS);
-    let mut reasons: Vec<Phrase> = told.map(|reason| Phrase::marked(&reason.text)).collect();
+    let mut reasons: Vec<String> = told.map(|reason| reason.text.clone()).collect();
     // As on other pages: what only informs does not stand where people look for the reason.
     if reason(judgement).is_none() {
-        reasons.insert(0, Phrase::marked(&calm(judgement)));
+        reasons.insert(0, calm(judgement));
     }
     let again = judgement.reproduce.as_ref();
     let again = again.filter(|_| !judgement.asks_nothing());
     let before = verdict.metrics.iter();
     Opening {
         tone,
-        title: capitalized(word),
+        mark,
+        word,
         gist: gist(judgement),
+        changes: verdict.changes(),
         lead: flips::lead(&judgement.flips),
         reasons,
         next: match &judgement.approval {

@@ -13,6 +13,7 @@ use super::{Level, Publication, annotations, commands, outputs, summary};
 use crate::Client;
 use kelvin_gate::Judgement;
 use kelvin_gate::compare::Change;
+use kelvin_gate::opening::opening;
 use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_page::safe;
 
@@ -237,13 +238,7 @@ fn title(judgement: Option<&Judgement>) -> String {
         return "Measured".to_owned();
     };
     let verdict = &judgement.verdict;
-    let mut word = verdict.verdict.as_str().replace('_', " ");
-    if verdict.tells(ReasonCode::OwnRules) {
-        word = format!("{word} under rules that this change made");
-    }
-    if let Some(edits) = verdict.edits() {
-        word = format!("{word}, {edits}");
-    }
+    let word = opening(judgement).headline();
     let is_calm = verdict.verdict == Word::Pass && verdict.passed;
     // Who may approve is what a reader has to know first.
     let is_asked = judgement.approval.is_some();

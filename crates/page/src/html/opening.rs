@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::blocks::{Budget, DetailView, TableView};
 use super::foreign::shortened;
-use crate::{Detail, FlippedAnswer, Opening, Phrase, RunPage, Tone, safe};
+use crate::{Detail, FlippedAnswer, Opening, Phrase, RunPage, Tone, capitalized, safe};
 
 /// Columns of a reason, which may hold what a program printed.
 const REASON: usize = 400;
@@ -43,10 +43,11 @@ impl OpeningView {
     pub(super) fn of(page: &RunPage<'_>, budget: &mut Budget<'_>) -> Option<Self> {
         let opening = page.opening.as_ref()?;
         let reason = |reason: &Phrase| reason.each_foreign(|text| safe::cut(text, REASON));
-        let mut reasons = opening.reasons.iter().map(reason);
+        let reasons = opening.reasons.iter();
+        let mut reasons = reasons.map(|text| reason(&Phrase::marked(text)));
         Some(Self {
             tone: opening.tone,
-            title: opening.title.clone(),
+            title: capitalized(opening.word),
             gist: shortened(&opening.gist),
             lead: opening.lead.as_ref().map(shortened),
             reason: reasons.next().unwrap_or_default(),

@@ -3,7 +3,7 @@
 use crate::publish::{Publication, named};
 use kelvin_gate::approval::Approval;
 use kelvin_gate::judgement::prose;
-use kelvin_gate::{Judgement, flips, opening};
+use kelvin_gate::opening::opening;
 use kelvin_page::{Phrase, PhrasePart, safe};
 
 /// The first lines are at most so many bytes long, whatever others wrote into them.
@@ -25,31 +25,29 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     let Some(judgement) = publication.judgement else {
         return format!("### {kelvin}: measured\n\nNothing was compared in this run.\n");
     };
-    let verdict = &judgement.verdict;
-    let (_, mark, word) = opening::word(judgement);
+    let said = opening(judgement);
     let (mark, word) = match publication.context.caveat {
-        Some(caveat) => ("⚠️", format!("{word}, but {caveat}")),
-        None => (mark, word.to_owned()),
+        Some(caveat) => ("⚠️", format!("{}, but {caveat}", said.word)),
+        None => (said.mark, said.word.to_owned()),
     };
-    let gist = match opening::gist(judgement) {
-        gist if gist.is_empty() => String::new(),
-        gist => format!(", {}", shown(&gist, columns)),
+    let gist = match said.gist.is_empty() {
+        true => String::new(),
+        false => format!(", {}", shown(&said.gist, columns)),
     };
-    let reason = match opening::reason(judgement) {
-        Some(reason) => prose(&safe::cut(&reason.text, columns)),
-        None => prose(&opening::calm(judgement)),
-    };
-    let reason = match flips::lead(&judgement.flips) {
-        Some(lead) => format!("**{}**\n\n{reason}", shown(&lead, columns)),
+    let changes = said
+        .changes
+        .map_or_else(String::new, |changes| format!(", {changes}"));
+    let reason = prose(&safe::cut(&said.reasons[0], columns));
+    let reason = match &said.lead {
+        Some(lead) => format!("**{}**\n\n{reason}", shown(lead, columns)),
         None => format!("**{reason}**"),
     };
-    format!(
-        "### {mark} {kelvin}: {word}{gist}{}\n\n{reason}\n\n{}\n",
-        verdict
-            .changes()
-            .map_or_else(String::new, |edits| format!(", {edits}")),
-        advice(judgement, columns)
-    )
+    let next = shown(&said.next, columns);
+    let next = match &judgement.approval {
+        Some(approval) => decision(next.trim_end_matches('.'), approval),
+        None => next,
+    };
+    format!("### {mark} {kelvin}: {word}{gist}{changes}\n\n{reason}\n\n{next}\n")
 }
 
 /// A phrase whose names and answers are cut to so many columns, or to 60.
@@ -59,15 +57,6 @@ fn shown(phrase: &Phrase, columns: usize) -> String {
         PhrasePart::Quote => format!("*{}*", safe::markdown(text, columns)),
         _ => safe::code(text, columns),
     })
-}
-
-/// What a reader does next.
-fn advice(judgement: &Judgement, columns: usize) -> String {
-    let next = shown(&opening::next(judgement), columns);
-    match &judgement.approval {
-        Some(approval) => decision(&next, approval),
-        None => next,
-    }
 }
 
 /// What a reader does about a request for approval, with where it was asked.
