@@ -238,14 +238,17 @@ fn title(judgement: Option<&Judgement>) -> String {
         return "Measured".to_owned();
     };
     let verdict = &judgement.verdict;
-    let word = opening(judgement).headline();
+    let opening = opening(judgement);
+    let headline = opening.headline();
     let is_calm = verdict.verdict == Word::Pass && verdict.passed;
     // Who may approve is what a reader has to know first.
     let is_asked = judgement.approval.is_some();
     let leading = verdict.leading().filter(|_| !is_calm && !is_asked);
     match leading.or(verdict.reasons.first()) {
-        Some(reason) => safe::cut(&format!("{word}: {}", reason.text), 200),
-        None => word,
+        // A reason may begin with the very words.
+        Some(reason) if reason.text.starts_with(opening.word) => safe::cut(&reason.text, 200),
+        Some(reason) => safe::cut(&format!("{headline}: {}", reason.text), 200),
+        None => headline,
     }
 }
 

@@ -8,7 +8,7 @@ fn a_regression_waits_for_approval_and_says_so_everywhere() {
     let ran = rig.on("pull_request", &["--check-run"]).expect(3);
     assert!(ran.outputs.contains("pending_approval"), "{}", ran.outputs);
     assert!(
-        ran.said.stdout.contains("pending approval"),
+        ran.said.stdout.contains("waiting for approval"),
         "{}",
         ran.said.stdout
     );
@@ -35,10 +35,7 @@ fn a_regression_waits_for_approval_and_says_so_everywhere() {
         let check = state.check_runs.values().next().expect("one");
         check["output"]["title"].to_string()
     };
-    assert!(
-        title.contains("pending approval: waiting for approval"),
-        "{title}"
-    );
+    assert!(title.starts_with("\"waiting for approval of "), "{title}");
     let asked = rig.requests();
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert!(asked[0].1.contains("evidence."), "{}", asked[0].1);
@@ -225,7 +222,11 @@ fn an_author_may_approve_where_the_rules_say_so() {
 fn on_a_laptop_the_verdict_says_that_it_can_be_approved_and_nothing_passes() {
     let rig = rig();
     let said = rig.project.kelvin(&["gate"]).expect(3);
-    assert!(said.stdout.contains("pending approval"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("waiting for approval"),
+        "{}",
+        said.stdout
+    );
     assert!(
         said.stdout.contains("on the pull request"),
         "{}",
