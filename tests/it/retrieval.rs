@@ -112,6 +112,73 @@ fn the_example_finds_what_it_should_and_a_worse_variant_is_flagged_by_the_gate()
     );
 }
 
+/// The example with a change of its answers.
+fn answers_by(project: &Project, from: &str, to: &str) {
+    let ask = project.read("ask.py");
+    assert!(ask.contains(from), "{from}");
+    project.write("ask.py", &ask.replace(from, to));
+}
+
+#[test]
+fn a_search_that_never_cites_hears_no_word_about_it_and_one_that_stops_citing_is_red() {
+    let project = example();
+    project.kelvin(&["check", "--out", "cites"]).expect(0);
+    answers_by(
+        &project,
+        r#""citations": [{"doc_id": best["doc_id"], "chunk_id": best["chunk_id"]}],"#,
+        r#""citations": [],"#,
+    );
+    let said = project.kelvin(&["check", "--out", "bare"]).expect(0);
+    assert!(
+        said.stdout.contains("= All 26 queries did as they should"),
+        "{}",
+        said.stdout
+    );
+    for page in ["report.md", "report.html"] {
+        let page = project.read(&format!("bare/{page}"));
+        assert!(!page.contains("no citation"), "{page}");
+    }
+    let against = |base| project.kelvin(&["gate", "--baseline", base]);
+    against("bare/report.json").expect(0);
+    let said = against("cites/report.json").expect(3);
+    assert!(
+        said.stdout.contains("retrieval.citation_coverage"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn five_questions_that_could_be_answered_and_are_refused_are_red() {
+    let project = example();
+    project.kelvin(&["check", "--out", "base"]).expect(0);
+    let asked = project.read("golden.yaml");
+    let asked = asked.lines().filter_map(|line| line.strip_prefix("- id: "));
+    let ids: Vec<&str> = asked.take(5).collect();
+    assert_eq!(ids.len(), 5, "{ids:?}");
+    answers_by(
+        &project,
+        "if found and found[0][0] >= REFUSE_BELOW:",
+        &format!(
+            "asked = json.loads(options.query.read_text())[\"id\"]\n    \
+             if found and found[0][0] >= REFUSE_BELOW and asked not in {ids:?}:"
+        ),
+    );
+    let said = project
+        .kelvin(&["gate", "--baseline", "base/report.json"])
+        .expect(3);
+    assert!(
+        said.stdout.contains("retrieval.answered_rate"),
+        "{}",
+        said.stdout
+    );
+    let page = project.read("kelvin/report.md");
+    assert!(
+        page.contains("refused, and should have been answered"),
+        "{page}"
+    );
+}
+
 #[test]
 fn a_change_that_edits_the_golden_set_or_the_corpus_is_told_so_first() {
     let (_remote, url) = bare();

@@ -32,6 +32,12 @@ fn figures_of(section: &RetrievalSection, measures: Vec<Measure>) -> BTreeMap<St
             (id, figure(measure, &section.items))
         })
         .collect();
+    if !cites(&section.items)
+        && let Some(metric) = metrics.get_mut(&format!("{ALL}.{}", measures::CITATIONS))
+    {
+        // Where the other side of a comparison cites, its metric is gated, and so is this one.
+        metric.gated = false;
+    }
     gate_one(&mut metrics);
     metrics.insert("retrieval.failure_rate".to_owned(), failure_rate(section));
     let failed = |query: &&QueryRecord| query.runs.iter().any(|run| !run.ran());
@@ -46,6 +52,12 @@ fn figures_of(section: &RetrievalSection, measures: Vec<Measure>) -> BTreeMap<St
     let lower = count(failed).lower_is_better();
     metrics.insert("retrieval.failed_queries".to_owned(), lower);
     metrics
+}
+
+/// Whether any answer of a run cites.
+pub(super) fn cites(queries: &BTreeMap<String, QueryRecord>) -> bool {
+    let mut runs = queries.values().flat_map(|query| &query.runs);
+    runs.any(|run| run.answer.as_ref().is_some_and(|one| one.citations > 0))
 }
 
 /// Gates a figure where none is: a run in which no headline could be measured must not pass for want

@@ -7,6 +7,9 @@ use kelvin_record::Direction;
 /// A measure of one query.
 type Value = Box<dyn Fn(&Labels, &Retrieved) -> Option<f64>>;
 
+/// The measure of citations, which is asked of a pipeline that cites.
+pub(super) const CITATIONS: &str = "citation_coverage";
+
 /// One measure.
 pub(super) struct Measure {
     /// Its name, without that of the probe.
@@ -129,16 +132,12 @@ fn at(k: usize, is_deepest: bool) -> [Measure; 4] {
 }
 
 /// The measures of what was answered.
-fn of_answers() -> [Measure; 4] {
-    let citations = Measure::new(
-        "citation_coverage",
-        "no query has a grounded answer",
-        |_, run| {
-            let answer = run.answer.as_ref().filter(|_| run.ran())?;
-            let covered = answer.citations > 0 && answer.broken.is_empty();
-            answer.grounded.then(|| f64::from(u8::from(covered)))
-        },
-    );
+fn of_answers() -> [Measure; 5] {
+    let citations = Measure::new(CITATIONS, "no query has a grounded answer", |_, run| {
+        let answer = run.answer.as_ref().filter(|_| run.ran())?;
+        let covered = answer.citations > 0 && answer.broken.is_empty();
+        answer.grounded.then(|| f64::from(u8::from(covered)))
+    });
     let groundedness = Measure::new(
         "groundedness",
         "no judged query with `must_contain` or `forbidden` has an answer",
@@ -146,6 +145,15 @@ fn of_answers() -> [Measure; 4] {
             let answer = run.answer.as_ref().filter(|_| run.ran())?;
             let holds = answer.lacks.is_empty() && answer.forbidden.is_empty();
             labels.content.then(|| f64::from(u8::from(holds)))
+        },
+    );
+    let answered = Measure::new(
+        "answered_rate",
+        "no query that should be answered has an answer",
+        |labels, run| {
+            let answer = run.answer.as_ref().filter(|_| run.ran())?;
+            let is_answered = f64::from(u8::from(answer.grounded));
+            labels.wants_an_answer().then_some(is_answered)
         },
     );
     let refusals = Measure::new(
@@ -162,6 +170,7 @@ fn of_answers() -> [Measure; 4] {
     [
         citations.headline(true),
         groundedness.headline(true),
+        answered.headline(true),
         refusals.headline(true),
         empty.lower_is_better(),
     ]

@@ -158,6 +158,13 @@ pub struct Labels {
     pub cut_anew: bool,
 }
 
+impl Labels {
+    /// Whether the system can and should answer: something is expected of it, and that is no refusal.
+    pub const fn wants_an_answer(&self) -> bool {
+        !self.refuse && (self.chunks || self.docs || self.content)
+    }
+}
+
 /// A part of a document.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Span {

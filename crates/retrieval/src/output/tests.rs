@@ -179,7 +179,7 @@ fn ret_08_no_applicable_query_is_null_with_a_reason_and_n_zero_for_every_measure
         );
         count += 1;
     }
-    assert_eq!(count, 23);
+    assert_eq!(count, 24);
     assert!(
         metrics["retrieval.mrr"].gated,
         "it must not pass unmeasured"
@@ -324,6 +324,31 @@ fn ret_19_ret_20_an_empty_list_asks_for_a_refusal_and_no_list_asks_for_nothing()
     let chunks = json!({ "expected_doc_ids": [], "expected_chunk_ids": ["a#1"] });
     let metrics = of_answers(vec![(chunks, refusal())]);
     assert_eq!(value(&metrics, "refusal_correctness"), (None, 0));
+}
+
+#[test]
+fn a_refusal_of_what_should_be_answered_is_wrong_and_of_nothing_else() {
+    let refusal = || answer(false, json!({ "refusal_reason": "score_gate" }));
+    let wanted = json!({ "expected_doc_ids": ["a"] });
+    let metrics = of_answers(vec![
+        (wanted.clone(), refusal()),
+        (wanted, answer(true, json!({}))),
+        (json!({ "expected_doc_ids": [] }), refusal()),
+        (json!({}), refusal()),
+    ]);
+    assert_eq!(value(&metrics, "answered_rate"), (Some(0.5), 2));
+    assert!(metrics["retrieval.answered_rate"].gated);
+}
+
+#[test]
+fn citations_are_gated_where_an_answer_cites() {
+    let cited = answer(true, json!({ "citations": [{ "doc_id": "a" }] }));
+    let bare = || answer(true, json!({}));
+    let metrics = of_answers(vec![(json!({}), bare()), (json!({}), bare())]);
+    assert!(!metrics["retrieval.citation_coverage"].gated);
+    let metrics = of_answers(vec![(json!({}), bare()), (json!({}), cited)]);
+    assert!(metrics["retrieval.citation_coverage"].gated);
+    assert_eq!(value(&metrics, "citation_coverage"), (Some(0.5), 2));
 }
 
 #[test]

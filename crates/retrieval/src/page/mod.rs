@@ -6,7 +6,7 @@ mod statements;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{Labels, QueryRecord, Retrieved};
+use super::{Labels, QueryRecord, Retrieved, figures};
 use kelvin_page::{
     Block, Chapter, Column, Estimate, FailedInvocation, FigureTable, Headword, Phrase, Table,
     TableRow,
@@ -14,7 +14,7 @@ use kelvin_page::{
 use kelvin_record::{Metric, estimate, family, spread};
 
 /// The order of the measures, without their `@k`.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "success",
     "found",
     "mrr",
@@ -24,6 +24,7 @@ const ORDER: [&str; 13] = [
     "map",
     "citation_coverage",
     "groundedness",
+    "answered_rate",
     "refusal_correctness",
     "empty_result_rate",
     "total_queries",
@@ -35,6 +36,24 @@ const NOTE: &str = "Means over the queries that count for each; a failed query c
                     measures of ranking.";
 /// So many queries are listed in a text.
 const LISTED: usize = 30;
+
+/// What every query of a run has to do, beside what its own labels say.
+#[derive(Clone, Copy)]
+struct Demands {
+    /// An expected hit is among so many.
+    depth: usize,
+    /// An answer cites. Of a pipeline that never does nobody asks it.
+    citations: bool,
+}
+
+impl RetrievalRun<'_> {
+    fn demands(&self) -> Demands {
+        Demands {
+            depth: self.depth,
+            citations: figures::cites(self.queries),
+        }
+    }
+}
 
 /// What a page of the retrieval probe is made from.
 #[derive(Clone, Copy)]
@@ -56,7 +75,7 @@ pub fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         is_judgement: false,
     });
     chapter.scope = vec![counted(run.queries.len())];
-    chapter.statements = statements::of(run.queries, run.depth);
+    chapter.statements = statements::of(run);
     chapter.spread = spread("mrr", "queries", run.metrics.get("retrieval.mrr"));
     let rows = rows(run.metrics);
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {
@@ -64,10 +83,10 @@ pub fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
         note: NOTE,
         rows,
     });
-    chapter.lists = poor(run.queries, run.depth).into_iter().collect();
+    chapter.lists = poor(run).into_iter().collect();
     chapter.first_failure = first_failure(run.queries);
     chapter.heat = queries::ranks(run.queries, run.depth);
-    chapter.items = Some(queries::items(run.queries, run.depth));
+    chapter.items = Some(queries::items(run));
     chapter.method = vec![
         Block::Heading(Phrase::text("Retrieval")),
         Block::Text(vec![Phrase::text(NOTE)]),
@@ -122,11 +141,12 @@ fn place(name: &str) -> (usize, usize) {
 }
 
 /// Queries that did not do as they should, by id, each with what is wrong.
-fn poor(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Option<Table> {
-    let rows = queries.iter().filter_map(|(id, query)| {
+fn poor(run: RetrievalRun<'_>) -> Option<Table> {
+    let demands = run.demands();
+    let rows = run.queries.iter().filter_map(|(id, query)| {
         let runs = query.runs.iter();
         let wrong: Vec<String> = runs
-            .flat_map(|run| wrong(&query.labels, run, depth))
+            .flat_map(|run| wrong(&query.labels, run, demands))
             .collect();
         (!wrong.is_empty()).then(|| {
             TableRow::new([
@@ -158,7 +178,8 @@ fn first_rank(labels: &Labels, run: &Retrieved) -> Option<u32> {
     }
 }
 
-fn wrong(labels: &Labels, run: &Retrieved, depth: usize) -> Vec<String> {
+fn wrong(labels: &Labels, run: &Retrieved, demands: Demands) -> Vec<String> {
+    let Demands { depth, citations } = demands;
     if run.missing {
         return vec!["not in the run".to_owned()];
     }
@@ -176,7 +197,10 @@ fn wrong(labels: &Labels, run: &Retrieved, depth: usize) -> Vec<String> {
     if labels.refuse && answer.grounded {
         wrong.push("answered, and should have been refused".to_owned());
     }
-    if answer.grounded && answer.citations == 0 {
+    if labels.wants_an_answer() && !answer.grounded {
+        wrong.push("refused, and should have been answered".to_owned());
+    }
+    if answer.grounded && answer.citations == 0 && citations {
         wrong.push("no citation".to_owned());
     }
     let quoted = |what: &str, texts: &[String]| {

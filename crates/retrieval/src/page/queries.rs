@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{first_rank, wrong};
+use super::{Demands, RetrievalRun, first_rank, wrong};
 use crate::{Hit, Labels, QueryRecord, Retrieved};
 use kelvin_base::stats;
 use kelvin_page::{
@@ -79,11 +79,12 @@ struct Shown<'a> {
 }
 
 /// Every query, worst first: those that failed or did not do as they should, then by the rank of the first hit.
-pub(super) fn items(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> ItemList<'_> {
+pub(super) fn items(run: RetrievalRun<'_>) -> ItemList<'_> {
+    let (queries, demands) = (run.queries, run.demands());
     let places: BTreeMap<&str, usize> = queries.keys().map(String::as_str).zip(0..).collect();
     let mut shown: Vec<Shown<'_>> = queries
         .iter()
-        .map(|(id, query)| Shown::of(id, query, depth))
+        .map(|(id, query)| Shown::of(id, query, demands))
         .collect();
     // The order is stable, so queries that are equally good stay in the order of their names.
     shown.sort_by(|one, other| {
@@ -106,7 +107,8 @@ pub(super) fn items(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> It
 }
 
 impl<'a> Shown<'a> {
-    fn of(id: &'a str, query: &'a QueryRecord, depth: usize) -> Self {
+    fn of(id: &'a str, query: &'a QueryRecord, demands: Demands) -> Self {
+        let depth = demands.depth;
         let labels = &query.labels;
         let ran = query.runs.iter().filter(|run| run.ran());
         let reciprocals: Vec<f64> = query
@@ -119,7 +121,7 @@ impl<'a> Shown<'a> {
             id,
             query,
             failed: query.runs.iter().filter(|run| !run.ran()).count(),
-            wrong: ran.flat_map(|run| wrong(labels, run, depth)).collect(),
+            wrong: ran.flat_map(|run| wrong(labels, run, demands)).collect(),
             reciprocal: stats::mean(&reciprocals).filter(|_| expects(labels)),
         }
     }
@@ -262,7 +264,12 @@ mod tests {
     #[test]
     fn queries_that_found_nothing_come_first_and_the_others_by_their_rank() {
         let queries = queries();
-        let list = items(&queries, 10);
+        let metrics = BTreeMap::new();
+        let list = items(RetrievalRun {
+            metrics: &metrics,
+            depth: 10,
+            queries: &queries,
+        });
         assert_eq!((list.count, list.against, list.failing), (4, 2, 0));
         assert_eq!((list.place)("c"), Some(2));
         let shown: Vec<ItemView<'_>> = list.each.collect();

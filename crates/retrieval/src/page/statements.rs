@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{counted, wrong};
+use super::{RetrievalRun, counted, wrong};
 use crate::QueryRecord;
 use kelvin_page::{Phrase, Statement, Tone};
 
@@ -10,12 +10,13 @@ use kelvin_page::{Phrase, Statement, Tone};
 const NAMED: usize = 3;
 
 /// How many queries did not do as they should, which, and what was wrong with the first of them.
-pub(super) fn of(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Vec<Statement> {
+pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
+    let (queries, demands) = (run.queries, run.demands());
     let ran = queries.iter().filter(|(_, query)| !query.runs.is_empty());
     let ran: Vec<(&str, Option<String>)> = ran
         .map(|(id, query)| {
             let mut runs = query.runs.iter();
-            let why = runs.find_map(|run| wrong(&query.labels, run, depth).into_iter().next());
+            let why = runs.find_map(|run| wrong(&query.labels, run, demands).into_iter().next());
             (id.as_str(), why)
         })
         .collect();
@@ -27,7 +28,7 @@ pub(super) fn of(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Vec<S
         (0, _) => return Vec::new(),
         (total, None) => Statement {
             tone: Tone::Calm,
-            text: Phrase::text(fine(queries, total)),
+            text: Phrase::text(fine(queries, total, demands.citations)),
         },
         (total, Some((_, why))) => {
             let what = format!(
@@ -56,7 +57,7 @@ pub(super) fn of(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Vec<S
 }
 
 /// What is said where nothing went wrong: no more than was looked at.
-fn fine(queries: &BTreeMap<String, QueryRecord>, total: usize) -> String {
+fn fine(queries: &BTreeMap<String, QueryRecord>, total: usize, cites: bool) -> String {
     let expects = |query: &&QueryRecord| {
         let labels = &query.labels;
         labels.chunks || labels.docs || labels.refuse || labels.content
@@ -67,7 +68,8 @@ fn fine(queries: &BTreeMap<String, QueryRecord>, total: usize) -> String {
     let is_asked = |query: &QueryRecord| query.labels.content || query.labels.refuse;
     let looked_at = match (has_answer, queries.values().any(is_asked)) {
         (false, _) => "; nothing of an answer was looked at",
-        (true, false) => "; of the answers the citations alone were looked at",
+        (true, false) if cites => "; of the answers the citations alone were looked at",
+        (true, false) => "; of the answers nothing was looked at but that there is one",
         (true, true) => "",
     };
     let what = match (expecting, total) {
