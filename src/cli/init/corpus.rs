@@ -95,15 +95,15 @@ fn cannot_read(
     writeln!(steps.out, "{}", safe::lines(&format!("{error:#}")))?;
     let Some(file) = file else { return Ok(None) };
     let name = safe::line(&steps.target.shown(&file));
-    let question = format!("Make cases of the records in `{name}`?");
-    if ask::yes(ask, &question, true)? {
-        match import::offer(&file, &into, ask, steps.out) {
-            Err(error) if error.is::<Stopped>() || error.is::<Back>() => return Err(error),
-            Err(error) => writeln!(steps.out, "{}", safe::lines(&format!("{error:#}")))?,
-            Ok(()) => return Ok(Some(folder)),
+    writeln!(steps.out, "The records in `{name}` can be made into cases:")?;
+    match import::offer(&file, &into, ask, steps.out) {
+        Err(error) if error.is::<Stopped>() || error.is::<Back>() => Err(error),
+        Err(error) => {
+            writeln!(steps.out, "{}", safe::lines(&format!("{error:#}")))?;
+            Ok(None)
         }
+        Ok(are_made) => Ok(are_made.then_some(folder)),
     }
-    Ok(None)
 }
 
 /// What is against an answer before anything is read: a file is no folder. One with records is taken, since cases can be

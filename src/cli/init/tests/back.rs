@@ -120,16 +120,15 @@ fn where_there_are_no_cases_a_file_of_records_is_offered() {
     };
     let error = run(&alone, None).0.expect_err("refused").to_string();
     assert!(error.contains("`kelvin import cases "), "{error}");
-    assert!(error.contains("data.jsonl --into"), "{error}");
+    assert!(
+        error.contains("data.jsonl --into="),
+        "{error}"
+    );
 
     let script = Script::of(&[
         Text(GOOD),
         Default,
-        Yes(true),
-        // id, facts, gate_rule, q: the name, what stands first, the units.
-        Default,
-        Text("4"),
-        Default,
+        // The cases as they are proposed.
         Yes(true),
         Yes(false),
         Default,
@@ -160,11 +159,7 @@ fn a_file_for_the_folder_of_the_cases_is_refused_at_that_question_and_made_into_
         Text("rag.py"),
         Text("questions.csv/x"),
         Text("questions.csv"),
-        Yes(true),
-        // The name, what stands first, the units.
-        Default,
-        Default,
-        Default,
+        // The cases as they are proposed.
         Yes(true),
         Yes(false),
         Default,
@@ -198,6 +193,6 @@ fn a_file_that_a_flag_names_as_the_cases_is_no_folder_to_write_into() {
     };
     let error = run(&given, None).0.expect_err("refused").to_string();
     assert!(error.contains("`questions.csv` is a file; "), "{error}");
-    assert!(error.contains("/questions.csv --into "), "{error}");
-    assert!(error.contains("/cases --units FIELD"), "{error}");
+    assert!(error.contains("/questions.csv --into="), "{error}");
+    assert!(error.contains("/cases --units=q"), "{error}");
 }
