@@ -103,9 +103,7 @@ impl<'a> Remote<'a> {
         }
         arguments.extend(["--end-of-options".to_owned(), self.name.clone()]);
         arguments.extend(what.iter().map(|what| (*what).to_owned()));
-        self.git(&arguments)?;
-        let renewed = self.repo.renew();
-        renewed.map_err(|error| Unknown::Unreachable.mark(error))
+        self.git(&arguments).map(|_| ())
     }
 
     /// Pushes a commit to a branch that still is where we saw it (none: that does not exist yet).
