@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use super::{Request, asked, beside, record};
 use crate::baseline;
-use crate::baseline::{Claims, Form, Hint, Login, Oid};
+use crate::baseline::{Claims, Form, Hint, Login};
 use crate::registry;
+use git2::Oid;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::provenance::Provenance;
 use kelvin_gate::report::Report;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::GateRequest;
 use crate::baseline;
-use crate::baseline::Oid;
+use git2::Oid;
 use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::verdict::{Reason, ReasonCode, Word};

@@ -11,9 +11,11 @@ use super::{
     compute, drift, edits, measure, record, rules, search, why,
 };
 use crate::baseline;
-use crate::baseline::{Baseline, Oid, Remote, Search};
+use crate::baseline::{Baseline, Remote, Search};
+use git2::Oid;
 use kelvin_base::file;
 use kelvin_base::notice::Code;
+use kelvin_gate::align;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::fingerprints::differences;
@@ -412,7 +414,7 @@ fn weigh(
     for (name, turnover) in &of_the_head.turnover {
         verdict.turnover.insert(name.clone(), turnover.clone());
     }
-    let aligned = baseline::align_by(base, &head, reading);
+    let aligned = align::align_by(base, &head, reading);
     verdict.warn_of_alignment(&aligned.comparisons);
     why::tell(&head, &mut verdict);
     if let Some(only) = only {

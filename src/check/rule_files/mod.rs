@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::baseline;
-use crate::baseline::{Hint, Login, Oid};
+use crate::baseline::{Hint, Login};
 use crate::registry;
+use git2::Oid;
 use kelvin_run::config;
 use kelvin_run::config::Config;
 use mentions::{Files, Reached};
