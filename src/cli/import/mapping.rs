@@ -70,7 +70,7 @@ impl UnitField {
     }
 
     /// The unit of a key at the top of a record. A key that begins with `/` would be taken for a pointer.
-    pub(super) fn of_key(key: &String) -> Self {
+    pub(super) fn of_key(key: &str) -> Self {
         Self {
             field: field::of_key(key),
             heading: None,

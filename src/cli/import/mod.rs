@@ -198,7 +198,12 @@ fn make(args: &CasesArgs) -> anyhow::Result<Made> {
 fn missing(args: &CasesArgs, first: &Record) -> Misuse {
     let mut mapping = proposal(&first.fields);
     if mapping.units.is_empty() {
-        mapping.units = first.fields.keys().take(1).map(UnitField::of_key).collect();
+        mapping.units = first
+            .fields
+            .keys()
+            .take(1)
+            .map(|key| UnitField::of_key(key))
+            .collect();
     }
     let proposed = CasesArgs {
         file: args.file.clone(),

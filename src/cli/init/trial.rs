@@ -34,7 +34,10 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<T
         }
         (None, None) => steps.said.yes,
     };
-    while wanted {
+    if !wanted {
+        return Ok(trial);
+    }
+    loop {
         let config = steps.config()?;
         let timeout = config.limits.timeout.as_secs();
         steps.tell(&format!(
