@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::Value;
 
-use super::proposal::is_answer;
+use super::answers::is_answer;
 use super::records::Record;
 use crate::cli::field;
 use kelvin_base::exit::Misuse;

@@ -1,5 +1,6 @@
 //! `kelvin import cases`: a file of records becomes a folder of cases.
 
+mod answers;
 mod mapping;
 mod proposal;
 mod records;

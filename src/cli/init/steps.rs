@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::Target;
 use super::request::Request;
-use super::{corpus, decision, governing, ignored, template, trial, workflows};
+use super::{corpus, decision, governing, ignored, look, template, trial, workflows};
 use crate::cli::again::Again;
 use crate::cli::ask::{Ask, Stopped};
 use kelvin_base::exit::Misuse;
@@ -71,7 +71,8 @@ impl Steps<'_> {
     fn walk(&mut self) -> anyhow::Result<()> {
         self.command()?;
         let corpus = corpus::settle(self)?;
-        let trial = trial::settle(self, &corpus)?;
+        let first = corpus.cases.first().map_or("", |case| &*case.name);
+        let trial = trial::settle(self, first, &|config| look::run(config, &corpus))?;
         decision::settle(self, trial.look.as_ref())?;
         governing::settle(self, &corpus)?;
         self.write(&trial.left)

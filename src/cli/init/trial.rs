@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::look::{self, Look};
+use super::look::Look;
 use super::steps::Steps;
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
-use kelvin_evidence::cases::Corpus;
 use kelvin_page::safe;
+use kelvin_run::config::Config;
 
 /// What the trial has shown.
 #[derive(Default)]
@@ -18,11 +18,14 @@ pub(super) struct Trial {
     pub(super) left: BTreeSet<String>,
 }
 
-/// Runs the pipeline once, where that is wanted.
-pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<Trial> {
+/// Runs the pipeline once on the first case, whose name is given, where that is wanted.
+pub(super) fn settle(
+    steps: &mut Steps<'_>,
+    first: &str,
+    run: &dyn Fn(&Config) -> anyhow::Result<Look>,
+) -> anyhow::Result<Trial> {
     let mut trial = Trial::default();
-    let first = corpus.cases.first();
-    let first = first.map_or_else(String::new, |case| safe::line(&case.name));
+    let first = safe::line(first);
     let wanted = match (steps.said.probe, steps.ask) {
         (Some(said), _) => said,
         (None, _) if steps.said.decision_field.is_some() => false,
@@ -43,7 +46,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<T
         steps.tell(&format!(
             "running the pipeline on case `{first}`, for at most {timeout} s"
         ))?;
-        let look = look::run(&config, corpus)?;
+        let look = run(&config)?;
         let mended = mended(&look, &steps.said.run);
         if look.output.is_none() && steps.ask.is_none() {
             let error = look.failed();
