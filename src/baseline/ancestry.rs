@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::Unknown;
 use anyhow::{Context as _, anyhow};
-use git2::Oid;
 use kelvin_system::git;
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 /// The parents as the commit object itself names them. In a shallow clone libgit2 hides the parents

@@ -5,7 +5,7 @@ use crate::registry;
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
-use git2::Oid;
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use super::ancestry::{parents, short};

@@ -1,6 +1,6 @@
 //! Whether a stored report is that of the commit that it is kept for.
 
-use git2::Oid;
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use kelvin_gate::report::Report;

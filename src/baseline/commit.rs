@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use anyhow::{Context as _, ensure};
-use git2::Oid;
 use kelvin_system::git;
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use super::ancestry::{head, parents, short};

@@ -4,7 +4,7 @@ use crate::registry;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use git2::Oid;
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use super::ancestry::short;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use git2::Oid;
+use kelvin_system::git::Oid;
 
 use super::Remote;
 use super::ancestry::walked;

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow};
-use git2::Oid;
+use kelvin_system::git::Oid;
 
 use super::failed::Failed;
 use super::unknown::Unknown;
@@ -103,9 +103,7 @@ impl<'a> Remote<'a> {
         }
         arguments.extend(["--end-of-options".to_owned(), self.name.clone()]);
         arguments.extend(what.iter().map(|what| (*what).to_owned()));
-        self.git(&arguments)?;
-        let renewed = self.repo.renew();
-        renewed.map_err(|error| Unknown::Unreachable.mark(error))
+        self.git(&arguments).map(|_| ())
     }
 
     /// Pushes a commit to a branch that still is where we saw it (none: that does not exist yet).

@@ -4,7 +4,7 @@ use crate::registry;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use git2::Oid;
+use kelvin_system::git::Oid;
 
 use super::remote::Remote;
 use super::{Baseline, Branch, Hint, Login, commit, find, tree};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git2::Oid;
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use super::claims::Hold;

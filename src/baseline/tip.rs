@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use git2::Oid;
 use kelvin_system::git;
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use super::ancestry::{head, parents};

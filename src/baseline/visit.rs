@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use git2::Oid;
 use git2::build::CheckoutBuilder;
 use kelvin_system::git;
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use super::{Hint, Login, Remote, tree};

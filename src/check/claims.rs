@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Request, asked, beside, record};
 use crate::baseline;
-use crate::baseline::{Claims, Form, Hint, Login, Oid};
+use crate::baseline::{Claims, Form, Hint, Login};
 use crate::registry;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::provenance::Provenance;
@@ -18,6 +18,7 @@ use kelvin_gate::verdict::{Reason, ReasonCode};
 use kelvin_page::safe;
 use kelvin_record::{Cell, Metric};
 use kelvin_run::config::{Config, Overrides};
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 use kelvin_system::pipeline;
 

@@ -9,13 +9,14 @@ use super::overlay;
 use super::stage::{self, Stage};
 use super::{Mode, Request};
 use crate::baseline;
-use crate::baseline::{Form, Hint, Login, Oid};
+use crate::baseline::{Form, Hint, Login};
 use crate::registry;
 use kelvin_gate::report::Report;
 use kelvin_record::Shard;
 use kelvin_record::WantedRepeats;
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, GateOverrides, Overrides};
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 /// What is measured of another commit.

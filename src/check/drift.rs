@@ -6,6 +6,7 @@ use super::{GateRequest, search};
 use crate::baseline;
 use crate::baseline::Anchored;
 use kelvin_gate::Judgement;
+use kelvin_gate::align;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::drift::{Drift, metrics};
 use kelvin_gate::fingerprints::differences;
@@ -55,7 +56,7 @@ fn compared(config: &Config, anchored: &Anchored, wanted: &Anchor, head: &Report
         labels: ComparedSide::Head,
         ..Viewpoint::default()
     };
-    let aligned = baseline::align_by(&anchored.report, head, reading);
+    let aligned = align::align_by(&anchored.report, head, reading);
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
     let policy = Policy::of(&config.gate, config.baseline.require);
     let sides = (&aligned.base.metrics, &aligned.head.metrics);

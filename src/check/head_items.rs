@@ -10,8 +10,8 @@ use anyhow::ensure;
 
 use super::budget::Allowance;
 use super::compute::{self, What};
-use crate::baseline;
 use kelvin_base::digest::Digest;
+use kelvin_gate::align;
 use kelvin_gate::compare::{Measured, Turnover, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::report::Report;
@@ -52,7 +52,7 @@ pub(super) fn ask_of_the_base(
         return asked;
     }
     // What was answered already needs only to be held against other labels.
-    let aligned = baseline::align(base, head);
+    let aligned = align::align(base, head);
     let names = asked_otherwise(
         &Measured::from(&aligned.base),
         &Measured::from(&aligned.head),

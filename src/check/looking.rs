@@ -7,7 +7,7 @@ use super::compute::Beside;
 use super::head::Head;
 use super::stored::{self, Stored};
 use super::{changed, compute};
-use crate::baseline;
+use kelvin_gate::align;
 use kelvin_gate::compare::{Comparison, Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::looks::Rerun;
@@ -53,7 +53,7 @@ impl Looking<'_> {
         let mut beside_the_head: Option<Report> = None;
         let mut has_run = false;
         loop {
-            let aligned = baseline::align(self.base, &self.head);
+            let aligned = align::align(self.base, &self.head);
             let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
             let mut comparison = compare(&old, &new);
             let probes = self.head.probes.iter();

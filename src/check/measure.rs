@@ -9,7 +9,7 @@ use super::head::OtherSettings;
 use super::rule_files::{self, EditedRule, EditedRules, Furnished};
 use super::{GateRequest, asked};
 use crate::baseline;
-use crate::baseline::{Hint, Login, Oid};
+use crate::baseline::{Hint, Login};
 use kelvin_base::file;
 use kelvin_gate::Judgement;
 use kelvin_gate::differences::Difference;
@@ -19,6 +19,7 @@ use kelvin_gate::verdict::{Reason, ReasonCode, Word};
 use kelvin_page::safe;
 use kelvin_run::config;
 use kelvin_run::config::{Config, Edited, Overrides};
+use kelvin_system::git::Oid;
 
 /// Settings that change how much is measured, and not what a figure means.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use super::GateRequest;
 use crate::baseline;
-use crate::baseline::Oid;
 use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::verdict::{Reason, ReasonCode, Word};
 use kelvin_page::safe;
 use kelvin_run::config::Config;
+use kelvin_system::git::Oid;
 
 /// The rules of before.
 pub(super) struct Before {

@@ -11,9 +11,10 @@ use super::{
     compute, drift, edits, measure, record, rules, search, why,
 };
 use crate::baseline;
-use crate::baseline::{Baseline, Oid, Remote, Search};
+use crate::baseline::{Baseline, Remote, Search};
 use kelvin_base::file;
 use kelvin_base::notice::Code;
+use kelvin_gate::align;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::fingerprints::{Differences, differences};
@@ -28,6 +29,7 @@ use kelvin_record::ComparedSide;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 use kelvin_system::git;
+use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 /// Writes the verdict beside the report.
@@ -384,7 +386,7 @@ fn weigh(
     let (mut verdict, reading) = readings.settle(verdict);
     // What was edited is paired now, and is an edit all the same.
     verdict.turnover.extend(of_the_head.turnover.clone());
-    let aligned = baseline::align_by(base, &head, reading);
+    let aligned = align::align_by(base, &head, reading);
     verdict.warn_of_alignment(&aligned.comparisons);
     why::tell(&head, &mut verdict);
     let unchecked = claims::told(provenance, base, &head);

@@ -12,6 +12,7 @@ use kelvin_base::exit::Misuse;
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::Report;
 use kelvin_run::config::Overrides;
+use kelvin_system::git::Oid;
 
 /// One side of a comparison.
 #[derive(Debug)]
@@ -35,7 +36,7 @@ pub(crate) fn folder(config: &Path) -> anyhow::Result<std::path::PathBuf> {
 struct Meanings {
     file: bool,
     run: Option<String>,
-    revision: Option<baseline::Oid>,
+    revision: Option<Oid>,
     tried: Vec<String>,
 }
 
@@ -199,7 +200,7 @@ pub(crate) fn run(root: &Path, id: &str) -> anyhow::Result<Side> {
     })
 }
 
-fn revision(name: &str, commit: baseline::Oid, config: &Path) -> anyhow::Result<Side> {
+fn revision(name: &str, commit: Oid, config: &Path) -> anyhow::Result<Side> {
     let config = registry::configured(&Overrides {
         file: Some(config.to_path_buf()),
         ..Overrides::default()

@@ -3,6 +3,7 @@
 use super::{GateRequest, search};
 use crate::baseline;
 use crate::baseline::{Others, Search};
+use kelvin_gate::align;
 use kelvin_gate::align::AlignedReports;
 use kelvin_gate::compare::{Comparison, Measured, StoredComparison, compare};
 use kelvin_gate::differences::Difference;
@@ -69,7 +70,7 @@ impl<'s> Stored<'s> {
         let reports = self.found.reports.iter();
         reports
             .map(|other| Beside {
-                aligned: baseline::align(&other.report, head),
+                aligned: align::align(&other.report, head),
                 first_is_copied: other.first_is_copied,
             })
             .collect()

@@ -14,3 +14,16 @@ pub(super) fn at<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a 
     let first = first.replace("~1", "/").replace("~0", "~");
     object.get(&first)?.pointer(rest)
 }
+
+/// The name of a key at the top. One that begins with `/` is written as a pointer.
+pub(super) fn of_key(key: &str) -> String {
+    match key.starts_with('/') {
+        true => part(key),
+        false => key.to_owned(),
+    }
+}
+
+/// A key as a part of a pointer.
+pub(super) fn part(key: &str) -> String {
+    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
+}

@@ -28,7 +28,7 @@ use kelvin_base::exit::Misuse;
 /// Where the database lies, relative to the folder of the configuration.
 const FILE: &str = ".kelvin/history.db";
 /// What git is not to take in of the folder of the database.
-const IGNORED: &str = "/history.db*\n/init.json\n/.gitignore\n";
+const IGNORED: &str = "/history.db*\n/.gitignore\n";
 /// How many runs are kept; older ones go when a new one is recorded.
 pub(crate) const KEPT: usize = 200;
 
@@ -42,26 +42,15 @@ pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Keeps out of git what is of this machine alone; a report beside it may well be committed. What somebody has changed
-/// there stays, but for `needed`, a line that has to be there.
-///
-/// # Errors
-///
-/// Where the disk does not let it.
-pub(crate) fn ignore(folder: &Path, needed: Option<&str>) -> anyhow::Result<()> {
+/// there stays.
+fn ignore(folder: &Path) -> anyhow::Result<()> {
     let path = folder.join(".gitignore");
-    let text = match std::fs::read_to_string(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => IGNORED.to_owned(),
-        text => {
-            let text = text.with_context(|| format!("failed to read `{}`", path.display()))?;
-            match needed {
-                Some(line) if !text.lines().any(|there| there == line) => {
-                    format!("{}\n{line}\n", text.trim_end())
-                }
-                _ => return Ok(()),
-            }
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            kelvin_base::file::write(&path, IGNORED.as_bytes())
         }
-    };
-    kelvin_base::file::write(&path, text.as_bytes())
+        _ => Ok(()),
+    }
 }
 
 /// An open history.
@@ -82,7 +71,7 @@ impl History {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("failed to make `{}`", folder.display()))?;
-            ignore(folder, None)?;
+            ignore(folder)?;
         }
         Self::at(file, OpenFlags::SQLITE_OPEN_CREATE)
     }

@@ -16,8 +16,8 @@ use tokio::runtime::Runtime;
 
 use super::error::{Error, Refusal, Surface};
 use super::wire::{self, Answer, Broken};
+use kelvin_base::clock;
 use kelvin_page::safe;
-use kelvin_run as run;
 use kelvin_system::signal;
 
 /// The most requests of one run, retries included. A pull request may have 2,500 comments, which are 25 pages,
@@ -186,7 +186,7 @@ impl Client {
     /// GitHub's time, as its last answer tells it; that of this machine where it told none.
     pub fn time(&self) -> i64 {
         match self.time.load(Ordering::Relaxed) {
-            0 => run::now(),
+            0 => clock::now(),
             time => time,
         }
     }
@@ -240,7 +240,7 @@ impl Client {
             let (error, wait) = match self.once(call)? {
                 Ok(answer) if answer.status < 400 => {
                     let date = answer.headers.get(http::header::DATE);
-                    let date = date.and_then(|date| run::of_server(date.to_str().ok()?));
+                    let date = date.and_then(|date| clock::of_server(date.to_str().ok()?));
                     self.time.store(date.unwrap_or(0), Ordering::Relaxed);
                     return Ok(answer);
                 }

@@ -34,7 +34,6 @@ pub use estimate::{estimate, family, spread};
 pub use findings::{Findings, RunView, SettingDiffers};
 pub use flip::{Flip, Ought};
 pub use graded::GradedPair;
-pub use kelvin_page::display;
 pub use kinds::{JsonFields, Kinds, SectionKind};
 pub use listing::{Forecast, ListedVariant, Listing};
 pub use metric::{CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, probe_of};

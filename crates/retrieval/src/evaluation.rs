@@ -136,7 +136,7 @@ fn retrieved(basis: &RetrievalBasis, judgements: &Judgements, ranked: &Ranked<'_
         hits: hits
             .map(|(document, score)| Hit {
                 chunk_id: None,
-                doc_id: String::from_utf8_lossy(document).into_owned(),
+                doc_id: document.to_owned(),
                 score: Some(f64::from(score)).filter(|score| score.is_finite()),
                 spans: Vec::new(),
             })

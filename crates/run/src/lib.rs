@@ -24,6 +24,8 @@ mod tools;
 pub mod trace;
 mod tree;
 
+use kelvin_base::failure::{Failure, Streams};
+use kelvin_base::usage::Usage;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,13 +34,8 @@ use serde_json::Value;
 
 use crate::targets::Reply;
 use kelvin_base::digest::Digest;
-use kelvin_base::failure::Streams;
 use kelvin_system::pipeline::Made;
 
-pub use kelvin_base::clock::{Clock, in_utc, is_before, now, of_seconds, of_server, to_seconds};
-pub use kelvin_base::cost::Cost;
-pub use kelvin_base::failure::{Failure, FailureKind};
-pub use kelvin_base::usage::Usage;
 pub use observe::{Observing, OutputObserver};
 pub use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 pub use so_far::so_far;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
-use git2::Oid;
+use kelvin_system::git::Oid;
 
 use super::ancestry::short;
 use super::commit::Distances;

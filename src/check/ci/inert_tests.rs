@@ -11,9 +11,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::follows::of_one;
-use crate::baseline;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
+use kelvin_gate::align;
 use kelvin_gate::approval::{Approval, Origin, Rules};
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::fingerprints::differences;
@@ -276,7 +276,7 @@ fn hostile(draw: &mut Draw, corpus: &[String]) -> String {
 }
 
 fn judged(base: &Report, head: &Report) -> Judgement {
-    let aligned = baseline::align(base, head);
+    let aligned = align::align(base, head);
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
     let comparison = compare(&old, &new);
     let policy = Policy::default();

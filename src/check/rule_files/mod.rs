@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::baseline;
-use crate::baseline::{Hint, Login, Oid};
+use crate::baseline::{Hint, Login};
 use crate::registry;
 use kelvin_run::config;
 use kelvin_run::config::Config;
+use kelvin_system::git::Oid;
 use mentions::{Files, Reached};
 
 /// What the files are called that are told of, and not measured by: items, which are compared one by one.

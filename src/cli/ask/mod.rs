@@ -1,5 +1,5 @@
-//! Questions to a person. Each is a line that is typed, so that a screen reader, a slow connection and a
-//! script can answer it; the trait lets tests do so.
+//! Questions to a person, one after the other. Each is a line that is typed, so that a screen reader, a slow connection
+//! and a script can answer it; the trait lets tests do so.
 
 #[cfg(test)]
 mod script;
@@ -41,47 +41,11 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// The person wants the question before this one.
-#[derive(Debug)]
-pub(super) struct Back;
-
-impl fmt::Display for Back {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the question before was asked for")
-    }
-}
-
-impl std::error::Error for Back {}
-
-/// Asks for a text.
-pub(super) fn text(
-    ask: &dyn Ask,
-    question: &str,
-    default: Option<&str>,
-    check: &Check<'_>,
-) -> anyhow::Result<String> {
-    let checked = |line: &str| match is_back(line) {
-        true => Ok(()),
-        false => check(line),
-    };
-    let line = ask.line(question, default, &checked)?;
-    match is_back(&line) {
-        true => Err(Back.into()),
-        false => Ok(line),
-    }
-}
-
 /// Asks for one of the choices by its number; hands back its place.
-pub(super) fn one(
-    ask: &dyn Ask,
-    question: &str,
-    choices: &[String],
-    default: Option<usize>,
-) -> anyhow::Result<usize> {
+pub(super) fn one(ask: &dyn Ask, question: &str, choices: &[String]) -> anyhow::Result<usize> {
     ask.show(&numbered(choices));
     let check = |line: &str| number(line, choices.len()).map(|_| ());
-    let default = default.map(|place| (place + 1).to_string());
-    let line = text(ask, question, default.as_deref(), &check)?;
+    let line = ask.line(question, None, &check)?;
     number(&line, choices.len()).map_err(anyhow::Error::msg)
 }
 
@@ -94,38 +58,29 @@ pub(super) fn several(
 ) -> anyhow::Result<Vec<usize>> {
     ask.show(&numbered(choices));
     let check = |line: &str| numbers(line, choices.len()).map(|_| ());
-    let places: Vec<String> = default
+    let default: Vec<String> = default
         .iter()
         .map(|place| (place + 1).to_string())
         .collect();
-    let places = (!places.is_empty()).then(|| places.join(","));
+    let default = (!default.is_empty()).then(|| default.join(","));
     let question = format!("{question} (numbers, with commas between them)");
-    let line = text(ask, &question, places.as_deref(), &check)?;
+    let line = ask.line(&question, default.as_deref(), &check)?;
     numbers(&line, choices.len()).map_err(anyhow::Error::msg)
 }
 
 /// Asks for a yes or a no.
 pub(super) fn yes(ask: &dyn Ask, question: &str, default: bool) -> anyhow::Result<bool> {
-    let check = |line: &str| said(line).map(|_| ());
+    let check = |line: &str| yes_or_no(line).map(|_| ());
     let default = if default { "yes" } else { "no" };
-    let line = text(
-        ask,
-        &format!("{question} (yes or no)"),
-        Some(default),
-        &check,
-    )?;
-    said(&line).map_err(anyhow::Error::msg)
-}
-
-fn is_back(line: &str) -> bool {
-    matches!(line.trim(), "<" | "back")
+    let line = ask.line(&format!("{question} (yes or no)"), Some(default), &check)?;
+    yes_or_no(&line).map_err(anyhow::Error::msg)
 }
 
 fn numbered(choices: &[String]) -> Vec<String> {
     let width = choices.len().to_string().len();
-    let lines = choices.iter().enumerate();
+    let lines = (1..).zip(choices);
     lines
-        .map(|(place, choice)| format!("  {:>width$}. {choice}", place + 1))
+        .map(|(number, choice)| format!("  {number:>width$}. {choice}"))
         .collect()
 }
 
@@ -133,9 +88,7 @@ fn numbered(choices: &[String]) -> Vec<String> {
 fn number(line: &str, choices: usize) -> Result<usize, String> {
     match line.trim().parse::<usize>() {
         Ok(number) if (1..=choices).contains(&number) => Ok(number - 1),
-        _ => Err(format!(
-            "type a number from 1 to {choices}, or < to go back"
-        )),
+        _ => Err(format!("type a number from 1 to {choices}")),
     }
 }
 
@@ -153,10 +106,10 @@ fn numbers(line: &str, choices: usize) -> Result<Vec<usize>, String> {
     }
 }
 
-fn said(line: &str) -> Result<bool, String> {
+fn yes_or_no(line: &str) -> Result<bool, String> {
     match line.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(true),
         "n" | "no" => Ok(false),
-        _ => Err("type yes or no, or < to go back".to_owned()),
+        _ => Err("type yes or no".to_owned()),
     }
 }

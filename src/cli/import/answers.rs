@@ -1,6 +1,6 @@
 //! Which fields are the right answer, by their names. In the input of a pipeline such a field gives the answer away.
 
-/// Words that say it however they go on, such as `expected`, `answers` and `golden`.
+/// Words with which the name of a right answer begins, as in `expected`, `answers` and `golden`.
 const BEGINNINGS: [&str; 8] = [
     "expected",
     "answer",
@@ -11,17 +11,18 @@ const BEGINNINGS: [&str; 8] = [
     "groundtruth",
     "solution",
 ];
-/// Words that say it only as they are.
+/// Words that name a right answer only as they are.
 const WHOLE: [&str; 4] = ["target", "targets", "truth", "ideal"];
 
-/// Whether a name says so: any word of it, in any case, as `expected_doc`, `goldAnswer` and `/meta/ground-truth`.
+/// Whether a field is the right answer, by any word of its name, as in `expected_doc`, `goldAnswer` and
+/// `/meta/ground-truth`.
 pub(super) fn is_answer(field: &str) -> bool {
     words(field).iter().any(|word| {
         WHOLE.contains(&&**word) || BEGINNINGS.iter().any(|begin| word.starts_with(begin))
     })
 }
 
-/// The words of a name, in lower case: what stands between signs, and what a capital begins.
+/// The words of a name, in lower case. A sign that is no letter ends a word, and a capital begins one.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';

@@ -1,7 +1,10 @@
 //! From a record to a case: which field is the name, which the preamble, and which are units.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::path::{Path, PathBuf};
 
+use clap::Args;
 use serde_json::Value;
 
 use super::answers::is_answer;
@@ -16,17 +19,23 @@ use kelvin_page::safe;
 const LARGEST: usize = 32 << 20;
 
 /// What the fields are used for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Mapping {
-    /// The name of the case; without it cases are numbered.
+    /// The field with the name of the case; `/a/b` for `b` inside `a`. Without it cases are numbered.
+    #[arg(long, value_name = "FIELD")]
     pub(super) id: Option<String>,
-    /// What stands before the units.
+    /// The field with what stands before the units and is never changed, such as a question.
+    #[arg(long, value_name = "FIELD")]
     pub(super) preamble: Option<String>,
-    /// At least one.
+    /// A field that is a unit, or a list of which each item is one; `rule=Gate Rule` gives it another heading. May
+    /// be repeated. Without it the fields of the first record are shown, with a proposal.
+    #[arg(long, value_name = "FIELD", value_parser = UnitField::parse)]
     pub(super) units: Vec<UnitField>,
-    /// In a list of objects, the key of what a unit says.
+    /// Where the items of a list are objects: the key of the text of a unit.
+    #[arg(long, value_name = "KEY")]
     pub(super) text_key: Option<String>,
-    /// In a list of objects, the key of its heading.
+    /// Where the items of a list are objects: the key of the heading of a unit, which is its type.
+    #[arg(long, value_name = "KEY")]
     pub(super) heading_key: Option<String>,
 }
 
@@ -49,16 +58,22 @@ pub(super) struct UnitField {
 
 impl UnitField {
     /// As it is written on the command line: `FIELD` or `FIELD=HEADING`.
-    pub(super) fn parse(text: &str) -> Self {
-        match text.split_once('=') {
-            Some((field, heading)) => Self {
-                field: field.to_owned(),
-                heading: Some(heading.to_owned()),
-            },
-            None => Self {
-                field: text.to_owned(),
-                heading: None,
-            },
+    pub(super) fn parse(text: &str) -> Result<Self, Infallible> {
+        let (field, heading) = match text.split_once('=') {
+            Some((field, heading)) => (field, Some(heading.to_owned())),
+            None => (text, None),
+        };
+        Ok(Self {
+            field: field.to_owned(),
+            heading,
+        })
+    }
+
+    /// The unit of a key at the top of a record. A key that begins with `/` would be taken for a pointer.
+    pub(super) fn of_key(key: &str) -> Self {
+        Self {
+            field: field::of_key(key),
+            heading: None,
         }
     }
 
@@ -106,6 +121,14 @@ pub(super) struct MadeCase {
 }
 
 impl Made {
+    /// Where the cases belong.
+    pub(super) fn files(&self, folder: &Path) -> Vec<PathBuf> {
+        let files = self.cases.iter();
+        files
+            .map(|case| folder.join(format!("{}.md", case.name)))
+            .collect()
+    }
+
     /// Makes a case of a record.
     ///
     /// # Errors

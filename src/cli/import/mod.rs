@@ -1,27 +1,25 @@
 //! `kelvin import cases`: a file of records becomes a folder of cases.
 
 mod answers;
-mod choose;
 mod mapping;
+mod proposal;
 mod records;
 #[cfg(test)]
 mod tests;
 
-use std::io::{IsTerminal as _, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::{Args, Subcommand, ValueEnum as _};
 
 use super::again::Again;
-use super::ask::{self, Ask, Back, Stopped, Terminal};
+use super::ask::{self, Ask};
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
-use kelvin_gate::reproduce::quoted;
 use kelvin_page::{counted, safe};
-use kelvin_system::signal;
 use mapping::{Made, Mapping, UnitField};
-use records::{Format, More, Record, Source, shown};
+use proposal::proposal;
+use records::{Format, Record, shown};
 
 /// The arguments of `kelvin import`.
 #[derive(Debug, Args)]
@@ -44,22 +42,8 @@ struct CasesArgs {
     /// The folder for the cases, one file each.
     #[arg(long, value_name = "DIR", default_value = "cases")]
     into: PathBuf,
-    /// The field with the name of the case; `/a/b` for `b` inside `a`. Without it cases are numbered.
-    #[arg(long, value_name = "FIELD")]
-    id: Option<String>,
-    /// The field with what stands before the units and is never changed, such as a question.
-    #[arg(long, value_name = "FIELD")]
-    preamble: Option<String>,
-    /// A field that is a unit, or a list of which each item is one; `rule=Gate Rule` gives it another heading. May
-    /// be repeated.
-    #[arg(long, value_name = "FIELD")]
-    units: Vec<String>,
-    /// Where the items of a list are objects: the key of the text of a unit.
-    #[arg(long, value_name = "KEY")]
-    text_key: Option<String>,
-    /// Where the items of a list are objects: the key of the heading of a unit, which is its type.
-    #[arg(long, value_name = "KEY")]
-    heading_key: Option<String>,
+    #[command(flatten)]
+    mapping: Mapping,
     /// The form of the file, where its name does not tell.
     #[arg(long, value_name = "FORMAT")]
     from: Option<Format>,
@@ -69,29 +53,9 @@ struct CasesArgs {
     /// Reads the whole file, shows the first case and writes nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Asks nothing; what no flag says is an error.
-    #[arg(long, short)]
-    yes: bool,
     /// Overwrites cases that are there already.
     #[arg(long)]
     force: bool,
-}
-
-impl Mapping {
-    /// What the flags say.
-    fn given(args: &CasesArgs) -> Self {
-        Self {
-            id: args.id.clone(),
-            preamble: args.preamble.clone(),
-            units: args
-                .units
-                .iter()
-                .map(|text| UnitField::parse(text))
-                .collect(),
-            text_key: args.text_key.clone(),
-            heading_key: args.heading_key.clone(),
-        }
-    }
 }
 
 /// One sign of ASCII, or `tab`.
@@ -106,27 +70,13 @@ fn delimiter(text: &str) -> Result<u8, String> {
 /// Runs `kelvin import`.
 pub(super) fn main(args: ImportArgs) -> anyhow::Result<Exit> {
     let What::Cases(args) = args.what;
-    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    let ask = (terminal && !args.yes).then_some(&Terminal as &dyn Ask);
-    if ask.is_some() {
-        signal::heed()?;
-    }
     let next = match args.dry_run {
-        true => String::new(),
+        true => again(&args).next(),
         false => next(&args.into),
     };
-    let stopped = again(&args, &Mapping::given(&args));
-    match import(args, ask, &mut anstream::stdout()) {
-        Err(error) if error.is::<Stopped>() || error.is::<Back>() => {
-            super::say(&format!("stopped; nothing was written\n{}", stopped.next()));
-            Ok(Exit::Interrupted)
-        }
-        Err(error) => Err(error),
-        Ok(()) => {
-            super::say(&next);
-            Ok(Exit::Passed)
-        }
-    }
+    import(&args, &mut anstream::stdout())?;
+    super::say(&next);
+    Ok(Exit::Passed)
 }
 
 /// The first file of a folder, by its name, that has records by its ending. Settings of other programs are none.
@@ -152,39 +102,77 @@ pub(super) fn candidate(folder: &Path) -> Option<PathBuf> {
     files.into_iter().find(|file| has_records(file))
 }
 
-/// What makes cases of a file.
+/// What makes cases of a file, as far as its fields tell by their names.
 pub(super) fn command(file: &Path, into: &Path) -> String {
-    let word = |path: &Path| {
-        let here = std::env::current_dir().unwrap_or_default();
-        quoted(&path.strip_prefix(&here).unwrap_or(path).to_string_lossy())
-    };
-    let (file, into) = (word(file), word(into));
-    format!("this makes cases of a file: `kelvin import cases {file} --into {into} --units FIELD`")
+    let here = std::env::current_dir().unwrap_or_default();
+    let word = |path: &Path| path.strip_prefix(&here).unwrap_or(path).to_path_buf();
+    let args = CasesArgs::proposed(&word(file), &word(into));
+    let command = args.ok().and_then(|args| again(&args).command());
+    command.map_or_else(String::new, |command| {
+        format!("this makes cases of a file: `{command}`")
+    })
 }
 
-/// Makes cases of a file, with all that has to be known asked for.
+/// Shows which cases a file would make, and makes them where the person wants that. Tells whether they are there.
 ///
 /// # Errors
 ///
-/// As the command itself, [`Back`] and [`Stopped`] too.
+/// As the command itself, and as asking.
 pub(super) fn offer(
     file: &Path,
     into: &Path,
     ask: &dyn Ask,
     out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    let args = CasesArgs {
-        file: file.to_path_buf(),
-        into: into.to_path_buf(),
-        ..CasesArgs::default()
-    };
-    import(args, Some(ask), out)
+) -> anyhow::Result<bool> {
+    let args = CasesArgs::proposed(file, into)?;
+    let made = make(&args)?;
+    show_first(&made, &args, out)?;
+    tell(&made, &args.mapping, out)?;
+    let total = counted(made.cases.len(), "case");
+    let question = format!("Write {total} like this into `{}`?", shown(into));
+    if ask::yes(ask, &question, true)? {
+        write(&made, &args, out)?;
+        return Ok(true);
+    }
+    if let Some(command) = again(&args).command() {
+        writeln!(out, "this makes the same, to be changed: {command}")?;
+    }
+    Ok(false)
+}
+
+impl CasesArgs {
+    /// What the fields of the first record seem to be.
+    fn proposed(file: &Path, into: &Path) -> Result<Self, Misuse> {
+        let records = records::read(file, None, None)?;
+        let first = records.first().map(|record| proposal(&record.fields));
+        Ok(Self {
+            file: file.to_path_buf(),
+            into: into.to_path_buf(),
+            mapping: first.unwrap_or_default(),
+            ..Self::default()
+        })
+    }
+}
+
+/// Makes the cases of all records, shows what became of them, and writes them.
+fn import(args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let made = make(args)?;
+    if !args.dry_run {
+        tell(&made, &args.mapping, out)?;
+        return write(&made, args, out);
+    }
+    show_first(&made, args, out)?;
+    tell(&made, &args.mapping, out)?;
+    let total = counted(made.cases.len(), "case");
+    writeln!(
+        out,
+        "{total} would be written; without `--dry-run` they are"
+    )?;
+    Ok(())
 }
 
 /// Makes the cases: all of them are made before the first is written.
-fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow::Result<()> {
-    let source = Source::of(&args.file, args.from, args.delimiter)?;
-    // Before the first question: what was answered would be lost.
+fn make(args: &CasesArgs) -> anyhow::Result<Made> {
     if let Some(file) = in_the_way(&args.into) {
         return Err(Misuse::new(format!(
             "`{}` is a file, and the cases need a folder",
@@ -193,79 +181,69 @@ fn import(args: CasesArgs, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow
         .help("`--into DIR` names another one")
         .into());
     }
-    let given = Mapping::given(&args);
-    let first = first(&source)?;
-    let asks = ask.filter(|_| given.units.is_empty());
-    let mapping = match asks {
-        Some(ask) => choose::choose(&first.fields, &given, ask)?,
-        None if given.units.is_empty() => return Err(choose::missing(&first.fields).into()),
-        None => given,
-    };
-    let again = again(&args, &mapping);
-    let ended = make(&args, &source, &mapping, asks, out);
-    if let (Some(_), Err(error)) = (asks, &ended)
-        && !error.is::<Stopped>()
-        && !error.is::<Back>()
-        && let Some(command) = again.command()
-    {
-        writeln!(out, "the same again, with the answers given: {command}")?;
+    let records = records::read(&args.file, args.from, args.delimiter)?;
+    if let (true, Some(first)) = (args.mapping.units.is_empty(), records.first()) {
+        return Err(missing(args, first).into());
     }
-    ended?;
-    if args.dry_run {
-        write!(out, "{}", again.next())?;
+    let mut made = Made::default();
+    for record in &records {
+        made.take(record, &args.mapping)?;
+    }
+    if !args.force {
+        refuse(&made.files(&args.into))?;
+    }
+    Ok(made)
+}
+
+/// No flag says which fields are units, so the fields are shown with a proposal.
+fn missing(args: &CasesArgs, first: &Record) -> Misuse {
+    let mut mapping = proposal(&first.fields);
+    if mapping.units.is_empty() {
+        mapping.units = first
+            .fields
+            .keys()
+            .take(1)
+            .map(|key| UnitField::of_key(key))
+            .collect();
+    }
+    let proposed = CasesArgs {
+        file: args.file.clone(),
+        into: args.into.clone(),
+        mapping: Mapping {
+            id: args.mapping.id.clone().or(mapping.id),
+            preamble: args.mapping.preamble.clone().or(mapping.preamble),
+            ..mapping
+        },
+        ..*args
+    };
+    let again = again(&proposed).switch("--dry-run", true);
+    let command = again
+        .command()
+        .map_or_else(String::new, |command| format!("; e.g. `{command}`"));
+    Misuse::new(format!(
+        "which fields are the units of a case is not known; the first record has:{}",
+        proposal::fields(&first.fields)
+    ))
+    .help(format!(
+        "name them with `--units`, once for each field{command}"
+    ))
+}
+
+fn show_first(made: &Made, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    let files = made.files(&args.into);
+    for (case, file) in made.cases.iter().zip(&files).take(1) {
+        writeln!(out, "{}:\n", shown(file))?;
+        writeln!(out, "{}", safe::lines(&case.text))?;
     }
     Ok(())
 }
 
-/// Makes the cases of all records, shows what became of them, and writes them.
-fn make(
-    args: &CasesArgs,
-    source: &Source<'_>,
-    mapping: &Mapping,
-    asks: Option<&dyn Ask>,
-    out: &mut dyn Write,
-) -> anyhow::Result<()> {
-    let mut made = Made::default();
-    source.each(&mut |record| {
-        made.take(&record, mapping)?;
-        Ok(More::Wanted)
-    })?;
-    let folder = &args.into;
-    let files: Vec<PathBuf> = made
-        .cases
-        .iter()
-        .map(|case| folder.join(format!("{}.md", case.name)))
-        .collect();
-    if !args.force {
-        refuse(&files)?;
+fn write(made: &Made, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+    for (case, file) in made.cases.iter().zip(made.files(&args.into)) {
+        file::write(&file, case.text.as_bytes())?;
     }
     let total = counted(made.cases.len(), "case");
-    if args.dry_run || asks.is_some() {
-        let (case, file) = (made.cases.first().context("there is no case")?, &files[0]);
-        writeln!(out, "{}:\n", shown(file))?;
-        writeln!(out, "{}", safe::lines(&case.text))?;
-    }
-    tell(&made, mapping, out)?;
-    if args.dry_run {
-        writeln!(
-            out,
-            "{total} would be written; without `--dry-run` they are"
-        )?;
-        return Ok(());
-    }
-    if let Some(ask) = asks
-        && !ask::yes(
-            ask,
-            &format!("Write {total} into `{}`?", shown(folder)),
-            true,
-        )?
-    {
-        return Err(Stopped.into());
-    }
-    for (case, file) in made.cases.iter().zip(&files) {
-        file::write(file, case.text.as_bytes())?;
-    }
-    writeln!(out, "wrote {total} into `{}`", shown(folder))?;
+    writeln!(out, "wrote {total} into `{}`", shown(&args.into))?;
     Ok(())
 }
 
@@ -277,8 +255,7 @@ pub(super) fn in_the_way(folder: &Path) -> Option<PathBuf> {
 
 /// Whether a file has records, of which cases can be made.
 pub(super) fn has_records(file: &Path) -> bool {
-    let source = Source::of(file, None, None);
-    file.is_file() && source.is_ok_and(|source| first(&source).is_ok())
+    file.is_file() && records::read(file, None, None).is_ok()
 }
 
 /// What to do with cases. A configuration that is there may name another folder, which `lint` shows.
@@ -289,12 +266,13 @@ fn next(into: &Path) -> String {
     }
 }
 
-/// The import without `--dry-run`, and without questions: the fields are those that were chosen.
-fn again(args: &CasesArgs, mapping: &Mapping) -> Again {
+/// The import without `--dry-run`.
+fn again(args: &CasesArgs) -> Again {
     let mut again = Again::kelvin("import cases").word(&args.file);
     if args.into != Path::new("cases") {
         again = again.flag("--into", &args.into);
     }
+    let mapping = &args.mapping;
     again = again
         .given("--id", mapping.id.as_ref())
         .given("--preamble", mapping.preamble.as_ref());
@@ -318,20 +296,6 @@ fn written(delimiter: u8) -> String {
     }
 }
 
-/// The first record, by which the fields are chosen.
-fn first(source: &Source<'_>) -> anyhow::Result<Record> {
-    let mut first = None;
-    source.each(&mut |record| {
-        first = Some(record);
-        Ok(More::Enough)
-    })?;
-    first.ok_or_else(|| {
-        Misuse::new(format!("{}: there is no record in it", shown(source.path)))
-            .help("a record is one object or row, of which one case is made")
-            .into()
-    })
-}
-
 /// Nothing is overwritten unless that was asked for; not one file is written before all were looked at.
 fn refuse(files: &[PathBuf]) -> Result<(), Misuse> {
     let is_there = |file: &&PathBuf| file.symlink_metadata().is_ok();
@@ -341,14 +305,8 @@ fn refuse(files: &[PathBuf]) -> Result<(), Misuse> {
     };
     let others = match there {
         1 => String::new(),
-        _ => format!(
-            ", and so {} more",
-            if there == 2 {
-                "is 1".to_owned()
-            } else {
-                format!("are {}", there - 1)
-            }
-        ),
+        2 => ", and so is 1 more".to_owned(),
+        _ => format!(", and so are {} more", there - 1),
     };
     Err(
         Misuse::new(format!("`{}` is there already{others}", shown(file)))

@@ -3,68 +3,54 @@
 use std::path::Path;
 
 use super::governing;
-use super::steps::{Steps, counted, settings};
-use crate::cli::ask;
-use crate::cli::ask::{Back, Stopped};
+use super::steps::{Steps, settings};
+use crate::cli::ask::Stopped;
 use crate::cli::import;
 use kelvin_base::exit::Misuse;
-use kelvin_evidence::cases;
-use kelvin_page::safe;
+use kelvin_evidence::cases::{self, Corpus};
+use kelvin_page::{counted, safe};
 
 /// Settles which cases there are, and reads them.
-pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
-    // Where cases were just made, for the next turn alone.
-    let mut made = None;
+pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<Corpus> {
     loop {
-        let before = steps.said.cases.clone();
-        let asked = match (made.take().or_else(|| steps.given.cases.clone()), steps.ask) {
+        let folder = match (steps.said.cases.take(), steps.ask) {
             (Some(cases), _) => cases,
             (None, None) => "cases".to_owned(),
             (None, Some(ask)) => {
-                steps.asked = true;
                 let root = &steps.target.root;
-                let default = before.clone().unwrap_or_else(|| match root.join("cases") {
-                    cases if import::in_the_way(&cases).is_some() => free(root),
-                    _ => "cases".to_owned(),
-                });
+                let default = match import::in_the_way(&root.join("cases")) {
+                    Some(_) => free(root),
+                    None => "cases".to_owned(),
+                };
                 let question = "Which folder holds the cases?";
-                ask::text(ask, question, Some(&default), &|text| check(root, text))?
+                ask.line(question, Some(&default), &|text| check(root, text))?
             }
         };
-        steps.said.cases = Some(asked);
         let loaded = steps
             .try_with(|said| {
+                said.cases = Some(folder.clone());
                 said.decision_field = None;
                 said.governing_types.clear();
             })
             .and_then(|config| cases::load(&config.root, settings(&config)));
         match loaded {
             Ok((corpus, notices)) => {
-                let types = governing::types(&corpus).len();
-                writeln!(
-                    steps.out,
-                    "{} with {}",
-                    counted(corpus.cases.len(), "case"),
-                    counted(types, "type") + " of units"
-                )?;
+                let count = counted(corpus.cases.len(), "case");
+                let types = counted(governing::types(&corpus).len(), "type");
+                steps.tell(&format!("{count} with {types} of units"))?;
                 for notice in notices {
-                    writeln!(steps.out, "  {}", safe::line(&notice.text))?;
+                    steps.tell(&format!("  {}", safe::line(&notice.text)))?;
                 }
-                steps.corpus = Some(corpus);
-                return Ok(());
+                steps.said.cases = Some(folder);
+                return Ok(corpus);
             }
-            Err(error) => {
-                let folder = std::mem::replace(&mut steps.said.cases, before);
-                made = cannot_read(steps, error, &folder.unwrap_or_default())?;
-                // What cannot be read is asked for, also where a flag has named it.
-                steps.given.cases = None;
-            }
+            Err(error) => steps.said.cases = cannot_read(steps, error, &folder)?,
         }
     }
 }
 
-/// Tells why there are no cases. Where a file beside the configuration may become some, it is offered; hands
-/// back the folder where that was done.
+/// Tells why there are no cases. Where a file beside the configuration may become some, that is offered; hands
+/// back the folder where it was done.
 fn cannot_read(
     steps: &mut Steps<'_>,
     error: anyhow::Error,
@@ -83,27 +69,26 @@ fn cannot_read(
         }
     };
     let into = root.join(&folder);
-    let Some(ask) = steps.ask.filter(|_| steps.asked || file.is_some()) else {
-        return match file {
-            Some(file) => Err(Misuse::new(format!("{error:#}"))
+    let Some(ask) = steps.ask else {
+        return Err(match file {
+            Some(file) => Misuse::new(format!("{error:#}"))
                 .help(import::command(&file, &into))
-                .into()),
-            None => Err(error),
-        };
+                .into(),
+            None => error,
+        });
     };
-    steps.asked = true;
-    writeln!(steps.out, "{}", safe::lines(&format!("{error:#}")))?;
+    steps.tell(&safe::lines(&format!("{error:#}")))?;
     let Some(file) = file else { return Ok(None) };
     let name = safe::line(&steps.target.shown(&file));
-    let question = format!("Make cases of the records in `{name}`?");
-    if ask::yes(ask, &question, true)? {
-        match import::offer(&file, &into, ask, steps.out) {
-            Err(error) if error.is::<Stopped>() || error.is::<Back>() => return Err(error),
-            Err(error) => writeln!(steps.out, "{}", safe::lines(&format!("{error:#}")))?,
-            Ok(()) => return Ok(Some(folder)),
+    steps.tell(&format!("The records in `{name}` can be made into cases:"))?;
+    match import::offer(&file, &into, ask, steps.out) {
+        Err(error) if error.is::<Stopped>() => Err(error),
+        Err(error) => {
+            steps.tell(&safe::lines(&format!("{error:#}")))?;
+            Ok(None)
         }
+        Ok(are_made) => Ok(are_made.then_some(folder)),
     }
-    Ok(None)
 }
 
 /// What is against an answer before anything is read: a file is no folder. One with records is taken, since cases can be
@@ -128,15 +113,12 @@ fn no_folder(file: &str) -> anyhow::Error {
 
 /// The name of a folder that new cases can go into: nothing is there, or a folder with nothing in it.
 fn free(root: &Path) -> String {
-    let names = (1..).map(|number| match number {
-        1 => "cases".to_owned(),
-        _ => format!("cases-{number}"),
-    });
+    let numbered = (2..).map(|number| format!("cases-{number}"));
+    let mut names = std::iter::once("cases".to_owned()).chain(numbered);
     let is_free = |name: &String| {
         let path = root.join(name);
         let is_empty = std::fs::read_dir(&path).is_ok_and(|mut files| files.next().is_none());
         path.symlink_metadata().is_err() || is_empty
     };
-    let mut names = names.filter(is_free);
-    names.next().unwrap_or_default()
+    names.find(is_free).unwrap_or_default()
 }

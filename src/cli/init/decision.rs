@@ -1,12 +1,12 @@
-//! Which field of the output is the decision: one of those that were seen, or one that the person names.
+//! Which field of the output is the decision. What a trial shows beyond doubt is not asked.
 
 use anyhow::anyhow;
 use serde_json::{Map, Value};
 
-use super::fields::{self, Fields};
-use super::look;
+use super::fields::{Field, Fields};
+use super::look::{self, Look};
 use super::steps::{Steps, brief, settings};
-use crate::cli::{ask, field};
+use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence as evidence;
 use kelvin_gate::reproduce::quoted;
@@ -14,10 +14,10 @@ use kelvin_page::safe;
 use kelvin_run::judge;
 
 /// Finds out the decision field.
-pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
-    if steps.given.decision_field.is_some() {
+pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Result<()> {
+    if steps.said.decision_field.is_some() {
         let config = steps.config()?;
-        if let Some(look) = &steps.look
+        if let Some(look) = look
             && let Err(failure) = &look.outcome.result
         {
             return Err(evidence::unusable_decision(&look.case, failure, &config)
@@ -25,11 +25,9 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
         }
         return Ok(());
     }
-    // Before it, what was answered an earlier time is only the default.
-    let output = steps.look.as_ref().and_then(|look| look.output.clone());
-    let field = match output {
-        Some(output) => pick(steps, &output)?,
-        None => name(steps, None)?,
+    let field = match look.and_then(|look| look.output.as_ref()) {
+        Some(output) => pick(steps, output)?,
+        None => name(steps)?,
     };
     steps.said.decision_field = Some(field);
     Ok(())
@@ -37,42 +35,25 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
 
 /// One of the fields that were seen.
 fn pick(steps: &mut Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<String> {
-    let config = steps.config_without_decision()?;
+    let config = steps.config()?;
     let scorer = judge::of(&settings(&config).scorer);
     let fields = Fields::of(output, &|value| scorer.accepts(value));
-    let place = fields.obvious();
+    if let Some(field) = fields.obvious() {
+        let field = field.written();
+        steps.tell(&format!(
+            "the decision is `{}` (`--decision-field` names another)",
+            safe::line(&field)
+        ))?;
+        return Ok(field);
+    }
+    if fields.usable.is_empty() {
+        return Err(none_usable(&fields));
+    }
     let Some(ask) = steps.ask else {
-        return match place {
-            Some(place) => {
-                let field = fields.usable[place].written();
-                steps.tell(&format!("the decision is `{}`", safe::line(&field)))?;
-                Ok(field)
-            }
-            None if fields.is_without_single() => Err(none_usable(&fields)),
-            None => Err(unclear(&fields)),
-        };
+        return Err(unclear(&fields));
     };
-    if fields.is_without_single() {
-        steps.tell(&safe::lines(&format!("{:#}", none_usable(&fields))))?;
-    }
-    let said = steps.said.decision_field.clone();
-    let before = fields
-        .usable
-        .iter()
-        .position(|field| said.as_ref() == Some(&field.written()));
-    let mut choices = fields.shown();
-    choices.push("other...".to_owned());
-    steps.asked = true;
-    let chosen = ask::one(
-        ask,
-        "Which field is the decision?",
-        &choices,
-        before.or(place),
-    )?;
-    match fields.usable.get(chosen) {
-        Some(field) => Ok(field.written()),
-        None => name(steps, Some(output)),
-    }
+    let chosen = ask::one(ask, "Which field is the decision?", &fields.shown())?;
+    Ok(fields.usable[chosen].written())
 }
 
 fn none_usable(fields: &Fields<'_>) -> anyhow::Error {
@@ -87,16 +68,8 @@ fn none_usable(fields: &Fields<'_>) -> anyhow::Error {
 }
 
 fn unclear(fields: &Fields<'_>) -> anyhow::Error {
-    let names: Vec<String> = fields
-        .usable
-        .iter()
-        .zip(fields.shown())
-        .map(|(field, shown)| {
-            let value = shown.split_once("  ").map_or("", |(_, value)| value.trim());
-            format!("{} = {value}", safe::line(&field.written()))
-        })
-        .collect();
-    let first = fields.usable.first().map(fields::Field::written);
+    let names: Vec<String> = fields.usable.iter().map(Field::with_value).collect();
+    let first = fields.usable.first().map(Field::written);
     Misuse::new(format!(
         "the output has several fields that can be the decision: {}",
         names.join(", ")
@@ -108,32 +81,17 @@ fn unclear(fields: &Fields<'_>) -> anyhow::Error {
     .into()
 }
 
-/// A field that the person types; where there is an output, it has to be in it.
-fn name(steps: &mut Steps<'_>, output: Option<&Map<String, Value>>) -> anyhow::Result<String> {
+/// A field that the person types, where no output was seen.
+fn name(steps: &Steps<'_>) -> anyhow::Result<String> {
     let Some(ask) = steps.ask else {
         return Err(Misuse::new("which field of the output is the decision is not known")
             .help("add e.g. `--decision-field decision`, or `--decision-field /result/decision` for a field inside another")
             .into());
     };
     let check = |text: &str| {
-        let config = steps
-            .try_with(|answers| answers.decision_field = Some(text.to_owned()))
-            .map_err(|error| brief(&error))?;
-        let Some(output) = output else { return Ok(()) };
-        let Some(value) = field::at(output, text) else {
-            return Err(format!(
-                "the output has no field `{text}`; `/a/b` names the field `b` inside `a`"
-            ));
-        };
-        let scorer = judge::of(&settings(&config).scorer);
-        let accepted = scorer.accepts(value);
-        accepted.map_err(|what| format!("`{text}` is {what}, which cannot be compared"))
+        let tried = steps.try_with(|said| said.decision_field = Some(text.to_owned()));
+        tried.map_or_else(|error| Err(brief(&error)), |_| Ok(()))
     };
     let question = "Which field of the output is the decision? (`/a/b` for `b` inside `a`)";
-    let said = steps.said.decision_field.clone();
-    let default = said.as_deref().unwrap_or("decision");
-    let default = Some(default).filter(|field| output.is_none() || check(field).is_ok());
-    let named = ask::text(ask, question, default, &check)?;
-    steps.asked = true;
-    Ok(named)
+    ask.line(question, Some("decision"), &check)
 }

@@ -1,23 +1,20 @@
-//! The fields of an output that can be the decision: every value that the scorer takes, at any depth.
+//! The fields of an output that can be the decision: every value that the scorer takes, in objects at any depth. The
+//! items of lists are not among them, because which items there are may change from case to case.
 
 use serde_json::{Map, Value};
 
+use crate::cli::field;
 use kelvin_page::safe;
 
 /// At most so many fields are listed; an output may have a million.
 const MOST: usize = 200;
 
-/// The values of a list are listed up to this one: a decision seldom stands in a place of a list.
-const OF_A_LIST: usize = 8;
-
 /// A field, and the value that it had.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field<'a> {
     /// The keys that lead to it.
-    path: Vec<String>,
+    path: Vec<&'a str>,
     value: &'a Value,
-    /// Whether it is an item of a list, or lies in one.
-    is_in_list: bool,
 }
 
 /// The fields of an output.
@@ -27,8 +24,6 @@ pub(super) struct Fields<'a> {
     pub(super) usable: Vec<Field<'a>>,
     /// Why fields at the top cannot be the decision, where nothing in them can either.
     pub(super) refused: Vec<String>,
-    /// Whether there are more than are listed.
-    pub(super) more: bool,
 }
 
 impl<'a> Fields<'a> {
@@ -40,8 +35,8 @@ impl<'a> Fields<'a> {
         let mut fields = Self::default();
         for (key, value) in output {
             let before = fields.usable.len();
-            fields.walk(vec![key.clone()], value, false, accepts);
-            if fields.usable[before..].iter().all(|field| field.is_in_list)
+            fields.walk(vec![key], value, accepts);
+            if fields.usable.len() == before
                 && let Err(reason) = accepts(value)
             {
                 fields.refused.push(format!("`{key}` is {reason}"));
@@ -52,77 +47,44 @@ impl<'a> Fields<'a> {
 
     fn walk(
         &mut self,
-        path: Vec<String>,
+        path: Vec<&'a str>,
         value: &'a Value,
-        is_in_list: bool,
         accepts: &dyn Fn(&Value) -> Result<(), String>,
     ) {
         if accepts(value).is_ok() {
-            match self.usable.len() < MOST {
-                true => self.usable.push(Field {
-                    path,
-                    value,
-                    is_in_list,
-                }),
-                false => self.more = true,
+            self.usable.push(Field { path, value });
+        } else if let Value::Object(fields) = value {
+            for (key, value) in fields {
+                self.walk([&path[..], &[key]].concat(), value, accepts);
             }
-            return;
-        }
-        let below = |key: String| [&path[..], &[key]].concat();
-        match value {
-            Value::Object(fields) => {
-                for (key, value) in fields {
-                    self.walk(below(key.clone()), value, is_in_list, accepts);
-                }
-            }
-            Value::Array(values) => {
-                for (place, value) in values.iter().enumerate().take(OF_A_LIST) {
-                    self.walk(below(place.to_string()), value, true, accepts);
-                }
-            }
-            _ => {}
         }
     }
 
-    /// The place of the field that is meant where nobody says it: the only one, or the only one that is called
-    /// `decision`, of which one at the top comes first. What lies in a list is never meant: which of its items
-    /// there is may change from case to case.
-    pub(super) fn obvious(&self) -> Option<usize> {
-        let all = self.usable.iter().enumerate();
-        let single: Vec<(usize, &Field<'_>)> = all.filter(|(_, field)| !field.is_in_list).collect();
-        if let [(place, _)] = single[..]
-            && !self.more
-        {
-            return Some(place);
+    /// The field that is meant where nobody says it: the only one, or the only one that is called `decision`, of which
+    /// one at the top comes first.
+    pub(super) fn obvious(&self) -> Option<&Field<'a>> {
+        if let [only] = &self.usable[..] {
+            return Some(only);
         }
-        let called = |most: usize| {
-            let mut places = single.iter().filter(|(_, field)| {
-                field.path.len() <= most && field.path.last().is_some_and(|key| key == "decision")
-            });
-            let first = places.next().filter(|_| places.next().is_none());
-            first.map(|(place, _)| *place)
-        };
-        called(1).or_else(|| called(usize::MAX).filter(|_| !self.more))
-    }
-
-    /// Whether only items of lists can be the decision, or nothing at all.
-    pub(super) fn is_without_single(&self) -> bool {
-        self.usable.iter().all(|field| field.is_in_list)
+        let mut called = self
+            .usable
+            .iter()
+            .filter(|field| field.path.last() == Some(&"decision"));
+        let at_top = called.clone().find(|field| field.path.len() == 1);
+        at_top.or_else(|| called.next().filter(|_| called.next().is_none()))
     }
 
     /// A line for each, with the keys on the way to it and its value.
     pub(super) fn shown(&self) -> Vec<String> {
-        let names: Vec<String> = self
-            .usable
-            .iter()
+        let listed = self.usable.iter().take(MOST);
+        let names: Vec<String> = listed
             .map(|field| safe::cut(&safe::line(&field.path.join(".")), 48))
             .collect();
         let width = names.iter().map(|name| safe::columns(name)).max();
-        let width = width.unwrap_or_default();
         let lines = names.iter().zip(&self.usable);
         lines
             .map(|(name, field)| {
-                let gap = " ".repeat(width - safe::columns(name) + 2);
+                let gap = " ".repeat(width.unwrap_or_default() - safe::columns(name) + 2);
                 format!("{name}{gap}{}", safe::cut(&field.value.to_string(), 60))
             })
             .collect()
@@ -132,12 +94,15 @@ impl<'a> Fields<'a> {
 impl Field<'_> {
     /// As the configuration names it: a key at the top by itself, and all else as a JSON pointer.
     pub(super) fn written(&self) -> String {
-        match &self.path[..] {
-            [key] if !key.starts_with('/') && !key.trim().is_empty() => key.clone(),
-            path => path
-                .iter()
-                .map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1")))
-                .collect(),
+        match self.path[..] {
+            [key] if !key.trim().is_empty() => field::of_key(key),
+            _ => self.path.iter().map(|key| field::part(key)).collect(),
         }
+    }
+
+    /// The same with the value that it had.
+    pub(super) fn with_value(&self) -> String {
+        let value = safe::cut(&self.value.to_string(), 60);
+        format!("{} = {value}", safe::line(&self.written()))
     }
 }

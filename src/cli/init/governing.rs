@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::steps::{Steps, counted};
+use super::steps::{Steps, settings};
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
-use kelvin_evidence::cases::Corpus;
+use kelvin_evidence::cases::{self, Corpus};
 use kelvin_evidence::config::unit_type;
 use kelvin_gate::reproduce::quoted;
-use kelvin_page::safe;
+use kelvin_page::{counted, safe};
 
 /// Finds out the types.
-pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
-    let found = types(steps.corpus()?);
+pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<()> {
+    let found = types(corpus);
     if found.is_empty() {
         return Err(
             Misuse::new("no case has a unit, so nothing can govern the decision")
@@ -20,8 +20,8 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
                 .into(),
         );
     }
-    let names: Vec<&String> = found.keys().collect();
-    if steps.given.governing_types.is_empty() {
+    if steps.said.governing_types.is_empty() {
+        let names: Vec<&String> = found.keys().collect();
         let chosen = match steps.ask {
             Some(ask) => {
                 let choices: Vec<String> = found
@@ -30,51 +30,39 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
                         format!("{}  (in {})", safe::line(name), counted(*cases, "case"))
                     })
                     .collect();
-                let before = &steps.said.governing_types;
-                let places = names
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, name)| match before[..] {
-                        [] => seems_to_govern(name),
-                        _ => before.contains(name),
-                    });
-                let default: Vec<usize> = places.map(|(place, _)| place).collect();
-                steps.asked = true;
-                ask::several(
-                    ask,
-                    "Which types should govern the decision?",
-                    &choices,
-                    &default,
-                )?
+                let question = "Which types should govern the decision?";
+                ask::several(ask, question, &choices, &governing(&names))?
             }
             None => obvious(&names)?,
         };
-        let chosen: Vec<String> = chosen
-            .into_iter()
-            .map(|place| names[place].clone())
-            .collect();
+        let chosen = chosen.into_iter().map(|place| names[place].clone());
+        steps.said.governing_types = chosen.collect();
         if steps.ask.is_none() {
+            let chosen = steps.said.governing_types.join(", ");
             steps.tell(&format!(
                 "the decision is to be governed by: {} (`--governing-type` names others)",
-                safe::line(&chosen.join(", "))
+                safe::line(&chosen)
             ))?;
         }
-        steps.said.governing_types = chosen;
     }
     // Loading once more finds types that no case has, with the words of `check`.
-    steps.load().map(|_| ())
+    let config = steps.config()?;
+    cases::load(&config.root, settings(&config)).map(|_| ())
+}
+
+/// The places of the types that are called like a rule.
+fn governing(names: &[&String]) -> Vec<usize> {
+    let all = names.iter().enumerate();
+    all.filter(|(_, name)| seems_to_govern(name))
+        .map(|(place, _)| place)
+        .collect()
 }
 
 /// Without anybody to ask: the only type there is, or those that are called like a rule.
 fn obvious(names: &[&String]) -> anyhow::Result<Vec<usize>> {
     let places: Vec<usize> = match names {
         [_] => vec![0],
-        _ => {
-            let all = names.iter().enumerate();
-            all.filter(|(_, name)| seems_to_govern(name))
-                .map(|(place, _)| place)
-                .collect()
-        }
+        _ => governing(names),
     };
     if !places.is_empty() {
         return Ok(places);

@@ -8,38 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::files::Target;
-use super::steps::Steps;
-use crate::cli::ask;
-use kelvin_page::safe;
 
 /// The lines that keep git from the output folder, the cache and the history.
 const OWN: &[&str] = &["/kelvin/", "/.kelvin-cache/", "/.kelvin/history.db*"];
-
-/// Asks whether `.gitignore` is written.
-pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
-    if !steps.left.is_empty() {
-        let lines: Vec<&str> = steps.left.iter().map(String::as_str).collect();
-        steps.tell(&format!(
-            "The run left something in the repository: {}. As long as git does not ignore it, a check may take it \
-             for an edit of the code.",
-            safe::line(&lines.join(", "))
-        ))?;
-    }
-    let wanted = match (steps.given.gitignore, steps.ask) {
-        (Some(said), _) => said,
-        (None, Some(ask)) => {
-            steps.asked = true;
-            let question = match steps.left.is_empty() {
-                true => "Keep the output folder out of git, in `.gitignore`?",
-                false => "Keep the output folder and this out of git, in `.gitignore`?",
-            };
-            ask::yes(ask, question, steps.said.gitignore.unwrap_or(true))?
-        }
-        (None, None) => steps.target.is_in_git(),
-    };
-    steps.said.gitignore = Some(wanted);
-    Ok(())
-}
 
 /// Each `.gitignore` that lacks lines, with its text: what is there, and what is missing. `left` are lines for the
 /// one at the top of the repository.

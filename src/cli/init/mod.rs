@@ -6,7 +6,6 @@ mod fields;
 mod files;
 mod governing;
 mod ignored;
-mod kept;
 mod look;
 mod request;
 mod steps;
@@ -70,31 +69,6 @@ pub(super) struct InitArgs {
     /// Overwrites files that are there already.
     #[arg(long)]
     force: bool,
-}
-
-/// What is asked for, in the order of the questions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Question {
-    Command,
-    Cases,
-    /// Whether to run the pipeline once.
-    Trial,
-    Decision,
-    GoverningTypes,
-    Gitignore,
-    Workflow,
-}
-
-impl Question {
-    const ALL: [Self; 7] = [
-        Self::Command,
-        Self::Cases,
-        Self::Trial,
-        Self::Decision,
-        Self::GoverningTypes,
-        Self::Gitignore,
-        Self::Workflow,
-    ];
 }
 
 /// Runs `kelvin init`.

@@ -1,11 +1,10 @@
 //! What a person has said: on the command line, and then in answers.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::InitArgs;
-use super::template::Answers;
+use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
-use kelvin_gate::reproduce::quoted;
 
 /// What a person has said. What is not said is asked for, or found out.
 #[derive(Clone, Debug, Default)]
@@ -89,18 +88,6 @@ impl Request {
         Err(Misuse::new("there is nobody to ask, and not every answer is given").help(help))
     }
 
-    /// The answers of the file; where there is none yet, one that is all right.
-    pub(super) fn answers(&self) -> Answers {
-        let or = |said: &Option<String>, default: String| said.clone().unwrap_or(default);
-        let fine = Answers::default();
-        Answers {
-            run: or(&self.run, fine.run),
-            cases: or(&self.cases, fine.cases),
-            decision_field: or(&self.decision_field, fine.decision_field),
-            governing_types: self.governing_types.clone(),
-        }
-    }
-
     /// Whether nothing is said of the pipeline yet.
     pub(super) fn is_silent(&self) -> bool {
         let texts = [&self.run, &self.cases, &self.decision_field];
@@ -110,37 +97,25 @@ impl Request {
             && self.governing_types.is_empty()
     }
 
-    /// The command line that says the same, for a shell.
-    pub(super) fn command_line(&self) -> String {
-        let mut words = vec!["kelvin".to_owned(), "init".to_owned()];
-        let mut say = |flag: &str, value: &str| {
-            // With a `=`, so that no value can be taken for a flag.
-            words.push(quoted(&format!("{flag}={value}")));
-        };
-        if self.file != Path::new("kelvin.yaml") {
-            say("--config", &self.file.to_string_lossy());
-        }
-        for (flag, value) in [
-            ("--run", &self.run),
-            ("--cases", &self.cases),
-            ("--decision-field", &self.decision_field),
-        ] {
-            if let Some(value) = value {
-                say(flag, value);
-            }
-        }
+    /// The command line that says the same.
+    pub(super) fn again(&self) -> Again {
+        let mut again = Again::kelvin("init")
+            .config(&self.file)
+            .given("--run", self.run.as_ref())
+            .given("--cases", self.cases.as_ref())
+            .given("--decision-field", self.decision_field.as_ref());
         for name in &self.governing_types {
-            say("--governing-type", name);
+            again = again.flag("--governing-type", name);
         }
-        let switches = [
-            ("probe", self.probe),
-            ("gitignore", self.gitignore),
-            ("workflow", self.workflow),
-            ("force", self.force.then_some(true)),
-        ];
-        for (name, said) in switches {
-            words.extend(said.map(|yes| format!("--{}{name}", if yes { "" } else { "no-" })));
+        for (yes, no, said) in [
+            ("--probe", "--no-probe", self.probe),
+            ("--gitignore", "--no-gitignore", self.gitignore),
+            ("--workflow", "--no-workflow", self.workflow),
+        ] {
+            again = again
+                .switch(yes, said == Some(true))
+                .switch(no, said == Some(false));
         }
-        words.join(" ")
+        again.switch("--force", self.force)
     }
 }

@@ -1,44 +1,23 @@
 //! The files that `kelvin init` writes, as text.
 
+use super::request::Request;
 use kelvin_run::config::quote;
 
 /// Where editors find the schema.
 const SCHEMA: &str =
     "https://raw.githubusercontent.com/org/kelvin-action/v1/schema/kelvin.schema.json";
 
-/// The four answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answers {
-    /// The command.
-    pub(super) run: String,
-    /// A folder or a glob.
-    pub(super) cases: String,
-    /// A key or a JSON pointer.
-    pub(super) decision_field: String,
-    /// At least one when they are written.
-    pub(super) governing_types: Vec<String>,
-}
-
-impl Default for Answers {
-    /// Answers that are all right, to check each of the person's before the next is asked for.
-    fn default() -> Self {
-        Self {
-            run: "pipeline {input} {output}".to_owned(),
-            cases: "cases".to_owned(),
-            decision_field: "decision".to_owned(),
-            governing_types: Vec::new(),
-        }
-    }
-}
-
-/// The text of `kelvin.yaml`.
-pub(super) fn configuration(answers: &Answers) -> String {
-    let Answers {
+/// The text of `kelvin.yaml`. An answer that is not there yet is one that is all right, so that each answer can be checked
+/// before the next is asked for.
+pub(super) fn configuration(said: &Request) -> String {
+    let Request {
         run,
         cases,
         decision_field,
         governing_types,
-    } = answers;
+        ..
+    } = said;
+    let or = |said: &Option<String>, fine: &str| quote(said.as_deref().unwrap_or(fine));
     let types: String = if governing_types.is_empty() {
         " []\n".to_owned()
     } else {
@@ -63,9 +42,9 @@ pub(super) fn configuration(answers: &Answers) -> String {
          \n\
          # The types of the sections (`## Gate Rule` is a gate_rule) that should govern the decision.\n\
          governing_types:{types}{OPTIONS}",
-        run = quote(run),
-        cases = quote(cases),
-        decision_field = quote(decision_field),
+        run = or(run, "pipeline {input} {output}"),
+        cases = or(cases, "cases"),
+        decision_field = or(decision_field, "decision"),
     )
 }
 

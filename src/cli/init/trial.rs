@@ -1,42 +1,56 @@
 //! The trial: runs the pipeline once on the first case, and shows what came back.
 
-use super::Question;
-use super::look;
-use super::steps::{Steps, To};
+use std::collections::BTreeSet;
+
+use super::look::Look;
+use super::steps::Steps;
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_page::safe;
+use kelvin_run::config::Config;
 
-/// Runs the pipeline once, where that is wanted.
-pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
-    steps.look = None;
-    let wanted = match (steps.given.probe, steps.ask) {
+/// What the trial has shown.
+#[derive(Default)]
+pub(super) struct Trial {
+    /// The last run that left an output to look at; none where the pipeline was not run.
+    pub(super) look: Option<Look>,
+    /// What the runs have left in the repository, as lines for `.gitignore`.
+    pub(super) left: BTreeSet<String>,
+}
+
+/// Runs the pipeline once on the first case, whose name is given, where that is wanted.
+pub(super) fn settle(
+    steps: &mut Steps<'_>,
+    first: &str,
+    run: &dyn Fn(&Config) -> anyhow::Result<Look>,
+) -> anyhow::Result<Trial> {
+    let mut trial = Trial::default();
+    let first = safe::line(first);
+    let wanted = match (steps.said.probe, steps.ask) {
         (Some(said), _) => said,
-        (None, _) if steps.given.decision_field.is_some() => false,
+        (None, _) if steps.said.decision_field.is_some() => false,
         (None, Some(ask)) => {
-            let first = steps.first_case();
             let question = format!("Run the pipeline once, on case `{first}`, to see its output?");
-            let default = steps.said.probe.unwrap_or(true);
-            steps.asked = true;
-            ask::yes(ask, &question, default)?
+            let wanted = ask::yes(ask, &question, true)?;
+            steps.said.probe = Some(wanted);
+            wanted
         }
-        (None, None) => steps.given.yes,
+        (None, None) => steps.said.yes,
     };
-    steps.said.probe = Some(wanted).filter(|_| steps.asked || steps.given.probe.is_some());
     if !wanted {
-        return Ok(());
+        return Ok(trial);
     }
     loop {
         let config = steps.config()?;
         let timeout = config.limits.timeout.as_secs();
         steps.tell(&format!(
-            "running the pipeline on case `{}`, for at most {timeout} s",
-            steps.first_case()
+            "running the pipeline on case `{first}`, for at most {timeout} s"
         ))?;
-        let look = look::run(&config, steps.corpus()?)?;
+        let look = run(&config)?;
+        let mended = mended(&look, &steps.said.run);
         if look.output.is_none() && steps.ask.is_none() {
             let error = look.failed();
-            return Err(match mended(&look, &steps.said.run) {
+            return Err(match mended {
                 Some(run) => Misuse::new(format!("{error:#}"))
                     .help(format!(
                         "it printed its answer, and kelvin reads the file `{{output}}`: let the command be `{run}`"
@@ -45,59 +59,61 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<()> {
                 None => error,
             });
         }
-        for line in look.shown() {
-            steps.tell(&line)?;
-        }
-        if look.names_its_input {
-            steps.tell(
-                "The output contains the path of its input: does the pipeline read the file, or take the path for \
-                 the text? `{input}` stands for the path of a file.",
-            )?;
-        }
-        steps.left.extend(look.left.iter().cloned());
-        if let Some(changed) = &look.changed {
-            steps.tell(&format!(
-                "Git tracks what the run has changed: {}. A check during which the code changes has no figures; let the \
-                 pipeline write elsewhere, or name the files of its code under `fingerprint`.",
-                safe::line(changed)
-            ))?;
-        }
+        show(steps, &look)?;
+        trial.left.extend(look.left.iter().cloned());
         let Some(ask) = steps.ask.filter(|_| look.output.is_none()) else {
-            steps.look = Some(look);
-            return Ok(());
+            trial.look = Some(look);
+            break;
         };
-        let mended = mended(&look, &steps.said.run);
-        let mut choices = [
-            "try again, after you have fixed it",
-            "change the command",
-            "name other cases",
-            "go on without an output",
-        ]
-        .map(str::to_owned);
-        if let Some(run) = &mended {
-            steps.tell(&format!(
-                "It printed its answer, and kelvin reads the file `{{output}}`. This command puts what is printed \
-                 into the file:\n  {}",
-                safe::lines(run)
-            ))?;
-            choices[0] = "try that command".to_owned();
+        let question = match &mended {
+            Some(run) => {
+                steps.tell(&format!(
+                    "It printed its answer, and kelvin reads the file `{{output}}`. This command puts what is printed \
+                     into the file:\n  {}",
+                    safe::lines(run)
+                ))?;
+                "Try that command?"
+            }
+            None => "Try again, after you have fixed it?",
+        };
+        if !ask::yes(ask, question, true)? {
+            break;
         }
-        steps.asked = true;
-        let chosen = ask::one(ask, "What now?", &choices, mended.as_ref().map(|_| 0))?;
-        if chosen < 2 {
-            steps.said.run = mended.or_else(|| steps.said.run.take());
-        }
-        match chosen {
-            0 => {}
-            1 => return Err(To(Question::Command).into()),
-            2 => return Err(To(Question::Cases).into()),
-            _ => return Ok(()),
-        }
+        steps.said.run = mended.or_else(|| steps.said.run.take());
     }
+    if !trial.left.is_empty() {
+        let lines: Vec<&str> = trial.left.iter().map(String::as_str).collect();
+        steps.tell(&format!(
+            "The run left something in the repository: {}. As long as git does not ignore it, a check may take it \
+             for an edit of the code.",
+            safe::line(&lines.join(", "))
+        ))?;
+    }
+    Ok(trial)
+}
+
+fn show(steps: &mut Steps<'_>, look: &Look) -> anyhow::Result<()> {
+    for line in look.shown() {
+        steps.tell(&line)?;
+    }
+    if look.names_its_input {
+        steps.tell(
+            "The output contains the path of its input: does the pipeline read the file, or take the path for \
+             the text? `{input}` stands for the path of a file.",
+        )?;
+    }
+    if let Some(changed) = &look.changed {
+        steps.tell(&format!(
+            "Git tracks what the run has changed: {}. A check during which the code changes has no figures; let the \
+             pipeline write elsewhere, or name the files of its code under `fingerprint`.",
+            safe::line(changed)
+        ))?;
+    }
+    Ok(())
 }
 
 /// The command that writes what the pipeline printed, where it printed its output.
-fn mended(look: &look::Look, run: &Option<String>) -> Option<String> {
+fn mended(look: &Look, run: &Option<String>) -> Option<String> {
     const OUTPUT: &str = "{output}";
     let run = run.as_deref().filter(|_| look.printed_its_output())?;
     let words: Vec<&str> = run.split(' ').collect();

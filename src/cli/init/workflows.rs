@@ -2,7 +2,7 @@
 
 use crate::registry;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::files::Target;
 use super::request::Request;
@@ -19,6 +19,14 @@ pub(super) fn are_all(request: &Request, target: &Target) -> bool {
     };
     let is_alone = request.workflow == Some(true) && rest.is_silent() && !request.force;
     is_alone && target.config.is_file()
+}
+
+/// Whether the workflows are there as they would be written, so that a second `init` goes through.
+pub(super) fn are_written(target: &Target) -> bool {
+    let is_there = |(path, text): &(PathBuf, String)| {
+        std::fs::read(path).is_ok_and(|there| there == text.as_bytes())
+    };
+    target.workflows().iter().all(is_there)
 }
 
 /// Writes those that are not there yet.

@@ -1,5 +1,5 @@
-//! Repositories in every form that git makes: references as files or as a reftable, objects named by SHA-1 or by
-//! SHA-256. What is said of a change does not depend on it.
+//! Repositories in the forms that git makes: objects named by SHA-1 or by SHA-256, of which what is said of a change does
+//! not depend, and references as files or as a reftable, which is refused.
 
 mod refused;
 
@@ -22,18 +22,8 @@ const SHA256: &str = "--object-format=sha256";
 static USUAL: LazyLock<Vec<String>> = LazyLock::new(|| told(&[]).expect("every git makes it"));
 
 #[test]
-fn a_repository_with_a_reftable_is_judged_as_any_other() {
-    as_usual(&[REFTABLE]);
-}
-
-#[test]
 fn a_repository_whose_objects_have_sha_256_names_is_judged_as_any_other() {
     as_usual(&[SHA256]);
-}
-
-#[test]
-fn a_repository_with_both_is_judged_as_any_other() {
-    as_usual(&[REFTABLE, SHA256]);
 }
 
 #[track_caller]
@@ -104,10 +94,8 @@ fn told(form: &[&str]) -> Option<Vec<String>> {
     let url = git(root, &["remote", "get-url", "origin"]);
     let shallow = project.path("../shallow");
     let place = shallow.display().to_string();
-    let mut arguments = vec!["clone", "--quiet", "--depth=1", "--branch=worse"];
-    arguments.extend(form.contains(&REFTABLE).then_some(REFTABLE));
-    arguments.extend([&*url, &*place]);
-    git(root, &arguments);
+    let clone = ["clone", "--quiet", "--depth=1", "--branch=worse"];
+    git(root, &[&clone[..], &[&*url, &*place]].concat());
     let said = steps.run(&shallow, &["doctor"], 0);
     assert!(
         said.stdout.contains("a shallow clone; what"),
@@ -252,22 +240,8 @@ fn masked(text: &str, project: &Project) -> String {
 }
 
 #[test]
-fn the_fingerprint_does_not_depend_on_how_references_are_kept() {
-    let print = |form: &[&str]| {
-        let project = project(form, GROUNDED)?;
-        project.write("new.txt", "of nobody");
-        project.check();
-        Some(project.json("kelvin/report.json")["run"]["fingerprints"].clone())
-    };
-    let usual = print(&[]);
-    if let Some(found) = print(&[REFTABLE]) {
-        assert_eq!(Some(found), usual);
-    }
-}
-
-#[test]
 fn a_file_has_one_fingerprint_whether_git_has_it_or_not() {
-    for form in [&[][..], &[REFTABLE], &[SHA256]] {
+    for form in [&[][..], &[SHA256]] {
         let Some(project) = project(form, GROUNDED) else {
             continue;
         };
@@ -309,9 +283,6 @@ fn a_repository_within_the_work_tree_is_looked_into_whatever_its_form() {
     };
     let usual = print(&[]).expect("every git makes it");
     assert_ne!(usual.0, usual.1);
-    if let Some(found) = print(&[REFTABLE]) {
-        assert_eq!(found, usual);
-    }
     if let Some((before, after)) = print(&[SHA256]) {
         assert_ne!(before, after);
     }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::lines::{self, Stop, columns, is_blank};
-use super::{Format, json, unreadable, wrong};
-use kelvin_base::digest::Digest;
+use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
+use serde::Deserialize;
+
+use super::{Layout, Row, load, quoted, wrong};
 
 /// The judgements of every query, by its id.
 #[derive(Clone, Debug, Default)]
@@ -18,20 +19,19 @@ pub struct Qrels {
 /// The judged documents of one query, by document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Judgements {
-    documents: Vec<(Box<[u8]>, i64)>,
+    documents: BTreeMap<String, i64>,
 }
 
 impl Judgements {
     /// Every document with its grade, in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&[u8], i64)> {
-        self.documents
-            .iter()
-            .map(|(document, grade)| (&**document, *grade))
+    pub fn iter(&self) -> impl Iterator<Item = (&str, i64)> {
+        let documents = self.documents.iter();
+        documents.map(|(document, grade)| (&**document, *grade))
     }
 
     /// A digest of all of them: a different one means that the query is judged differently.
     pub fn digest(&self, query: &str) -> Digest {
-        let fields = kelvin_base::digest::Fields::of("kelvin/qrels/v1").field("query", query);
+        let fields = Fields::of("kelvin/qrels/v1").field("query", query);
         self.iter()
             .fold(fields, |fields, (document, grade)| {
                 fields
@@ -42,8 +42,28 @@ impl Judgements {
     }
 }
 
-/// A document, its grade, and the line that says so.
-type Judged = (Box<[u8]>, i64, u64);
+/// A judgement in a line of JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Judged {
+    query_id: String,
+    doc_id: String,
+    relevance: i64,
+}
+
+const LAYOUT: Layout<i64> = Layout {
+    columns: &["query", "iteration", "document", "grade"],
+    number: 3,
+    parse: |grade| {
+        grade
+            .parse()
+            .map_err(|_| "the grade must be a whole number")
+    },
+    json: |line| {
+        let row: Judged = serde_json::from_str(line)?;
+        Ok((row.query_id.into(), row.doc_id.into(), row.relevance))
+    },
+};
 
 impl Qrels {
     /// Reads a file of judgements: TREC columns, `.json` or `.jsonl`.
@@ -53,63 +73,26 @@ impl Qrels {
     /// A [`Misuse`] with the file and the line where it is not what it should be, or judges a
     /// document twice.
     pub fn load(path: &Path) -> Result<Self, Misuse> {
-        let mut queries: BTreeMap<String, Vec<Judged>> = BTreeMap::new();
-        let mut add = |line: u64, query: &[u8], document: &[u8], grade: i64| {
-            let query = String::from_utf8_lossy(query);
-            let judged = match queries.get_mut(&*query) {
-                Some(judged) => judged,
-                None => queries.entry(query.into_owned()).or_default(),
-            };
-            judged.push((document.into(), grade, line));
-            Ok(())
-        };
-        match Format::of(path) {
-            Format::Trec => {
-                let mut line = |line: u64, text: &[u8]| {
-                    if is_blank(text) {
-                        return Ok(());
-                    }
-                    let names = "query, iteration, document, grade";
-                    let [query, _, document, grade] = columns(text, names)?;
-                    let grade = std::str::from_utf8(grade)
-                        .ok()
-                        .and_then(|text| text.parse().ok());
-                    let grade = grade.ok_or_else(|| {
-                        format!("the grade must be a whole number: {}", super::quoted(text))
-                    })?;
-                    add(line, query, document, grade)
-                };
-                match lines::each(path, (0, u64::MAX), &mut line) {
-                    Ok(_) => {}
-                    Err(Stop::Unreadable(error)) => return Err(unreadable(path, &error)),
-                    Err(Stop::Wrong(line, what)) => return Err(wrong(path, line, &what)),
-                }
-            }
-            Format::Json | Format::JsonLines => json::qrels(path, &mut add)?,
-        }
-        if queries.is_empty() {
-            return Err(wrong(path, 1, "there is no judgement in the file"));
-        }
+        let text = load(path)?;
         let mut all = Self::default();
-        for (query, mut judged) in queries {
-            judged.sort_unstable();
-            let twice = judged.windows(2).find(|pair| pair[0].0 == pair[1].0);
-            if let Some([_, (document, _, line)]) = twice {
-                let what = format!(
+        LAYOUT.read(path, &text, &mut |_,
+                                        (query, document, grade): Row<
+            '_,
+            i64,
+        >| {
+            let judgements = all.queries.entry(query.to_string()).or_default();
+            match judgements.documents.insert(document.to_string(), grade) {
+                None => Ok(()),
+                Some(_) => Err(format!(
                     "the document {} is judged twice for the query {}",
-                    super::quoted(document),
-                    super::quoted(query.as_bytes())
-                );
-                return Err(wrong(path, *line, &what));
+                    quoted(&document),
+                    quoted(&query)
+                )),
             }
-            let documents = judged
-                .into_iter()
-                .map(|(document, grade, _)| (document, grade));
-            let judgements = Judgements {
-                documents: documents.collect(),
-            };
-            all.queries.insert(query, judgements);
+        })?;
+        match all.queries.is_empty() {
+            true => Err(wrong(path, 1, "there is no judgement in the file")),
+            false => Ok(all),
         }
-        Ok(all)
     }
 }

@@ -1,22 +1,104 @@
-//! Runs: read once, by several threads, with no more held than the query at hand, as long as the
-//! lines of a query stand together. Where they do not, the whole run is held.
+//! Runs: what a system has retrieved for each query, in the order in which trec_eval has it.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
-use std::num::NonZeroUsize;
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::thread;
 
-use super::hits::{Desk, Hits, Ranked};
-use super::lines::{self, Stop, columns, is_blank};
-use super::{Format, json, unreadable, wrong};
 use kelvin_base::exit::Misuse;
+use serde::Deserialize;
 
-/// A part of a file smaller than this is not worth a thread.
-const FEWEST_BYTES: u64 = 4 << 20;
+use super::{Layout, Row, load, quoted, wrong};
 
-/// What becomes of the hits of one query.
-type Judge<'a, T> = dyn Fn(&str, &Ranked<'_>) -> T + Sync + 'a;
+/// A document that was retrieved.
+struct Retrieved<'t> {
+    document: Cow<'t, str>,
+    /// In single precision, in which trec_eval compares scores.
+    score: f32,
+    /// Where it stands in the file.
+    line: usize,
+}
+
+impl Retrieved<'_> {
+    /// By score, highest first, then by document, last first: the order of trec_eval.
+    fn order(&self, other: &Self) -> Ordering {
+        let score = other.score.partial_cmp(&self.score);
+        score
+            .unwrap_or(Ordering::Equal)
+            .then_with(|| other.document.cmp(&self.document))
+    }
+}
+
+/// The hits of one query in the order of trec_eval.
+pub struct Ranked<'a> {
+    hits: &'a [Retrieved<'a>],
+    ranks: HashMap<&'a str, u32>,
+}
+
+impl<'a> Ranked<'a> {
+    /// Puts hits in order.
+    ///
+    /// # Errors
+    ///
+    /// The second hit of a document.
+    fn new(hits: &'a mut [Retrieved<'_>]) -> Result<Self, (usize, String)> {
+        // By line as well, so that of two hits with one document the later one is told of.
+        hits.sort_unstable_by(|one, other| one.order(other).then(one.line.cmp(&other.line)));
+        let mut ranks = HashMap::with_capacity(hits.len());
+        for (rank, hit) in (1..).zip(&*hits) {
+            if ranks.insert(&*hit.document, rank).is_some() {
+                let both = hits.iter().filter(|other| other.document == hit.document);
+                let line = both.map(|hit| hit.line).max().unwrap_or(hit.line);
+                let document = quoted(&hit.document);
+                return Err((
+                    line,
+                    format!("the document {document} is there twice for one query"),
+                ));
+            }
+        }
+        Ok(Self { hits, ranks })
+    }
+
+    /// The rank of a document, from 1.
+    pub fn rank(&self, document: &str) -> Option<u32> {
+        self.ranks.get(document).copied()
+    }
+
+    /// The first `most` documents in order, each with its score.
+    pub fn top(&self, most: usize) -> impl Iterator<Item = (&str, f32)> {
+        let hits = self.hits.iter().take(most);
+        hits.map(|hit| (&*hit.document, hit.score))
+    }
+
+    /// How many there are.
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
+        self.hits.len()
+    }
+}
+
+/// A hit in a line of JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HitRow {
+    query_id: String,
+    doc_id: String,
+    score: f64,
+}
+
+/// As in trec_eval, the rank is not looked at.
+const LAYOUT: Layout<f64> = Layout {
+    columns: &["query", "Q0", "document", "rank", "score", "run"],
+    number: 4,
+    parse: |score| match score.parse::<f64>() {
+        Ok(score) if !score.is_nan() => Ok(score),
+        _ => Err("the score must be a number"),
+    },
+    json: |line| {
+        let row: HitRow = serde_json::from_str(line)?;
+        Ok((row.query_id.into(), row.doc_id.into(), row.score))
+    },
+};
 
 /// Reads a run and lets every query of it be judged. The results are by query.
 ///
@@ -24,240 +106,30 @@ type Judge<'a, T> = dyn Fn(&str, &Ranked<'_>) -> T + Sync + 'a;
 ///
 /// A [`Misuse`] with the file and the line where it is not a run, or retrieves a document twice
 /// for one query.
-pub fn scan<T: Send>(path: &Path, judge: &Judge<'_, T>) -> Result<BTreeMap<String, T>, Misuse> {
-    let length = match std::fs::metadata(path) {
-        Ok(data) if data.is_file() => data.len(),
-        Ok(_) => 0,
-        Err(error) => return Err(unreadable(path, &error)),
-    };
-    let judged = match Format::of(path) {
-        Format::Trec if length > 0 => match in_parts(path, length, judge)? {
-            Some(judged) => judged,
-            None => whole(path, judge)?,
-        },
-        _ => whole(path, judge)?,
-    };
-    if judged.is_empty() {
+pub fn scan<T>(
+    path: &Path,
+    judge: &dyn Fn(&str, &Ranked<'_>) -> T,
+) -> Result<BTreeMap<String, T>, Misuse> {
+    let text = load(path)?;
+    let mut queries: BTreeMap<Cow<'_, str>, Vec<Retrieved<'_>>> = BTreeMap::new();
+    LAYOUT.read(path, &text, &mut |line,
+                                    (query, document, score): Row<
+        '_,
+        f64,
+    >| {
+        queries.entry(query).or_default().push(Retrieved {
+            document,
+            score: score as f32,
+            line,
+        });
+        Ok(())
+    })?;
+    if queries.is_empty() {
         return Err(wrong(path, 1, "there is no hit in the file"));
     }
-    Ok(judged)
-}
-
-/// What one thread has read: the first and the last query may go on in the parts beside it.
-struct Part<T> {
-    lines: u64,
-    first: Option<(String, Hits)>,
-    between: Vec<(String, T)>,
-    last: Option<(String, Hits)>,
-}
-
-/// Reads the parts of a file at the same time; nothing where a query stands in two places.
-fn in_parts<T: Send>(
-    path: &Path,
-    length: u64,
-    judge: &Judge<'_, T>,
-) -> Result<Option<BTreeMap<String, T>>, Misuse> {
-    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
-    let count = (length / FEWEST_BYTES).clamp(1, cores);
-    let bound = |part: u64| match part {
-        part if part == count => u64::MAX,
-        part => length / count * part,
-    };
-    let parts: Vec<Result<Part<T>, Stop>> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..count)
-            .map(|part| scope.spawn(move || read_part(path, (bound(part), bound(part + 1)), judge)))
-            .collect();
-        let join = |worker: thread::ScopedJoinHandle<'_, _>| {
-            worker
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect()
+    let judged = queries.into_iter().map(|(query, mut hits)| {
+        let ranked = Ranked::new(&mut hits).map_err(|(line, what)| wrong(path, line, what))?;
+        Ok((query.to_string(), judge(&query, &ranked)))
     });
-    let mut together = Together {
-        path,
-        judge,
-        desk: Desk::default(),
-        open: None,
-        judged: BTreeMap::new(),
-    };
-    let mut lines = 0;
-    for part in parts {
-        let part = match part {
-            Ok(part) => part,
-            Err(Stop::Unreadable(error)) => return Err(unreadable(path, &error)),
-            Err(Stop::Wrong(line, what)) => return Err(wrong(path, lines + line, &what)),
-        };
-        let later = |edge: Option<(String, Hits)>| {
-            edge.map(|(query, mut hits)| {
-                hits.shift(lines);
-                (query, hits)
-            })
-        };
-        if !together.edge(later(part.first))? || !together.take(part.between)? {
-            return Ok(None);
-        }
-        if !together.edge(later(part.last))? {
-            return Ok(None);
-        }
-        lines += part.lines;
-    }
-    Ok(together.close()?.then_some(together.judged))
-}
-
-/// Joins the parts.
-struct Together<'a, T> {
-    path: &'a Path,
-    judge: &'a Judge<'a, T>,
-    desk: Desk,
-    open: Option<(String, Hits)>,
-    judged: BTreeMap<String, T>,
-}
-
-impl<T> Together<'_, T> {
-    /// Takes a query at the edge of a part, which the part before may have begun. False where it
-    /// was there before.
-    fn edge(&mut self, edge: Option<(String, Hits)>) -> Result<bool, Misuse> {
-        let Some((query, hits)) = edge else {
-            return Ok(true);
-        };
-        if let Some((before, open)) = &mut self.open
-            && *before == query
-        {
-            open.extend(&hits)
-                .map_err(|what| wrong(self.path, 1, &what))?;
-            return Ok(true);
-        }
-        let fresh = self.close()?;
-        self.open = Some((query, hits));
-        Ok(fresh)
-    }
-
-    fn take(&mut self, between: Vec<(String, T)>) -> Result<bool, Misuse> {
-        if between.is_empty() {
-            return Ok(true);
-        }
-        let mut fresh = self.close()?;
-        for (query, judged) in between {
-            fresh &= self.judged.insert(query, judged).is_none();
-        }
-        Ok(fresh)
-    }
-
-    fn close(&mut self) -> Result<bool, Misuse> {
-        let Some((query, hits)) = self.open.take() else {
-            return Ok(true);
-        };
-        let ranked = self.desk.rank(&hits);
-        let ranked = ranked.map_err(|(line, what)| wrong(self.path, line, &what))?;
-        let judged = (self.judge)(&query, &ranked);
-        Ok(self.judged.insert(query, judged).is_none())
-    }
-}
-
-fn read_part<T>(path: &Path, bytes: (u64, u64), judge: &Judge<'_, T>) -> Result<Part<T>, Stop> {
-    let mut part = Part {
-        lines: 0,
-        first: None,
-        between: Vec::new(),
-        last: None,
-    };
-    let (mut query, mut hits, mut desk) = (String::new(), Hits::default(), Desk::default());
-    let mut twice = None;
-    let lines = lines::each(path, bytes, &mut |line, text| {
-        let Some((of, document, score)) = row(text)? else {
-            return Ok(());
-        };
-        if of != query.as_bytes() {
-            let name = String::from_utf8_lossy(of).into_owned();
-            let before = std::mem::replace(&mut query, name);
-            if part.first.is_none() && !before.is_empty() {
-                part.first = Some((before, std::mem::take(&mut hits)));
-            } else if !before.is_empty() {
-                let judged = match desk.rank(&hits) {
-                    Ok(ranked) => judge(&before, &ranked),
-                    Err((line, what)) => {
-                        twice = Some(line);
-                        return Err(what);
-                    }
-                };
-                part.between.push((before, judged));
-                hits.clear();
-            }
-        }
-        hits.push(document, score, line)
-    });
-    part.lines = match (lines, twice) {
-        (Err(Stop::Wrong(_, what)), Some(line)) => return Err(Stop::Wrong(line, what)),
-        (lines, _) => lines?,
-    };
-    if !query.is_empty() {
-        part.last = Some((query, hits));
-    }
-    Ok(part)
-}
-
-/// Reads a run whose queries stand in any order.
-fn whole<T>(path: &Path, judge: &Judge<'_, T>) -> Result<BTreeMap<String, T>, Misuse> {
-    let mut queries: BTreeMap<String, Hits> = BTreeMap::new();
-    let mut add = |line: u64, query: &[u8], document: &[u8], score: f64| {
-        if score.is_nan() {
-            return Err("the score is not a number".to_owned());
-        }
-        let query = String::from_utf8_lossy(query);
-        match queries.get_mut(&*query) {
-            Some(hits) => hits.push(document, score, line),
-            None => queries
-                .entry(query.into_owned())
-                .or_default()
-                .push(document, score, line),
-        }
-    };
-    if Format::of(path) == Format::Trec {
-        let mut take = |line: u64, text: &[u8]| match row(text)? {
-            Some((query, document, score)) => add(line, query, document, score),
-            None => Ok(()),
-        };
-        match lines::each(path, (0, u64::MAX), &mut take) {
-            Ok(_) => {}
-            Err(Stop::Unreadable(error)) => return Err(unreadable(path, &error)),
-            Err(Stop::Wrong(line, what)) => return Err(wrong(path, line, &what)),
-        }
-    } else {
-        json::run(path, &mut add)?;
-    }
-    let mut desk = Desk::default();
-    let mut judged = BTreeMap::new();
-    for (query, hits) in queries {
-        let ranked = desk.rank(&hits);
-        let ranked = ranked.map_err(|(line, what)| wrong(path, line, &what))?;
-        let result = judge(&query, &ranked);
-        if let Entry::Vacant(free) = judged.entry(query) {
-            free.insert(result);
-        }
-    }
-    Ok(judged)
-}
-
-/// The query, the document and the score of a line.
-type Row<'l> = (&'l [u8], &'l [u8], f64);
-
-/// What a line says; nothing for an empty line. As in trec_eval,
-/// the rank is not looked at.
-fn row(line: &[u8]) -> Result<Option<Row<'_>>, String> {
-    if is_blank(line) {
-        return Ok(None);
-    }
-    let names = "query, Q0, document, rank, score, run";
-    let [query, _, document, _, score, _] = columns(line, names)?;
-    let number = std::str::from_utf8(score)
-        .ok()
-        .and_then(|text| text.parse::<f64>().ok());
-    match number {
-        Some(score) if !score.is_nan() => Ok(Some((query, document, score))),
-        _ => Err(format!(
-            "the score must be a number: {}",
-            super::quoted(line)
-        )),
-    }
+    judged.collect()
 }

@@ -34,12 +34,7 @@ pub use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
 pub use diagnostic::Problem;
 pub use edits::{Edited, edits, is_same_data};
 pub use hints::nearest;
-pub use kelvin_record::Shard;
-pub use kelvin_record::approval::{ApprovalSettings, ApprovalWay, WRITERS};
-pub use kelvin_record::settings::{
-    Anchor, BaselineSettings, BaselineSource, Budget, FailOrWarn, GateRule, GateSettings,
-    MetricPolicy, MetricRule, OnSuspected,
-};
+use kelvin_record::settings::{BaselineSettings, BaselineSource, GateSettings, OnSuspected};
 pub use measuring::measuring_as;
 pub use quote::quote;
 

@@ -26,8 +26,8 @@ pub use address::Address;
 #[cfg(any(test, feature = "fixtures"))]
 pub use command::serve_the_tests;
 pub use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, setup};
-pub use kelvin_base::failure::{Failure, FailureKind, Streams};
-pub use kelvin_base::usage::Usage;
+use kelvin_base::failure::{Failure, Streams};
+use kelvin_base::usage::Usage;
 pub use limits::CallLimits;
 pub use meter::{Entry, Meter, Pass};
 pub use model::{Asking, Endpoint, ModelName, ModelSettings, base_url};

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use semver::Version;
 
 use super::ChainTrace;
-use crate as run;
+use kelvin_base::clock;
 
 /// The chains, by name.
 #[derive(Clone, Debug, Default)]
@@ -122,7 +122,7 @@ fn by_start(one: &ChainTrace, other: &ChainTrace) -> Ordering {
     match (&one.started_at, &other.started_at) {
         (Some(one), Some(other)) => {
             // Both are times, or they had not been read.
-            let is_before = |one, other| run::is_before(one, other).unwrap_or(false);
+            let is_before = |one, other| clock::is_before(one, other).unwrap_or(false);
             match (is_before(one, other), is_before(other, one)) {
                 (true, _) => Ordering::Less,
                 (_, true) => Ordering::Greater,

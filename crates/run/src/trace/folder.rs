@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use serde_json::Value;
 
 use super::ChainTrace;
-use crate as run;
 use crate::config::yaml;
+use kelvin_base::clock;
 
 /// A larger file is not read.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -168,7 +168,7 @@ fn documents(text: &str) -> Vec<&str> {
 fn trace(value: Value) -> Result<ChainTrace, String> {
     let mut trace: ChainTrace = serde_json::from_value(value).map_err(|error| error.to_string())?;
     if let Some(time) = &trace.started_at {
-        trace.started_at = Some(run::in_utc(time)?);
+        trace.started_at = Some(clock::in_utc(time)?);
     }
     let is_share = |value: f64| (0.0..=1.0).contains(&value);
     let of_step = |step: &super::StepTrace| {

@@ -1,24 +1,24 @@
-//! The git repository around a folder. It is read through libgit2; where that cannot read how the references are
-//! kept (as a reftable), the system's `git` tells them.
+//! The git repository around a folder. It is read through libgit2, which reads no reftable.
 
 mod process;
-mod view;
 
 use std::ffi::OsStr;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use git2::{ErrorCode, ObjectFormat, Oid, RepositoryInitOptions, RepositoryOpenFlags};
+pub use git2::Oid;
+use git2::{ErrorCode, ObjectFormat, RepositoryInitOptions, RepositoryOpenFlags};
 
 pub use process::start;
-use view::View;
+
+/// Why a repository with a reftable is not opened, and what to do.
+const REFTABLE: &str = "the git repository here keeps its references as a reftable, which is not read; \
+                        `git refs migrate --ref-format=files` makes files of them";
 
 /// A repository that is open.
 pub struct Repository {
     opened: git2::Repository,
-    /// Where libgit2 cannot read the references itself.
-    view: Option<View>,
     /// Its work tree, where it belongs to another user and was opened all the same.
     trusted: Option<PathBuf>,
 }
@@ -72,76 +72,48 @@ impl Repository {
         let opened = git2::Repository::init_opts(folder, how.object_format(format))?;
         Ok(Self {
             opened,
-            view: None,
             trusted: None,
         })
     }
 
     fn open(folder: &Path, flags: RepositoryOpenFlags, owner: Owner) -> Result<Self, Closed> {
-        let (opened, view, trusted) =
-            match git2::Repository::open_ext(folder, flags, &[] as &[&OsStr]) {
-                Ok(opened) => (opened, None, None),
-                Err(error) if error.code() == ErrorCode::NotFound => {
-                    let own = top(folder).join(".git");
-                    return Err(match own.symlink_metadata() {
-                        // For example a linked work tree whose repository was moved.
-                        Ok(_) => Closed::Unread(format!(
-                            "`{}` is there and leads to no git repository that can be opened",
-                            own.display()
-                        )),
-                        Err(_) => Closed::Absent,
-                    });
+        let (opened, trusted) = match git2::Repository::open_ext(folder, flags, &[] as &[&OsStr]) {
+            Ok(opened) => (opened, None),
+            Err(error) if error.code() == ErrorCode::NotFound => {
+                let own = top(folder).join(".git");
+                return Err(match own.symlink_metadata() {
+                    // For example a linked work tree whose repository was moved.
+                    Ok(_) => Closed::Unread(format!(
+                        "`{}` is there and leads to no git repository that can be opened",
+                        own.display()
+                    )),
+                    Err(_) => Closed::Absent,
+                });
+            }
+            Err(error) if error.code() == ErrorCode::Owner => {
+                let top = top(folder);
+                if owner == Owner::Checked {
+                    return Err(Closed::Foreign(top));
                 }
-                Err(error) if error.code() == ErrorCode::Owner => {
-                    let top = top(folder);
-                    if owner == Owner::Checked {
-                        return Err(Closed::Foreign(top));
-                    }
-                    // What libgit2 opens as bare, it opens whoever owns it.
-                    let opened = git2::Repository::discover_path(&top, &[] as &[&OsStr])
-                        .and_then(git2::Repository::open_bare)
-                        .and_then(|opened| opened.set_workdir(&top, false).map(|()| opened))
-                        .map_err(|error| Closed::unopened(&error))?;
-                    (opened, None, Some(top))
-                }
-                Err(error) if error.message().contains("refstorage") => {
-                    let (opened, view) = View::of(top(folder), owner)?;
-                    let trusted = view.trusted().cloned();
-                    (opened, Some(view), trusted)
-                }
-                Err(error) => return Err(Closed::unopened(&error)),
-            };
-        Ok(Self {
-            opened,
-            view,
-            trusted,
-        })
-    }
-
-    /// The git folder that all work trees share; not that of a view.
-    pub fn commondir(&self) -> &Path {
-        match &self.view {
-            Some(view) => view.commondir(),
-            None => self.opened.commondir(),
-        }
+                // What libgit2 opens as bare, it opens whoever owns it.
+                let opened = git2::Repository::discover_path(&top, &[] as &[&OsStr])
+                    .and_then(git2::Repository::open_bare)
+                    .and_then(|opened| opened.set_workdir(&top, false).map(|()| opened))
+                    .map_err(|error| Closed::unopened(&error))?;
+                (opened, Some(top))
+            }
+            Err(error) if error.message().contains("refstorage") => {
+                return Err(Closed::Unread(REFTABLE.to_owned()));
+            }
+            Err(error) => return Err(Closed::unopened(&error)),
+        };
+        Ok(Self { opened, trusted })
     }
 
     /// The setting by which the system's `git`, too, takes a repository of another user that was opened on purpose.
     pub fn trust(&self) -> Option<String> {
         let top = self.trusted.as_deref()?;
         Some(format!("safe.directory={}", top.display()))
-    }
-
-    /// Sees the references as they are by now: after a fetch, for example.
-    ///
-    /// # Errors
-    ///
-    /// Where they cannot be read any more.
-    pub fn renew(&self) -> anyhow::Result<()> {
-        match &self.view {
-            Some(view) => view.renew().map_err(anyhow::Error::from),
-            None => Ok(()),
-        }
     }
 
     /// Lets a reference name a commit. Where `from` is given, it has to name that commit until then (none: it must
@@ -159,9 +131,6 @@ impl Repository {
     ) -> anyhow::Result<bool> {
         let failed = || format!("failed to update `{reference}`");
         let from = from.map(|from| from.unwrap_or_else(|| zero(self.object_format())));
-        if let Some(view) = &self.view {
-            return view.point(reference, to, from, why).with_context(failed);
-        }
         let updated = match from {
             Some(from) => self.reference_matching(reference, to, true, from, why),
             None => self.reference(reference, to, true, why),

@@ -1,7 +1,5 @@
 //! Files of records, good and hostile, in a temporary folder.
 
-mod asked;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -24,21 +22,29 @@ fn args(folder: &Path, name: &str) -> CasesArgs {
     }
 }
 
-fn fields(units: &[&str]) -> Vec<String> {
-    units.iter().map(|unit| (*unit).to_owned()).collect()
+/// Only the units are chosen.
+fn units(units: &[&str]) -> Mapping {
+    let units = units.iter().map(|unit| {
+        let Ok(unit) = UnitField::parse(unit);
+        unit
+    });
+    Mapping {
+        units: units.collect(),
+        ..Mapping::default()
+    }
 }
 
 /// How it ended, and what was said.
-fn run(args: CasesArgs, ask: Option<&dyn Ask>) -> (anyhow::Result<()>, String) {
+fn run(args: &CasesArgs) -> (anyhow::Result<()>, String) {
     let mut out = Vec::new();
-    let ended = import(args, ask, &mut out);
+    let ended = import(args, &mut out);
     (ended, String::from_utf8(out).expect("it is text"))
 }
 
 /// Why it was refused; nothing was written.
 fn refused(args: CasesArgs) -> String {
     let into = args.into.clone();
-    let (ended, said) = run(args, None);
+    let (ended, said) = run(&args);
     let error = ended.expect_err(&said);
     assert_eq!(Exit::of(&error), Exit::Misused, "{error:#}");
     assert!(!into.exists(), "nothing is written before all is read");
@@ -91,16 +97,15 @@ fn the_three_forms_make_the_same_cases() {
         ("e.csv", semicolons, Some(b';')),
     ] {
         let folder = folder(name, text.as_bytes());
-        let (ended, said) = run(
-            CasesArgs {
+        let (ended, said) = run(&CasesArgs {
+            mapping: Mapping {
                 id: Some("id".to_owned()),
                 preamble: Some("q".to_owned()),
-                units: fields(&["gate_rule", "facts=The Facts"]),
-                delimiter,
-                ..args(folder.path(), name)
+                ..units(&["gate_rule", "facts=The Facts"])
             },
-            None,
-        );
+            delimiter,
+            ..args(folder.path(), name)
+        });
         ended.expect("imported");
         assert!(
             said.contains("units: Gate rule (2), The Facts (1)"),
@@ -137,12 +142,14 @@ fn every_item_of_a_list_is_a_unit_and_objects_say_text_and_heading() {
         {"kind": "Gate Rule", "body": "x"}, {"kind": "*facts*", "body": "y"}]}]"###;
     let folder = folder("d.json", text.as_bytes());
     let request = CasesArgs {
-        units: fields(&["/in/docs", "evidence"]),
-        text_key: Some("body".to_owned()),
-        heading_key: Some("kind".to_owned()),
+        mapping: Mapping {
+            text_key: Some("body".to_owned()),
+            heading_key: Some("kind".to_owned()),
+            ..units(&["/in/docs", "evidence"])
+        },
         ..args(folder.path(), "d.json")
     };
-    let (ended, said) = run(request, None);
+    let (ended, said) = run(&request);
     ended.expect("imported");
     assert!(said.contains("the cases are numbered"), "{said}");
     let read = read(folder.path());
@@ -157,8 +164,10 @@ fn every_item_of_a_list_is_a_unit_and_objects_say_text_and_heading() {
         ]
     );
     let wrong = CasesArgs {
-        units: fields(&["evidence"]),
-        text_key: Some("txt".to_owned()),
+        mapping: Mapping {
+            text_key: Some("txt".to_owned()),
+            ..units(&["evidence"])
+        },
         into: folder.path().join("other"),
         ..args(folder.path(), "d.json")
     };
@@ -204,7 +213,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
         (
             "d.csv",
             b"a,b\nx,\"y\nz\"\nx,\xff\n",
-            "d.csv:4: column 2 is not UTF-8",
+            "d.csv:4:3: not UTF-8",
         ),
         (
             "d.csv",
@@ -222,7 +231,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     ] {
         let folder = folder(name, bytes);
         let said = refused(CasesArgs {
-            units: fields(&["a"]),
+            mapping: units(&["a"]),
             ..args(folder.path(), name)
         });
         assert!(said.contains(found), "{found:?} in {said}");
@@ -230,7 +239,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     let long = "a".repeat((32 << 20) + 1);
     let large = folder("d.csv", format!("a\n{long}\n").as_bytes());
     let said = refused(CasesArgs {
-        units: fields(&["a"]),
+        mapping: units(&["a"]),
         ..args(large.path(), "d.csv")
     });
     assert!(
@@ -240,7 +249,7 @@ fn what_cannot_be_read_is_told_with_its_place() {
     let deep = "[".repeat(100_000);
     let folder = folder("d.json", format!("[{{\"a\": {deep}").as_bytes());
     let said = refused(CasesArgs {
-        units: fields(&["a"]),
+        mapping: units(&["a"]),
         ..args(folder.path(), "d.json")
     });
     assert!(said.contains("recursion limit"), "{said}");
@@ -254,11 +263,13 @@ fn names_are_safe_and_each_is_there_once() {
             .map(|id| serde_json::json!({"id": id, "a": "x"}).to_string() + "\n");
         let folder = folder("d.jsonl", lines.collect::<String>().as_bytes());
         let request = CasesArgs {
-            id: Some("id".to_owned()),
-            units: fields(&["a"]),
+            mapping: Mapping {
+                id: Some("id".to_owned()),
+                ..units(&["a"])
+            },
             ..args(folder.path(), "d.jsonl")
         };
-        run(request, None)
+        run(&request)
             .0
             .map(|()| read(folder.path()).into_keys().collect::<Vec<String>>())
     };
@@ -297,11 +308,11 @@ fn a_field_that_is_not_there_is_told_with_those_that_are() {
     let base = || args(folder.path(), "d.jsonl");
     let said = refused(base());
     assert!(
-        said.contains("    a  \"x\"\n    b  1") && said.contains("`--units a`"),
+        said.contains("    a  \"x\"\n    b  1") && said.contains("--units=a --units=b --dry-run`"),
         "{said}"
     );
     let said = refused(CasesArgs {
-        units: fields(&["a"]),
+        mapping: units(&["a"]),
         ..base()
     });
     assert!(
@@ -309,8 +320,10 @@ fn a_field_that_is_not_there_is_told_with_those_that_are() {
         "{said}"
     );
     let said = refused(CasesArgs {
-        units: fields(&["b"]),
-        preamble: Some("c".to_owned()),
+        mapping: Mapping {
+            preamble: Some("c".to_owned()),
+            ..units(&["b"])
+        },
         ..base()
     });
     assert!(
@@ -323,16 +336,13 @@ fn a_field_that_is_not_there_is_told_with_those_that_are() {
 fn nothing_is_overwritten_without_force_and_a_dry_run_writes_nothing() {
     let folder = folder("d.csv", b"a\nx\ny\n");
     let base = || CasesArgs {
-        units: fields(&["a"]),
+        mapping: units(&["a"]),
         ..args(folder.path(), "d.csv")
     };
-    let (ended, said) = run(
-        CasesArgs {
-            dry_run: true,
-            ..base()
-        },
-        None,
-    );
+    let (ended, said) = run(&CasesArgs {
+        dry_run: true,
+        ..base()
+    });
     ended.expect("shown");
     assert!(said.contains("case-0001.md:\n\n## A\n\nx\n"), "{said}");
     assert!(said.contains("2 cases would be written"), "{said}");
@@ -341,21 +351,85 @@ fn nothing_is_overwritten_without_force_and_a_dry_run_writes_nothing() {
     fs::create_dir(folder.path().join("cases")).expect("made");
     let second = folder.path().join("cases/case-0002.md");
     fs::write(&second, "mine").expect("written");
-    let error = run(base(), None).0.expect_err("refused");
+    let error = run(&base()).0.expect_err("refused");
     assert!(
         error.to_string().contains("case-0002.md` is there already"),
         "{error}"
     );
     assert!(!folder.path().join("cases/case-0001.md").exists());
     assert_eq!(fs::read(&second).expect("read"), b"mine");
-    run(
-        CasesArgs {
-            force: true,
-            ..base()
-        },
-        None,
-    )
+    run(&CasesArgs {
+        force: true,
+        ..base()
+    })
     .0
     .expect("imported");
     assert_eq!(fs::read(&second).expect("read"), b"## A\n\ny\n");
+}
+
+#[test]
+fn without_units_the_fields_are_shown_with_a_proposal_that_can_be_pasted() {
+    let text =
+        r#"{"id": "a", "q": "Why?", "docs": [{"text": "x", "kind": "Rule"}], "label": "yes"}"#;
+    let folder = folder("d.jsonl", text.as_bytes());
+    let said = refused(args(folder.path(), "d.jsonl"));
+    assert!(
+        said.contains(
+            "    docs   a list of 1: [{\"kind\":\"Rule\",\"text\":\"x\"}]\n    id     \"a\"\n"
+        ),
+        "{said}"
+    );
+    let flags = " --id=id --preamble=q --units=docs --text-key=text --heading-key=kind --dry-run`";
+    assert!(said.contains(flags), "{said}");
+    let proposed =
+        CasesArgs::proposed(&folder.path().join("d.jsonl"), &folder.path().join("cases"));
+    run(&proposed.expect("read")).0.expect("imported");
+    let read = read(folder.path());
+    assert_eq!(read["a"], ("Why?\n\n".to_owned(), vec![unit("rule", "x")]));
+}
+
+#[test]
+fn the_right_answer_is_a_unit_only_where_somebody_wants_it() {
+    let table = b"question,expected_doc,goldAnswer,note\nWhy?,x,y,z\n";
+    let csv = folder("d.csv", table);
+    let said = refused(args(csv.path(), "d.csv"));
+    assert!(
+        said.contains(" --preamble=question --units=note --dry-run`"),
+        "{said}"
+    );
+
+    // Where nothing else is left, the question is a unit too.
+    let csv = folder("d.csv", b"question,expected_doc\nWhy?,x\n");
+    let said = refused(args(csv.path(), "d.csv"));
+    assert!(said.contains(" --units=question --dry-run`"), "{said}");
+
+    // Named by hand, it is told what that means.
+    let named = CasesArgs {
+        mapping: units(&["expected_doc"]),
+        dry_run: true,
+        ..args(csv.path(), "d.csv")
+    };
+    let (ended, said) = run(&named);
+    ended.expect("shown");
+    assert!(
+        said.contains("`expected_doc` is the right answer, by its name: it stands in the input"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_file_in_the_place_of_the_folder_is_told_before_anything_is_read() {
+    let csv = folder("d.csv", b"question\nWhy?\n");
+    for into in ["d.csv", "d.csv/below"] {
+        let given = CasesArgs {
+            into: csv.path().join(into),
+            ..args(csv.path(), "d.csv")
+        };
+        let (ended, said) = run(&given);
+        let error = ended.expect_err(&said).to_string();
+        assert!(
+            error.contains("d.csv` is a file, and the cases need a folder"),
+            "{error}"
+        );
+    }
 }

@@ -1,9 +1,10 @@
 //! Questions answered by a script, in a temporary folder.
 
-mod back;
+mod cases;
 mod fields;
 mod files;
 mod probe;
+mod stopped;
 mod template;
 
 use std::collections::BTreeMap;
@@ -98,10 +99,13 @@ fn answers_become_a_configuration_that_loads() {
         Yes(false),
         Text("/result/decision"),
         Several(&[1, 2]),
-        Yes(true),
-        Yes(true),
     ]);
-    let (ended, said) = run(&request(folder.path()), Some(&script));
+    let both = Request {
+        gitignore: Some(true),
+        workflow: Some(true),
+        ..request(folder.path())
+    };
+    let (ended, said) = run(&both, Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
     assert!(said.contains("2 cases with 3 types of units"), "{said}");
     assert_eq!(
@@ -148,8 +152,6 @@ fn a_wrong_answer_is_asked_for_again_with_the_reason() {
         Text("decision"),
         Several(&[]),
         Several(&[1]),
-        Yes(false),
-        Yes(false),
     ]);
     let (ended, said) = run(&request(folder.path()), Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
@@ -179,8 +181,6 @@ fn stopping_at_any_question_leaves_everything_as_it_was() {
         Yes(false),
         Text("decision"),
         Several(&[1]),
-        Yes(true),
-        Yes(true),
     ];
     for place in 0..answers.len() {
         let folder = project();
@@ -189,17 +189,7 @@ fn stopping_at_any_question_leaves_everything_as_it_was() {
         stopped.push(Stop);
         let (ended, said) = run(&request(folder.path()), Some(&Script::of(&stopped)));
         assert_eq!(ended.expect("it is no error"), Exit::Interrupted);
-        let told = match place {
-            0 => "stopped; nothing was written\n",
-            _ => "stopped; nothing was written but the answers, for the next `kelvin init`\n",
-        };
-        assert!(said.contains(told), "{said}");
-        // The answers are kept, and nothing else is there that was not before.
-        let kept = folder.path().join(".kelvin/init.json");
-        assert_eq!(kept.exists(), place > 0, "stopped at question {place}");
-        if place > 0 {
-            fs::remove_dir_all(folder.path().join(".kelvin")).expect("removed");
-        }
+        assert!(said.contains("stopped; nothing was written\n"), "{said}");
         assert_eq!(files(folder.path()), before, "stopped at question {place}");
     }
 }

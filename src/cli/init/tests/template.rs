@@ -4,13 +4,14 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
+use crate::cli::init::Request;
 use crate::cli::init::steps;
-use crate::cli::init::template::{Answers, configuration};
+use crate::cli::init::template::configuration;
 use crate::registry::configured_by;
 
 #[test]
 fn the_commented_lines_say_what_holds_anyway() {
-    let plain = configuration(&Answers::default());
+    let plain = configuration(&Request::default());
     let file = Path::new("kelvin.yaml");
     let mut options = 0;
     let uncommented: String = plain
@@ -43,16 +44,18 @@ proptest! {
     ) {
         prop_assume!(!before.contains('$') && !before.contains('{'));
         let types: Vec<String> = types.into_iter().filter(|name| !name.starts_with('#')).collect();
-        let answers = Answers {
-            run: format!("{before} {{input}} {{output}}"),
-            cases: cases.clone(),
-            decision_field: field.clone(),
+        let run = format!("{before} {{input}} {{output}}");
+        let said = Request {
+            run: Some(run.clone()),
+            cases: Some(cases.clone()),
+            decision_field: Some(field.clone()),
             governing_types: types.clone(),
+            ..Request::default()
         };
-        let config = configured_by(&configuration(&answers), Path::new("kelvin.yaml"));
+        let config = configured_by(&configuration(&said), Path::new("kelvin.yaml"));
         let config = config.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
         let settings = steps::settings(&config);
-        prop_assert_eq!(settings.run.text(), answers.run.trim());
+        prop_assert_eq!(settings.run.text(), run.trim());
         prop_assert_eq!(&settings.cases, &cases);
         prop_assert_eq!(settings.decision_field.as_str(), &*field);
         prop_assert_eq!(&settings.governing_types, &types);

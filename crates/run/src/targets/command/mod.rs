@@ -38,7 +38,7 @@ use supervise::Program;
 pub use supervise::serve_the_tests;
 pub use supervise::{WORD as SUPERVISE, dismiss, serve};
 use tail::Tail;
-use template::{Paths, Template, Word};
+use template::{Paths, PlainPaths, Template, Word};
 
 /// The kind of target whose settings are a command line.
 pub(super) struct CommandKind;
@@ -69,6 +69,8 @@ fn line(settings: &Value) -> &str {
 /// Runs a command line.
 struct CommandTarget {
     template: Template,
+    /// The names by which a script gets its paths.
+    names: PlainPaths,
     /// Whether the command line names a workspace, without which it cannot be called.
     names_workspace: bool,
     /// Where the program of a direct command was found.
@@ -93,7 +95,7 @@ impl CommandTarget {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where a placeholder stands where no path can be put safely.
+    /// A [`Misuse`] where the quotes do not match, or a placeholder stands behind a backslash.
     fn new(line: &str, site: &Site) -> Result<Self, Misuse> {
         let template = Template::parse(line)?;
         let program = match &template {
@@ -105,6 +107,7 @@ impl CommandTarget {
         };
         Ok(Self {
             template,
+            names: PlainPaths::default(),
             names_workspace: Template::names_workspace(line),
             program,
             site: site.clone(),
@@ -140,9 +143,8 @@ impl CommandTarget {
             }
             Template::Script(script) => {
                 let mut program = Program::new(&self.program, folder);
-                program
-                    .args([OsStr::new("-c"), OsStr::new(script)])
-                    .envs(Template::environment(&paths));
+                let script = script.fill_plainly(&paths, &self.names)?;
+                program.args([OsStr::new("-c"), &script]);
                 program
             }
         };

@@ -1,11 +1,13 @@
 //! A command line with its placeholders: a program with arguments, or a script for `sh`.
 
-mod scan;
+mod plain;
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::Path;
 
 use kelvin_base::exit::Misuse;
+pub(super) use plain::PlainPaths;
 
 /// The paths that a command can name by a placeholder.
 #[derive(Clone, Copy, Debug)]
@@ -29,16 +31,23 @@ pub(super) const SHELL_WORDS: &[&str] = &[
     "type", "ulimit", "umask", "unalias", "unset", "until", "wait", "while", "{", "}",
 ];
 
+/// Signs that a shell may understand as more than themselves. Where one of them stands between quotes, a shell takes it
+/// for itself, so a command may go through one too often and never too seldom.
+const SHELL_SIGNS: &[char] = &[
+    '|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '~', '!', '\n',
+];
+
 /// How the command is run.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Template {
     /// The words of a command without shell syntax; the first is the program.
     Direct(Vec<Word>),
-    /// A script that takes the paths from its environment.
-    Script(String),
+    /// A script, in which each placeholder is replaced by a path that needs no quotes: so it does not matter in which
+    /// quotes, here-documents or scripts for another shell it stands.
+    Script(Word),
 }
 
-/// A word of a command.
+/// A word of a command, or a whole script.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Word(Vec<Part>);
 
@@ -68,16 +77,6 @@ impl Placeholder {
             Self::Output => "{output}",
             Self::Root => "{root}",
             Self::Workspace => "{workspace}",
-        }
-    }
-
-    /// The variable from which a script takes the path: no path can break out of a variable.
-    const fn variable(self) -> &'static str {
-        match self {
-            Self::Input => "KELVIN_INPUT",
-            Self::Output => "KELVIN_OUTPUT",
-            Self::Root => "KELVIN_ROOT",
-            Self::Workspace => "KELVIN_WORKSPACE",
         }
     }
 
@@ -111,30 +110,38 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where a placeholder stands where no path can be put safely.
+    /// A [`Misuse`] where the quotes do not match, or a placeholder stands behind a backslash.
     pub(super) fn parse(run: &str) -> Result<Self, Misuse> {
         let run = run.trim();
-        let scanned = scan::scan(run)?;
-        if !scanned.needs_shell {
-            let words = shell_words::split(run)
-                .map_err(|_| Misuse::new("the quotes of `run` do not match"))?;
+        for token in Placeholder::ALL.map(Placeholder::token) {
+            // Between double quotes the backslash would become a part of the path.
+            if run.contains(&format!("\\{token}")) {
+                return Err(
+                    Misuse::new(format!("`run` has a backslash before `{token}`"))
+                        .help(format!("write `{token}` without the backslash")),
+                );
+            }
+        }
+        let words = shell_words::split(run);
+        if !run.contains(SHELL_SIGNS) {
+            let words = words.map_err(|_| unmatched())?;
             let first = words.first().map_or("", String::as_str);
             if !first.is_empty() && !first.contains('=') && !SHELL_WORDS.contains(&first) {
                 return Ok(Self::Direct(
                     words.iter().map(|word| Word::parse(word)).collect(),
                 ));
             }
+        } else if words.is_err() && !run.contains(['\n', '#']) && !run.contains("$'") {
+            // In comments, here-documents and `$'...'` an apostrophe may stand alone.
+            return Err(unmatched());
         }
-        Ok(Self::Script(scanned.script))
+        Ok(Self::Script(Word::parse(run)))
     }
+}
 
-    /// The variables that a script takes the paths from.
-    pub(super) fn environment<'a>(
-        paths: &Paths<'a>,
-    ) -> impl Iterator<Item = (&'static str, &'a OsStr)> {
-        let all = Placeholder::ALL.into_iter();
-        all.filter_map(|one| Some((one.variable(), one.path(paths)?)))
-    }
+fn unmatched() -> Misuse {
+    Misuse::new("the quotes of `run` do not match")
+        .help("every quote has to be closed; write `\\'` outside of quotes for an apostrophe")
 }
 
 impl Word {
@@ -178,6 +185,30 @@ impl Word {
             }
         }
         filled
+    }
+
+    /// The same with paths that need no quotes.
+    ///
+    /// # Errors
+    ///
+    /// Where a path cannot be given such a name.
+    pub(super) fn fill_plainly(
+        &self,
+        paths: &Paths<'_>,
+        names: &PlainPaths,
+    ) -> io::Result<OsString> {
+        let mut filled = OsString::new();
+        for part in &self.0 {
+            match part {
+                Part::Text(text) => filled.push(text),
+                Part::Path(placeholder) => {
+                    if let Some(path) = placeholder.path(paths) {
+                        filled.push(names.name(Path::new(path))?);
+                    }
+                }
+            }
+        }
+        Ok(filled)
     }
 }
 

@@ -1,0 +1,92 @@
+//! Paths that a shell takes for one word, whatever stands around them.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf, absolute};
+use std::sync::{Mutex, PoisonError};
+
+use tempfile::TempDir;
+
+/// Gives paths names that need no quotes. A path that needs some, e.g. below `My Projects`, is reached through a link in
+/// a folder of this process alone, which goes away with the value.
+#[derive(Debug, Default)]
+pub(in crate::targets::command) struct PlainPaths {
+    links: Mutex<Option<Links>>,
+}
+
+#[derive(Debug)]
+struct Links {
+    folder: TempDir,
+    /// The link that leads to each path.
+    to: BTreeMap<PathBuf, PathBuf>,
+}
+
+impl PlainPaths {
+    /// A name of a path that needs no quotes.
+    ///
+    /// # Errors
+    ///
+    /// Where no link can be made.
+    pub(super) fn name(&self, path: &Path) -> io::Result<PathBuf> {
+        if is_plain(path) {
+            return Ok(path.to_owned());
+        }
+        // What needs quotes is nearly always a folder far above: a link to that folder serves every call.
+        let path = absolute(path)?;
+        let mut odd = &*path;
+        let mut rest = Path::new("");
+        for above in path.ancestors() {
+            let below = path.strip_prefix(above).unwrap_or(rest);
+            if !is_plain(below) {
+                break;
+            }
+            (odd, rest) = (above, below);
+        }
+        let link = self.link(odd)?;
+        // Nothing is joined to the link of a file, since that would end its name with a slash.
+        Ok(match rest.as_os_str().is_empty() {
+            true => link,
+            false => link.join(rest),
+        })
+    }
+
+    fn link(&self, to: &Path) -> io::Result<PathBuf> {
+        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
+        let links = match &mut *links {
+            Some(links) => links,
+            none => none.insert(Links {
+                folder: folder()?,
+                to: BTreeMap::new(),
+            }),
+        };
+        if let Some(link) = links.to.get(to) {
+            return Ok(link.clone());
+        }
+        let link = links.folder.path().join(links.to.len().to_string());
+        symlink(to, &link)?;
+        links.to.insert(to.to_owned(), link.clone());
+        Ok(link)
+    }
+}
+
+/// The folder of the links. Where that for temporary files has an odd name too, `/tmp` is taken.
+fn folder() -> io::Result<TempDir> {
+    let usual = env::temp_dir();
+    let place = match is_plain(&usual) {
+        true => &usual,
+        false => Path::new("/tmp"),
+    };
+    tempfile::Builder::new().prefix("kelvin-").tempdir_in(place)
+}
+
+/// Whether every shell takes a path for itself, outside of quotes, between quotes and in scripts for other shells.
+fn is_plain(path: &Path) -> bool {
+    let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,@:%".contains(&byte);
+    path.as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .copied()
+        .all(is_fine)
+}
