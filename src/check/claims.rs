@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{Request, asked, beside, record};
 use crate::baseline;
 use crate::baseline::{Claims, Form, Hint, Login, Oid};
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::provenance::Provenance;
 use kelvin_gate::report::Report;
@@ -40,7 +40,7 @@ struct Against {
 /// Holds a report against a commit. `config`: the configuration of the head, whose file the commit is
 /// asked for.
 pub(super) fn hold(
-    config: &Config,
+    (registry, config): (Registry, &Config),
     (repo, commit): (&Repository, Oid),
     report: &Report,
     fetched_with: (Option<&Login>, &Hint),
@@ -53,7 +53,14 @@ pub(super) fn hold(
     if is_forged(report) {
         return Claims::Differ(format!("has {FORGED}; {MEND}"));
     }
-    let against = |form| against(config, (repo, commit), (report, form), fetched_with);
+    let against = |form| {
+        against(
+            (registry, config),
+            (repo, commit),
+            (report, form),
+            fetched_with,
+        )
+    };
     // Whoever wrote a file may have it as it is stored, whatever a work tree that is checked out has.
     let found = match against(Form::OfAWorkTree) {
         Ok(found) if found.differs.contains(&CASES) => against(Form::AsStored),
@@ -106,7 +113,7 @@ pub(super) fn is_forged(report: &Report) -> bool {
 
 /// Checks the commit out and makes the fingerprints that a report of it has.
 fn against(
-    config: &Config,
+    (registry, config): (Registry, &Config),
     (repo, commit): (&Repository, Oid),
     (report, form): (&Report, Form),
     fetched_with: (Option<&Login>, &Hint),
@@ -114,7 +121,7 @@ fn against(
     let folder = tempfile::tempdir()?;
     let into = (folder.path(), form);
     let root = baseline::checkout(repo, commit, &config.root, into, fetched_with)?;
-    let base = registry::configured(&Overrides {
+    let base = registry.configured(&Overrides {
         file: Some(root.join(Path::new(config.file.file_name().unwrap_or_default()))),
         seed: Some(report.run.seed),
         around: config.around.clone(),
@@ -131,7 +138,7 @@ fn against(
     let request = Request {
         probe: only_probe(report),
         is_base: true,
-        ..Request::default()
+        ..Request::new(registry)
     };
     let sides = asked::read(&request, &base)?;
     let items_agree = sides.iter().all(|side| {
@@ -175,7 +182,7 @@ fn only_probe(report: &Report) -> Option<&'static str> {
     if names.next().is_some() {
         return None;
     }
-    Some(registry::kind(first)?.name())
+    Some(report.probes.kind(first)?.name())
 }
 
 /// Why the settings and the cases of a commit may not be those of its report, as the head shows: a file

@@ -448,6 +448,7 @@ fn weigh(
 /// The base of a request.
 fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> What<'r> {
     What {
+        registry: request.check.registry,
         commit,
         fetched_with: (request.login.as_ref(), &request.hint),
         probe: request.check.probe,

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::again::Again;
 use crate::check;
+use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::align::{AlignedReports, align, align_by};
 use kelvin_gate::compare::{Measured, compare};
@@ -54,9 +55,9 @@ enum Format {
 }
 
 /// Runs `kelvin compare`; what it finds never makes it fail.
-pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
-    let base = check::side(&args.base, &args.config)?;
-    let head = check::side(&args.head, &args.config)?;
+pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exit> {
+    let base = check::side(registry, &args.base, &args.config)?;
+    let head = check::side(registry, &args.head, &args.config)?;
     let (provenance, mut notices) = (base.provenance, base.notices);
     notices.extend(head.notices);
     let notices = notices

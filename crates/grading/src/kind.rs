@@ -23,7 +23,6 @@ use kelvin_record::{
     SectionKind, WantedRepeats,
 };
 use kelvin_run::config::Config;
-use kelvin_run::judge::JudgeSettings;
 use kelvin_run::{Runner, Step, judging};
 
 impl Kind for GradingKind {
@@ -33,12 +32,6 @@ impl Kind for GradingKind {
 
     fn how_to_configure(&self) -> &'static str {
         "add a section `grading`"
-    }
-
-    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
-        let settings = config.settings::<GradingSettings>();
-        let judge = settings.map(|settings| ("grading.judge".to_owned(), &settings.judge));
-        judge.into_iter().collect()
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {

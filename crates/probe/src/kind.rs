@@ -10,7 +10,6 @@ use kelvin_record::{
     AnySection, Findings, Forecast, Listing, SectionFingerprint, SectionKind, Shard, WantedRepeats,
 };
 use kelvin_run::config::{Config, Configure};
-use kelvin_run::judge::JudgeSettings;
 use kelvin_run::targets::{Site, Target};
 use kelvin_run::{OutputObserver, Runner, Step};
 
@@ -24,12 +23,6 @@ pub trait Kind: Configure + SectionKind {
 
     /// What has to be added to a configuration that does not ask for it, for a message.
     fn how_to_configure(&self) -> &'static str;
-
-    /// The judges that grade for this probe, each with its place in the configuration: `grading.judge`.
-    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
-        let _ = config;
-        Vec::new()
-    }
 
     /// Reads the items that a configuration names.
     ///

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{DoctorRequest, Finding, JOB};
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_base::file;
 use kelvin_probe::{Items, Kind};
 use kelvin_run::config::Config;
@@ -18,7 +18,7 @@ const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
 /// Looks at all of them.
 pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut Vec<Finding>) {
-    let kinds = registry::kinds().into_iter();
+    let kinds = request.registry.kinds().iter().copied();
     // A kind that observes has the items of the others.
     let configured = kinds.filter(|kind| config.configures(kind.name()) && !kind.observes());
     for kind in configured {
@@ -36,7 +36,7 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
     }
     let out = request.out.clone();
     let out = out.unwrap_or_else(|| config.root.join("kelvin"));
-    findings.push(repeats(&out));
+    findings.push(repeats(&out, request.registry));
     findings.push(folder(&out));
 }
 
@@ -70,9 +70,9 @@ fn service(name: &str, said: Result<String, String>) -> Finding {
 
 /// Whether the pipeline answered the repeats of its last run from memory: then they tell nothing of
 /// its noise.
-fn repeats(out: &Path) -> Finding {
+fn repeats(out: &Path, registry: Registry) -> Finding {
     let last = fs::read(out.join("report.json")).ok();
-    let last = last.and_then(|bytes| registry::report(&bytes).ok());
+    let last = last.and_then(|bytes| registry.report(&bytes).ok());
     let kept = last.map_or(0, |last| last.kept_count());
     let needs = "a pipeline that keeps its own answers needs `KELVIN_SAMPLE` in the key under which \
                  it keeps them: that variable differs between the repeats of an input";

@@ -4,7 +4,6 @@ use std::fmt::Display;
 use std::path::{Component, Path};
 
 use super::gather::Found;
-use crate::registry;
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_record::Ending;
@@ -118,7 +117,11 @@ fn probes_agree(one: &Found, other: &Found) -> Result<(), Misuse> {
     };
     let of_both = one.report.probes.iter().zip(other.report.probes.iter());
     for ((name, ours), (_, theirs)) in of_both {
-        let nouns = registry::kind(name).map_or("items", |kind| kind.nouns().1);
+        let nouns = one
+            .report
+            .probes
+            .kind(name)
+            .map_or("items", |kind| kind.nouns().1);
         let (before, after) = (ours.fingerprint(), theirs.fingerprint());
         for (what, left, right) in [
             (format!("digest of the {nouns}"), before.items, after.items),
@@ -191,7 +194,11 @@ fn complete(found: &[Found]) -> Result<(), Misuse> {
 /// Whether a shard holds its own items only, each with folders of its own.
 fn own_cases(found: &Found) -> Result<(), Misuse> {
     for (probe, section) in found.report.probes.iter() {
-        let noun = registry::kind(probe).map_or("item", |kind| kind.nouns().0);
+        let noun = found
+            .report
+            .probes
+            .kind(probe)
+            .map_or("item", |kind| kind.nouns().0);
         for id in section.ids() {
             let home = Shard::of(id, found.share.count);
             if home != found.shard() {
@@ -219,7 +226,13 @@ fn whole(found: &[Found]) -> Result<(), Misuse> {
     let held = |found: &Found| {
         let probes = found.report.probes.iter();
         // The items of a probe that observes are those of the others.
-        let is_own = |name: &str| !registry::kind(name).is_some_and(|kind| kind.observes());
+        let is_own = |name: &str| {
+            !found
+                .report
+                .probes
+                .kind(name)
+                .is_some_and(|kind| kind.observes())
+        };
         let probes = probes.filter(|(name, _)| is_own(name));
         probes
             .map(|(_, section)| section.ids().len())

@@ -1,6 +1,5 @@
 //! The way through the questions, forwards and back, and the files at its end.
 
-use crate::registry;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use super::{Question, corpus, decision, governing, ignored, kept, template, tria
 use crate::cli::again::Again;
 use crate::cli::ask;
 use crate::cli::ask::{Ask, Back, Stopped};
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
 use kelvin_evidence::EvidenceSettings;
@@ -22,13 +22,14 @@ use kelvin_run::config::Config;
 
 /// Finds out what is not yet known, and writes the files.
 pub(super) fn run(
+    registry: Registry,
     request: &Request,
     ask: Option<&dyn Ask>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let target = Target::of(&request.file)?;
     if workflows::are_all(request, &target) {
-        return workflows::write(request, &target, out);
+        return workflows::write(registry, request, &target, out);
     }
     target.refuse(&target.config, request.force)?;
     if request.workflow == Some(true) && !is_written(&target) {
@@ -44,6 +45,7 @@ pub(super) fn run(
         kept::offer(&target.root, &mut request, ask, out)?;
     }
     let mut steps = Steps {
+        registry,
         given: request.clone(),
         said: request.clone(),
         ask,
@@ -102,6 +104,8 @@ impl std::error::Error for To {}
 
 /// What is known so far, and whom to ask.
 pub(super) struct Steps<'a> {
+    /// The kinds of probes that the program knows.
+    pub(super) registry: Registry,
     /// What the command line says: it is not asked for.
     pub(super) given: Request,
     /// The same with the answers. What stands there when a question is asked again is its default.
@@ -187,7 +191,8 @@ impl Steps<'_> {
     pub(super) fn try_with(&self, change: impl FnOnce(&mut Request)) -> anyhow::Result<Config> {
         let mut said = self.said.clone();
         change(&mut said);
-        registry::configured_by(&template::configuration(&said.answers()), &said.file)
+        self.registry
+            .configured_by(&template::configuration(&said.answers()), &said.file)
     }
 
     /// Reads the cases that the answers name.

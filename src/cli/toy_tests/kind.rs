@@ -12,7 +12,7 @@ use super::comparison::{self, WordComparison};
 use super::reader::NumberReader;
 use super::record::{ToySection, Word};
 use super::settings::ToySettings;
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::stats;
@@ -25,14 +25,11 @@ use kelvin_record::{
     estimate, family,
 };
 use kelvin_run::config::Config;
-use kelvin_run::judge::JudgeSettings;
 use kelvin_run::{Program, Runner, Step};
 
-/// Adds the kind for this thread.
-pub(super) fn register() {
-    if registry::kind("toy").is_none() {
-        registry::tests_only::add(&ToyKind);
-    }
+/// The kinds of a program that knows the toy too.
+pub(super) fn registry() -> Registry {
+    Registry::shipped().with(&ToyKind)
 }
 
 /// How loud is each word?
@@ -45,10 +42,6 @@ impl Kind for ToyKind {
 
     fn how_to_configure(&self) -> &'static str {
         "add a section `toy`"
-    }
-
-    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
-        super::settings::judges(config)
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {

@@ -19,6 +19,7 @@ use super::diagnostic::{self, Problem};
 use super::shape::properties;
 use super::yaml::{Content, Node};
 use super::{Config, raw};
+use crate::judge::JudgeSettings;
 use crate::targets::Address;
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
@@ -88,6 +89,11 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
 
     /// The command lines that look at what the pipeline has left. They may run and read any file.
     fn commands(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// The judges that grade for the probe, each with its place in the configuration: `grading.judge`.
+    fn judges(&self) -> Vec<(String, &JudgeSettings)> {
         Vec::new()
     }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::cli::init::steps;
 use crate::cli::init::template::{Answers, configuration};
-use crate::registry::configured_by;
+use crate::registry::Registry;
 
 #[test]
 fn the_commented_lines_say_what_holds_anyway() {
@@ -24,8 +24,14 @@ fn the_commented_lines_say_what_holds_anyway() {
         })
         .collect();
     assert!(options >= 8, "{uncommented}");
-    let [one, other] = [&plain, &uncommented]
-        .map(|text| format!("{:?}", configured_by(text, file).expect("it loads")));
+    let [one, other] = [&plain, &uncommented].map(|text| {
+        format!(
+            "{:?}",
+            Registry::shipped()
+                .configured_by(text, file)
+                .expect("it loads")
+        )
+    });
     assert_eq!(one, other);
 }
 
@@ -49,7 +55,7 @@ proptest! {
             decision_field: field.clone(),
             governing_types: types.clone(),
         };
-        let config = configured_by(&configuration(&answers), Path::new("kelvin.yaml"));
+        let config = Registry::shipped().configured_by(&configuration(&answers), Path::new("kelvin.yaml"));
         let config = config.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
         let settings = steps::settings(&config);
         prop_assert_eq!(settings.run.text(), answers.run.trim());
