@@ -61,10 +61,10 @@ pub(super) fn name<'k>(
         [only] if !is_there(place, only) => Ok(only),
         [] | [_] => bail!(
             "the branch `{branch}` has no report of `{mine}`, and none of a configuration with the \
-             same cases and settings that was removed or renamed"
+             same items and settings that was removed or renamed"
         ),
         more => bail!(
-            "the branch `{branch}` has no report of `{mine}`, and those of `{}` have the same cases \
+            "the branch `{branch}` has no report of `{mine}`, and those of `{}` have the same items \
              and settings: which of them was renamed cannot be told",
             more.join("`, `")
         ),

@@ -16,7 +16,7 @@ use kelvin_gate::provenance::Provenance;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{Reason, ReasonCode};
 use kelvin_page::safe;
-use kelvin_record::{Cell, Metric};
+use kelvin_record::{Cell, Metric, Nouns};
 use kelvin_run::config::{Config, Overrides};
 use kelvin_system::git::Repository;
 use kelvin_system::pipeline;
@@ -24,8 +24,8 @@ use kelvin_system::pipeline;
 /// How far two figures may be apart that were written and read once.
 const GUARD: f64 = 1e-9;
 
-/// What the items of the probes are called.
-const CASES: &str = "cases";
+/// That the items are others; it is said with what the probes call them.
+const ITEMS: &str = "items";
 /// What is said of a report that has no digest of the code.
 const NO_CODE: &str = "it does not say of which code it is";
 
@@ -63,14 +63,19 @@ pub(super) fn hold(
     };
     // Whoever wrote a file may have it as it is stored, whatever a work tree that is checked out has.
     let found = match against(Form::OfAWorkTree) {
-        Ok(found) if found.differs.contains(&CASES) => against(Form::AsStored),
+        Ok(found) if found.differs.contains(&ITEMS) => against(Form::AsStored),
         found => found,
     };
     let against = match found {
         Ok(against) => against,
         Err(error) => return Claims::Unknown(format!("{error:#}")),
     };
-    let claims = against.differs.join(" and ");
+    let nouns = Nouns::common(&report.probes.nouns());
+    let claims = against.differs.iter().map(|what| match *what {
+        ITEMS => &*nouns.items,
+        other => other,
+    });
+    let claims = claims.collect::<Vec<_>>().join(" and ");
     let unknown = |why: String| match claims.is_empty() {
         true => Claims::Unknown(why),
         false => Claims::Unknown(format!(
@@ -146,7 +151,7 @@ fn against(
         section.is_none_or(|section| section.fingerprint().items == side.items.fingerprint().items)
     });
     if !items_agree {
-        against.differs.push(CASES);
+        against.differs.push(ITEMS);
     }
     if !against.differs.is_empty() {
         against.unknown = of_no_commit(repo, config, &request)?;

@@ -422,7 +422,7 @@ fn weigh(
                 code: ReasonCode::LeftOut,
                 effect: Some(Effect::Warn),
                 metric: None,
-                text: only.to_string(),
+                text: only.words(&verdict.common_nouns()),
             },
         );
     }

@@ -20,7 +20,7 @@ use kelvin_gate::readings::Readings;
 use kelvin_gate::verdict::Word;
 use kelvin_gate::{Gate, Judgement, Next, changes, flips};
 use kelvin_github::publish::comment;
-use kelvin_record::ItemComparison;
+use kelvin_record::{ItemComparison, Nouns};
 
 /// The arguments of `kelvin compare`.
 #[derive(Debug, Args)]
@@ -66,7 +66,7 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     let (base, head) = (base.report, head.report);
     let told = differences(&base, &head);
     if args.strict {
-        same_but_for_the_pipeline(&told)?;
+        same_but_for_the_pipeline(&told, &Nouns::common(&head.probes.nouns()))?;
     }
     let AlignedReports {
         base: old,
@@ -146,9 +146,9 @@ fn next(args: &CompareArgs, judgement: &Judgement) -> String {
 }
 
 /// Refuses runs that differ in anything but the code of the pipeline.
-fn same_but_for_the_pipeline(found: &Differences) -> Result<(), Misuse> {
+fn same_but_for_the_pipeline(found: &Differences, nouns: &Nouns) -> Result<(), Misuse> {
     let told = found.told.iter().filter(|told| !told.is_of_the_pipeline());
-    let mut differing: Vec<String> = told.map(ToString::to_string).collect();
+    let mut differing: Vec<String> = told.map(|one| one.words(nouns)).collect();
     differing.extend(found.incomparable.iter().map(ToString::to_string));
     if differing.is_empty() {
         return Ok(());

@@ -119,7 +119,9 @@ impl Judgement {
     /// Adds what differs between the two runs.
     #[must_use]
     pub fn differing(mut self, differences: Vec<Difference>) -> Self {
-        self.differences = differences.iter().map(ToString::to_string).collect();
+        let nouns = self.verdict.common_nouns();
+        let words = differences.iter().map(|one| one.words(&nouns));
+        self.differences = words.collect();
         self.difference_codes = differences;
         self
     }
@@ -137,7 +139,7 @@ impl Judgement {
             (false, _) => anstyle::AnsiColor::Red.on_default().bold(),
         };
         let _ = writeln!(page, "Gate         {style}{}{style:#}", self.headline());
-        if let Some(lead) = flips::lead(&self.flips) {
+        if let Some(lead) = flips::lead(&self.flips, &self.verdict) {
             let is_red = !self.verdict.passed;
             let effect = if is_red { Effect::Fail } else { Effect::Warn };
             let lead = lead.show(|_, text| format!("`{}`", safe::cut(text, 60)));

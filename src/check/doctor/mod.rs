@@ -230,7 +230,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
             findings.push(Finding::missing("config", format!("{error:#}")));
             findings.push(Finding::warn(
                 "project",
-                "cases, command, environment and output folder were not looked at: the \
+                "items, command, environment and output folder were not looked at: the \
                  configuration comes first",
             ));
             let file = request.overrides.file.as_deref();

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use super::{DoctorRequest, Finding, JOB};
 use crate::registry::Registry;
 use kelvin_base::file;
+use kelvin_gate::report::Report;
 use kelvin_probe::{Items, Kind};
+use kelvin_record::Nouns;
 use kelvin_run::config::Config;
 use kelvin_run::targets::{Address, ModelSettings};
 
@@ -73,7 +75,8 @@ fn service(name: &str, said: Result<String, String>) -> Finding {
 fn repeats(out: &Path, registry: Registry) -> Finding {
     let last = fs::read(out.join("report.json")).ok();
     let last = last.and_then(|bytes| registry.report(&bytes).ok());
-    let kept = last.map_or(0, |last| last.kept_count());
+    let kept = last.as_ref().map_or(0, Report::kept_count);
+    let nouns = last.map(|last| last.probes.nouns()).unwrap_or_default();
     let needs = "a pipeline that keeps its own answers needs `KELVIN_SAMPLE` in the key under which \
                  it keeps them: that variable differs between the repeats of an input";
     match kept {
@@ -81,8 +84,9 @@ fn repeats(out: &Path, registry: Registry) -> Finding {
         kept => Finding::warn(
             "repeats",
             format!(
-                "in the last run the repeats of {kept} cases came back from answers that the \
-                 pipeline had kept, and count as one run: {needs}"
+                "in the last run the repeats of {} came back from answers that the \
+                 pipeline had kept, and count as one run: {needs}",
+                Nouns::common(&nouns).counted(kept)
             ),
         ),
     }

@@ -6,8 +6,7 @@ use std::path::{Component, Path};
 use super::gather::Found;
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
-use kelvin_record::Ending;
-use kelvin_record::Shard;
+use kelvin_record::{Ending, Nouns, Shard};
 
 /// How a shard is run again.
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";
@@ -75,7 +74,7 @@ fn same(one: &Found, other: &Found) -> Result<(), Misuse> {
             commit(other.report.run.session.commit.as_deref()),
         ),
         (
-            "choice of cases (`--only`)",
+            "choice of items (`--only`)",
             list(&a.run.only),
             list(&b.run.only),
         ),
@@ -243,8 +242,10 @@ fn whole(found: &[Found]) -> Result<(), Misuse> {
     if held == wanted {
         return Ok(());
     }
+    let nouns = found.first().map(|found| found.report.probes.nouns());
+    let nouns = Nouns::common(&nouns.unwrap_or_default()).items;
     Err(Misuse::new(format!(
-        "the shards hold {held} items together (cases, queries, prompts), and should hold {wanted}"
+        "the shards hold {held} {nouns} together, and should hold {wanted}"
     ))
     .help(AGAIN))
 }

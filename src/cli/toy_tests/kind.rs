@@ -272,7 +272,7 @@ impl AtWork<'_> {
         let silent = loudness.iter().zip(1..).filter(|(said, _)| said.is_none());
         let notice = |repeat: i32| {
             let text = format!("repeat {repeat} was not said");
-            Notice::new(Code::QueriesFailed, text).case(word)
+            Notice::new(Code::own("words_not_said"), text).case(word)
         };
         Word {
             input: Digest::of(word.as_bytes()),

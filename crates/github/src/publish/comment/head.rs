@@ -39,7 +39,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
         Some(reason) => prose(&safe::cut(&reason.text, columns)),
         None => prose(&opening::calm(judgement)),
     };
-    let reason = match flips::lead(&judgement.flips) {
+    let reason = match flips::lead(&judgement.flips, &judgement.verdict) {
         Some(lead) => format!("**{}**\n\n{reason}", shown(&lead, columns)),
         None => format!("**{reason}**"),
     };
