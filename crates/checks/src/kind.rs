@@ -37,10 +37,6 @@ use kelvin_run::{Runner, Step};
 use kelvin_system::signal::Interrupt;
 
 impl Kind for ChecksKind {
-    fn folder(&self) -> Option<&'static str> {
-        Some("checks")
-    }
-
     fn how_to_configure(&self) -> &'static str {
         "add `run` and `invariants`"
     }

@@ -19,7 +19,9 @@ use crate::rescoring::Rescoring;
 pub trait Kind: Configure + SectionKind {
     /// Where its files are within the output folder; none for the one kind whose items have folders
     /// at its top.
-    fn folder(&self) -> Option<&'static str>;
+    fn folder(&self) -> Option<&'static str> {
+        Some(self.name())
+    }
 
     /// What has to be added to a configuration that does not ask for it, for a message.
     fn how_to_configure(&self) -> &'static str;
@@ -68,10 +70,14 @@ pub trait Items: Sync {
     fn ids(&self) -> Vec<&str>;
 
     /// What reading them had to say.
-    fn notices(&self) -> Vec<Notice>;
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
 
     /// The files that they were read from: these are no code of the pipeline.
-    fn files(&self) -> Vec<PathBuf>;
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// What is configured, whatever was chosen of it.
     fn fingerprint(&self) -> SectionFingerprint;

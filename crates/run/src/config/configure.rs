@@ -70,7 +70,9 @@ pub trait Configure: Sync {
 pub trait ProbeSettings: Any + Debug + Send + Sync {
     /// Adds everything that changes what is measured: two runs whose digests differ are not
     /// compared. The command, the jobs, the limits and where files go are no part of it.
-    fn measured(&self, fields: Fields) -> Fields;
+    fn measured(&self, fields: Fields) -> Fields {
+        fields.field("settings", Value::Object(self.as_data()).to_string())
+    }
 
     /// Everything that changes what is measured, as data under the keys of the file, with the defaults of
     /// what is not written there: a change that edits it is told so.
