@@ -119,7 +119,7 @@ pub(super) fn probes(registry: Registry) -> PossibleValuesParser {
 impl CheckArgs {
     /// The check that the arguments ask for.
     pub(super) fn request(&self, registry: Registry) -> Request {
-        let CheckArgs {
+        let Self {
             config,
             probe,
             only,

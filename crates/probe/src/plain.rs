@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::{
-    AnySection, Findings, Forecast, Item, Listing, Section, SectionFingerprint, Shard,
+    AnySection as _, Findings, Forecast, Item, Listing, Section, SectionFingerprint, Shard,
     WantedRepeats,
 };
 use kelvin_run::config::Config;

@@ -194,35 +194,9 @@ pub(super) fn gated(project: &Project, more: &str) -> (Exit, Value) {
 }
 
 #[test]
-fn it_is_gated_with_reruns_and_told_in_the_comment() {
+fn a_failure_of_every_other_call_is_no_drop_and_is_not_hidden_either() {
     let project = Project::new(GOOD);
     project.kelvin("check --config @kelvin.yaml --no-history --out @base");
-    let (exit, judgement) = gated(&project, "");
-    assert_eq!(
-        (exit, &judgement["verdict"]),
-        (Exit::Passed, &"pass".into()),
-        "{}",
-        judgement["reasons"]
-    );
-
-    project.pipeline(SILENT);
-    let (exit, judgement) = gated(&project, "");
-    assert_eq!(exit, Exit::GateFailed);
-    assert_eq!(judgement["verdict"], "regression");
-    assert_eq!(
-        judgement["metrics"]["toy.loudness"]["verdict"],
-        "regression"
-    );
-    assert!(
-        judgement["reruns"].as_u64().is_some_and(|calls| calls > 0),
-        "{judgement}"
-    );
-    let comment = fs::read_to_string(project.path("kelvin/gate.md")).expect("it is there");
-    for part in ["toy.loudness", "oink"] {
-        assert!(comment.contains(part), "{part}: {comment}");
-    }
-
-    // Every other call fails: that is no drop, and is not hidden either.
     project.pipeline("mkdir seen-$(cat $1) 2> /dev/null && exit 1\nprintf '0.4' > \"$2\"\n");
     let (exit, judgement) = gated(&project, " --no-rerun");
     assert_ne!(exit, Exit::Passed, "{judgement}");
