@@ -4,10 +4,13 @@
 
 mod baseline;
 mod check;
-pub mod cli;
+mod cli;
 mod history;
 mod registry;
 mod trend;
+
+pub use cli::main;
+pub use registry::Registry;
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;

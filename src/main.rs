@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use kelvin_action::Registry;
+
 fn main() -> ExitCode {
-    kelvin_action::cli::main()
+    kelvin_action::main(Registry::shipped())
 }

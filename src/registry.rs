@@ -1,5 +1,6 @@
-//! The kinds of probes there are. A new one is a crate and a line here.
+//! The kinds of probes there are, as a value: the top makes it and hands it down. A new kind is a crate and a line here.
 
+use std::fmt;
 use std::path::Path;
 
 use kelvin_checks::ChecksKind;
@@ -12,87 +13,86 @@ use kelvin_record::{AnySection, Kinds, SectionKind, Sections};
 use kelvin_retrieval::RetrievalKind;
 use kelvin_run::config::{Config, Overrides};
 
-/// Every kind, in the order in which probes are run and reported.
-const ALL: &[&dyn Kind] = &[
-    &EvidenceKind,
-    &RetrievalKind,
-    &GradingKind,
-    &ChecksKind,
-    &QualityKind,
-];
+/// The kinds of probes that a program knows, in the order in which probes are run and reported.
+#[derive(Clone, Copy)]
+pub struct Registry(&'static [&'static dyn Kind]);
 
-/// Every kind, in the order in which probes are run and reported.
-pub(crate) fn kinds() -> Vec<&'static dyn Kind> {
-    #[cfg(test)]
-    let added = tests_only::added();
-    #[cfg(not(test))]
-    let added = [];
-    ALL.iter().copied().chain(added).collect()
-}
-
-/// The kind of a name; none where this program knows no such kind.
-pub(crate) fn kind(name: &str) -> Option<&'static dyn Kind> {
-    kinds().into_iter().find(|kind| kind.name() == name)
-}
-
-/// Every section of a kind of this program, in their order.
-pub(crate) fn known(sections: &Sections) -> Vec<(&'static dyn Kind, &dyn AnySection)> {
-    let kinds = kinds().into_iter();
-    kinds
-        .filter_map(|kind| Some((kind, sections.of(kind.name())?)))
-        .collect()
-}
-
-/// The same kinds, as far as a report needs them.
-pub(crate) fn of_sections() -> Kinds {
-    let kinds = kinds().into_iter();
-    kinds.map(|kind| kind as &'static dyn SectionKind).collect()
-}
-
-/// Reads and checks the configuration.
-///
-/// # Errors
-///
-/// As [`Config::load`].
-pub(crate) fn configured(overrides: &Overrides) -> anyhow::Result<Config> {
-    kelvin_probe::configured(overrides, &kinds())
-}
-
-/// Checks a text that is to become `file`.
-///
-/// # Errors
-///
-/// As [`Config::load`].
-pub(crate) fn configured_by(text: &str, file: &Path) -> anyhow::Result<Config> {
-    kelvin_probe::configured_by(text, file, &kinds())
-}
-
-/// Reads a run report of our version of the format.
-///
-/// # Errors
-///
-/// As [`json::read`].
-pub(crate) fn report(bytes: &[u8]) -> anyhow::Result<Report> {
-    json::read(bytes, &of_sections())
-}
-
-/// Kinds that a test adds for its own thread: commands run in the thread that calls them.
-#[cfg(test)]
-pub(crate) mod tests_only {
-    use std::cell::RefCell;
-
-    use kelvin_probe::Kind;
-
-    thread_local! {
-        static ADDED: RefCell<Vec<&'static dyn Kind>> = const { RefCell::new(Vec::new()) };
+impl Registry {
+    /// Every kind that is shipped.
+    pub const fn shipped() -> Self {
+        Self(&[
+            &EvidenceKind,
+            &RetrievalKind,
+            &GradingKind,
+            &ChecksKind,
+            &QualityKind,
+        ])
     }
 
-    pub(super) fn added() -> Vec<&'static dyn Kind> {
-        ADDED.with_borrow(Clone::clone)
+    /// The same and one kind more, after the others. It is for whoever builds a program with a probe of their own, once:
+    /// the list lives as long as the program.
+    #[must_use]
+    pub fn with(self, kind: &'static dyn Kind) -> Self {
+        let all: Vec<_> = self.0.iter().copied().chain([kind]).collect();
+        Self(all.leak())
     }
 
-    /// Adds a kind until the end of this thread.
-    pub(crate) fn add(kind: &'static dyn Kind) {
-        ADDED.with_borrow_mut(|added| added.push(kind));
+    /// Every kind, in the order in which probes are run and reported.
+    pub(crate) const fn kinds(self) -> &'static [&'static dyn Kind] {
+        self.0
+    }
+
+    /// The kind of a name; none where this program knows no such kind.
+    pub(crate) fn kind(self, name: &str) -> Option<&'static dyn Kind> {
+        self.0.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Every section of a kind of this program, in their order.
+    pub(crate) fn known(self, sections: &Sections) -> Vec<(&'static dyn Kind, &dyn AnySection)> {
+        let kinds = self.0.iter();
+        kinds
+            .filter_map(|kind| Some((*kind, sections.of(kind.name())?)))
+            .collect()
+    }
+
+    /// The same kinds, as far as a report needs them.
+    pub(crate) fn of_sections(self) -> Kinds {
+        let kinds = self.0.iter();
+        kinds.map(|kind| *kind as &dyn SectionKind).collect()
+    }
+
+    /// Reads and checks the configuration.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::load`].
+    pub(crate) fn configured(self, overrides: &Overrides) -> anyhow::Result<Config> {
+        kelvin_probe::configured(overrides, self.0)
+    }
+
+    /// Checks a text that is to become `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::load`].
+    pub(crate) fn configured_by(self, text: &str, file: &Path) -> anyhow::Result<Config> {
+        kelvin_probe::configured_by(text, file, self.0)
+    }
+
+    /// Reads a run report of our version of the format.
+    ///
+    /// # Errors
+    ///
+    /// As [`json::read`].
+    pub(crate) fn report(self, bytes: &[u8]) -> anyhow::Result<Report> {
+        json::read(bytes, &self.of_sections())
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.0.iter().map(|kind| kind.name()))
+            .finish()
     }
 }

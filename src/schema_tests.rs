@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use std::collections::BTreeMap;
 
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_evidence::page::{QUADRANT, SignalWords, Standing};
 use kelvin_gate::judgement::Judgement;
 use kelvin_gate::report::{Report, fixture, json as report_json};
@@ -24,14 +24,14 @@ fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-pub(crate) fn schema() -> Value {
-    with_sections::<Report>()
+pub(crate) fn schema(registry: Registry) -> Value {
+    with_sections::<Report>(registry)
 }
 
 /// The schema of a type that holds reports, with what each kind stores.
-fn with_sections<T: JsonSchema>() -> Value {
+fn with_sections<T: JsonSchema>(registry: Registry) -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let kinds = registry::of_sections();
+    let kinds = registry.of_sections();
     let sections: BTreeMap<&str, Value> = kinds
         .iter()
         .map(|kind| (kind.name(), kind.schema(&mut generator).to_value()))
@@ -42,9 +42,9 @@ fn with_sections<T: JsonSchema>() -> Value {
 }
 
 /// The schema of the verdict, with the comparisons that the kinds add to it.
-pub(crate) fn of_verdict() -> Value {
+pub(crate) fn of_verdict(registry: Registry) -> Value {
     let mut generator = SchemaSettings::draft2020_12().into_generator();
-    let kinds = registry::of_sections();
+    let kinds = registry.of_sections();
     let comparisons: Vec<(&str, Value)> = kinds
         .iter()
         .filter_map(|kind| {
@@ -89,11 +89,14 @@ fn with_part(document: &str, part: &str, text: &str) -> String {
 
 #[test]
 fn the_schema_file_is_the_one_made_from_the_types() {
-    let text = serde_json::to_string_pretty(&schema()).expect("it is JSON");
+    let text = serde_json::to_string_pretty(&schema(Registry::shipped())).expect("it is JSON");
     agrees(SCHEMA, &(text + "\n"));
     for (file, schema) in [
-        ("schema/gate.schema.json", of_verdict()),
-        ("schema/bundle.schema.json", with_sections::<Bundle>()),
+        ("schema/gate.schema.json", of_verdict(Registry::shipped())),
+        (
+            "schema/bundle.schema.json",
+            with_sections::<Bundle>(Registry::shipped()),
+        ),
     ] {
         let text = serde_json::to_string_pretty(&schema).expect("it is JSON");
         agrees(file, &(text + "\n"));
@@ -102,7 +105,8 @@ fn the_schema_file_is_the_one_made_from_the_types() {
 
 #[test]
 fn the_schema_takes_every_report_that_is_written() {
-    let validator = jsonschema::validator_for(&schema()).expect("it is a schema");
+    let validator =
+        jsonschema::validator_for(&schema(Registry::shipped())).expect("it is a schema");
     let mut reports = vec![
         fixture::good(),
         fixture::bad(),
@@ -127,7 +131,8 @@ fn the_schema_takes_every_report_that_is_written() {
 
 #[test]
 fn the_schema_refuses_what_no_report_has() {
-    let validator = jsonschema::validator_for(&schema()).expect("it is a schema");
+    let validator =
+        jsonschema::validator_for(&schema(Registry::shipped())).expect("it is a schema");
     let good = serde_json::to_value(fixture::good()).expect("JSON");
     assert!(validator.is_valid(&good));
     for (pointer, value) in [
@@ -182,7 +187,7 @@ fn the_documented_words_for_a_run_are_those_of_the_code() {
 
 #[test]
 fn the_documented_keys_are_those_of_the_types() {
-    let schema = schema();
+    let schema = schema(Registry::shipped());
     let mut text = String::new();
     keys(&schema, "", &schema, &mut text);
     for (name, title) in [

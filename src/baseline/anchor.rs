@@ -1,7 +1,6 @@
 //! An older report of the branch, which a change is held against beside its base: many drops in a row, each
 //! within the limit, are seen in no other way.
 
-use crate::registry;
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
@@ -84,7 +83,9 @@ pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anc
         ),
     };
     let bytes = tree::blob(&repo, &remote, step.blob)?;
-    let report = registry::report(&bytes)
+    let report = search
+        .registry
+        .report(&bytes)
         .with_context(|| format!("the report of {}", short(step.commit)))?;
     if let Claims::Differ(why) = (search.hold)(&repo, step.commit, &report) {
         bail!("the report of {} {why}", short(step.commit));

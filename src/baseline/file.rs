@@ -1,7 +1,7 @@
 //! A report in a file, of this program or of the peer that its users may come from: read within
 //! limits.
 
-use crate::registry;
+use crate::registry::Registry;
 use std::path::Path;
 
 use super::bytes::{Read, bytes};
@@ -12,13 +12,13 @@ use super::peer;
 /// # Errors
 ///
 /// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where it is no usable report.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Read> {
+pub(crate) fn read(path: &Path, registry: Registry) -> anyhow::Result<Read> {
     let bytes = bytes(path)?;
     if peer::is_one(&bytes) {
-        return peer::read(path, &bytes);
+        return peer::read(path, &bytes, &registry.of_sections());
     }
     Ok(Read {
-        report: registry::report(&bytes)?,
+        report: registry.report(&bytes)?,
         notices: Vec::new(),
     })
 }

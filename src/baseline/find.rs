@@ -1,6 +1,5 @@
 //! The search for a baseline: the sources in their order, and a reason for each that did not serve.
 
-use crate::registry;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
@@ -38,7 +37,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
                 unknown: None,
             }]));
         }
-        return file(search.root, Path::new(path));
+        return file(search, Path::new(path));
     }
     let wanted = match search.settings.from {
         BaselineSource::Off => return Ok(Baseline::Off),
@@ -101,8 +100,8 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     Ok(Baseline::absent(tried))
 }
 
-fn file(root: &Path, path: &Path) -> anyhow::Result<Baseline> {
-    let read = super::file::read(&root.join(path)).map_err(|error| {
+fn file(search: &Search<'_>, path: &Path) -> anyhow::Result<Baseline> {
+    let read = super::file::read(&search.root.join(path), search.registry).map_err(|error| {
         let what = format!("the baseline `{}` is unusable: {error:#}", path.display());
         Misuse::new(what)
     })?;
@@ -132,7 +131,10 @@ impl Place<'_> {
         let Some(bytes) = tree::read(self.repo, self.remote, commit, &path)? else {
             bail!("commit {} has no `{}`", short(commit), path.display());
         };
-        let report = registry::report(&bytes)
+        let report = self
+            .search
+            .registry
+            .report(&bytes)
             .map_err(|error| Unknown::Unreadable.mark(error))
             .with_context(|| format!("`{}` in {}", path.display(), short(commit)))?;
         Ok((
@@ -197,7 +199,10 @@ impl Place<'_> {
                 continue;
             }
             let read = tree::blob(self.repo, self.remote, found.blob).and_then(|bytes| {
-                registry::report(&bytes).map_err(|error| Unknown::Unreadable.mark(error))
+                self.search
+                    .registry
+                    .report(&bytes)
+                    .map_err(|error| Unknown::Unreadable.mark(error))
             });
             match read {
                 Ok(report) => return self.held(commit, report, provenance),
@@ -280,13 +285,19 @@ impl Place<'_> {
         let name = github::artifact_name(self.search.configuration);
         let (ancestors, cut) = self.ancestors();
         let most = self.search.settings.max_age_days;
-        let kept = artifact::find(artifacts, &name, &ancestors, &|commit| {
-            let provenance = self.provenance(Source::Artifact, String::new(), commit, 0);
-            match provenance.days {
-                Some(days) if days > most => Err(format!("it is over {most} days old")),
-                _ => Ok(()),
-            }
-        })
+        let kept = artifact::find(
+            self.search.registry,
+            artifacts,
+            &name,
+            &ancestors,
+            &|commit| {
+                let provenance = self.provenance(Source::Artifact, String::new(), commit, 0);
+                match provenance.days {
+                    Some(days) if days > most => Err(format!("it is over {most} days old")),
+                    _ => Ok(()),
+                }
+            },
+        )
         .map_err(|error| beside(error, cut))?;
         let place = kept.artifact.to_string();
         let provenance = Provenance {

@@ -6,7 +6,6 @@ use super::claims::Claims;
 use super::remote::Remote;
 use super::search::{Place, Search};
 use super::{Branch, commit, rename, tree};
-use crate::registry;
 use kelvin_gate::differences::Difference;
 use kelvin_gate::fingerprints::differences;
 use kelvin_gate::provenance::{Provenance, Source};
@@ -103,7 +102,7 @@ pub(crate) fn others(
         read += 1;
         let bytes = tree::blob(&repo, &remote, found.blob)?;
         // One that cannot be read is no report of this code, as far as anybody knows.
-        let Ok(report) = registry::report(&bytes) else {
+        let Ok(report) = search.registry.report(&bytes) else {
             continue;
         };
         let first_is_copied = is_of_memory(base) || is_of_memory(&report);

@@ -1,7 +1,6 @@
 //! Which of the names on the branch of reports is that of the configuration at hand: its own, or the
 //! one that it had before it was renamed.
 
-use crate::registry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -51,7 +50,7 @@ pub(super) fn name<'k>(
         };
         let bytes = tree::blob(place.repo, place.remote, nearest.blob)?;
         // A report that cannot be read is that of another name, as far as anybody knows.
-        let Ok(report) = registry::report(&bytes) else {
+        let Ok(report) = place.search.registry.report(&bytes) else {
             continue;
         };
         if report.suite().is_like(head) {
@@ -62,10 +61,10 @@ pub(super) fn name<'k>(
         [only] if !is_there(place, only) => Ok(only),
         [] | [_] => bail!(
             "the branch `{branch}` has no report of `{mine}`, and none of a configuration with the \
-             same cases and settings that was removed or renamed"
+             same items and settings that was removed or renamed"
         ),
         more => bail!(
-            "the branch `{branch}` has no report of `{mine}`, and those of `{}` have the same cases \
+            "the branch `{branch}` has no report of `{mine}`, and those of `{}` have the same items \
              and settings: which of them was renamed cannot be told",
             more.join("`, `")
         ),

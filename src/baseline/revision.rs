@@ -1,6 +1,5 @@
 //! The report of one commit, wherever it was kept.
 
-use crate::registry;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
@@ -8,6 +7,7 @@ use kelvin_system::git::Oid;
 
 use super::remote::Remote;
 use super::{Baseline, Branch, Hint, Login, commit, find, tree};
+use crate::registry::Registry;
 use kelvin_gate::provenance::{Provenance, Source, Tried};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::BaselineSettings;
@@ -54,6 +54,7 @@ pub(crate) fn branch(root: &Path) -> Option<String> {
 ///
 /// Each place that was tried, and why it did not serve.
 pub(crate) fn of_commit(
+    registry: Registry,
     root: &Path,
     settings: &BaselineSettings,
     configuration: &str,
@@ -95,7 +96,7 @@ pub(crate) fn of_commit(
     let sources: [(Source, &Read<'_>); 2] =
         [(Source::Tree, &from_tree), (Source::Branch, &from_branch)];
     for (source, get) in sources {
-        let found = get().and_then(|(bytes, place)| Ok((registry::report(&bytes)?, place)));
+        let found = get().and_then(|(bytes, place)| Ok((registry.report(&bytes)?, place)));
         match found {
             Ok((report, place)) => {
                 let provenance = Provenance {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::registry::Registry;
 use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
@@ -18,6 +19,8 @@ pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report>
 
 /// What a search needs to know.
 pub(crate) struct Search<'a> {
+    /// The kinds of probes whose reports are read.
+    pub(crate) registry: Registry,
     /// Where to look, and how far back.
     pub(crate) settings: &'a BaselineSettings,
     /// The folder of the configuration.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::Request;
-use crate::registry;
 use kelvin_base::exit::Misuse;
 use kelvin_probe::{Items, Kind};
 use kelvin_run::Step;
@@ -49,7 +48,7 @@ pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<
 /// The kinds of the probes that are run.
 pub(super) fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static dyn Kind>, Misuse> {
     let asked = request.probe;
-    let mut kinds = registry::kinds();
+    let mut kinds = request.registry.kinds().to_vec();
     kinds.retain(|kind| asked.is_none_or(|asked| asked == kind.name()));
     let helps: Vec<&str> = kinds.iter().map(|kind| kind.how_to_configure()).collect();
     kinds.retain(|kind| config.configures(kind.name()));
@@ -62,8 +61,8 @@ pub(super) fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static d
         let file = config.file.display();
         let what =
             format!("`{file}`: the {name} probe runs nothing and looks at what other probes run");
-        let runs = registry::kinds();
-        let runs = runs.iter().filter(|kind| !kind.observes());
+        let runs = request.registry.kinds().iter();
+        let runs = runs.filter(|kind| !kind.observes());
         let helps: Vec<&str> = runs.map(|kind| kind.how_to_configure()).collect();
         let help = match asked {
             Some(_) => "leave `--probe` out".to_owned(),

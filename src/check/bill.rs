@@ -1,12 +1,12 @@
 //! What a check and a gate would take: calls, time and money, before any of it is spent.
 
-use crate::registry;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use super::{Request, budget, list};
 use crate::history::{History, KEPT};
+use crate::registry::Registry;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::foresight::{UnseenType, unseen_types};
 use kelvin_gate::policy::Policy;
@@ -65,12 +65,13 @@ pub(crate) struct Call {
 ///
 /// As [`list()`]; and where the history cannot be read.
 pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> {
-    let config = registry::configured(&request.overrides)?;
+    let config = request.registry.configured(&request.overrides)?;
     let calls_by = list(request, false)?.invocations;
     let calls = calls_by.values().sum();
     let configuration = super::configuration(&config);
     let call = call(&config.root, &configuration)?;
-    let unseen = newest(&config.root, &configuration)?.map(|report| unseen(&config, &report));
+    let unseen = newest(&config.root, &configuration, request.registry)?
+        .map(|report| unseen(&config, &report));
     let jobs = config.jobs.get();
     let spent = |calls: usize| Spent {
         calls,
@@ -103,7 +104,11 @@ pub(super) fn unseen(config: &Config, report: &Report) -> Vec<UnseenType> {
 }
 
 /// The report of the newest run of a configuration that has any.
-fn newest(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<Report>> {
+fn newest(
+    root: &std::path::Path,
+    configuration: &str,
+    registry: Registry,
+) -> anyhow::Result<Option<Report>> {
     let Some(history) = History::open(root)? else {
         return Ok(None);
     };
@@ -111,7 +116,7 @@ fn newest(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<
     let own = runs.iter().rev();
     let own = own.filter(|run| run.configuration == configuration);
     own.take(1)
-        .map(|run| history.report(&run.id))
+        .map(|run| history.report(&run.id, registry))
         .next()
         .transpose()
 }

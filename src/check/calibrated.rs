@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::policy::{Attention, Effect};
 use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
@@ -25,14 +24,11 @@ pub(super) struct PlacedJudge<'c> {
 
 /// The judges of a configuration that ask a language model.
 pub(super) fn language_models(config: &Config) -> Vec<PlacedJudge<'_>> {
-    let kinds = registry::kinds().into_iter();
-    let judges = kinds.flat_map(|kind| {
-        let judges = kind.judges(config).into_iter();
-        judges.map(move |(place, settings)| PlacedJudge {
-            probe: kind.name(),
-            place,
-            settings,
-        })
+    let judges = config.judges();
+    let judges = judges.map(|(probe, place, settings)| PlacedJudge {
+        probe,
+        place,
+        settings,
     });
     judges
         .filter(|judge| judge.settings.asks_a_language_model())

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use super::{Request, asked, beside, record};
 use crate::baseline;
 use crate::baseline::{Claims, Form, Hint, Login};
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::provenance::Provenance;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{Reason, ReasonCode};
 use kelvin_page::safe;
-use kelvin_record::{Cell, Metric};
+use kelvin_record::{Cell, Metric, Nouns};
 use kelvin_run::config::{Config, Overrides};
 use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
@@ -25,8 +25,8 @@ use kelvin_system::pipeline;
 /// How far two figures may be apart that were written and read once.
 const GUARD: f64 = 1e-9;
 
-/// What the items of the probes are called.
-const CASES: &str = "cases";
+/// That the items are others; it is said with what the probes call them.
+const ITEMS: &str = "items";
 /// What is said of a report that has no digest of the code.
 const NO_CODE: &str = "it does not say of which code it is";
 
@@ -41,7 +41,7 @@ struct Against {
 /// Holds a report against a commit. `config`: the configuration of the head, whose file the commit is
 /// asked for.
 pub(super) fn hold(
-    config: &Config,
+    (registry, config): (Registry, &Config),
     (repo, commit): (&Repository, Oid),
     report: &Report,
     fetched_with: (Option<&Login>, &Hint),
@@ -54,17 +54,29 @@ pub(super) fn hold(
     if is_forged(report) {
         return Claims::Differ(format!("has {FORGED}; {MEND}"));
     }
-    let against = |form| against(config, (repo, commit), (report, form), fetched_with);
+    let against = |form| {
+        against(
+            (registry, config),
+            (repo, commit),
+            (report, form),
+            fetched_with,
+        )
+    };
     // Whoever wrote a file may have it as it is stored, whatever a work tree that is checked out has.
     let found = match against(Form::OfAWorkTree) {
-        Ok(found) if found.differs.contains(&CASES) => against(Form::AsStored),
+        Ok(found) if found.differs.contains(&ITEMS) => against(Form::AsStored),
         found => found,
     };
     let against = match found {
         Ok(against) => against,
         Err(error) => return Claims::Unknown(format!("{error:#}")),
     };
-    let claims = against.differs.join(" and ");
+    let nouns = Nouns::common(&report.probes.nouns());
+    let claims = against.differs.iter().map(|what| match *what {
+        ITEMS => &*nouns.items,
+        other => other,
+    });
+    let claims = claims.collect::<Vec<_>>().join(" and ");
     let unknown = |why: String| match claims.is_empty() {
         true => Claims::Unknown(why),
         false => Claims::Unknown(format!(
@@ -107,7 +119,7 @@ pub(super) fn is_forged(report: &Report) -> bool {
 
 /// Checks the commit out and makes the fingerprints that a report of it has.
 fn against(
-    config: &Config,
+    (registry, config): (Registry, &Config),
     (repo, commit): (&Repository, Oid),
     (report, form): (&Report, Form),
     fetched_with: (Option<&Login>, &Hint),
@@ -115,7 +127,7 @@ fn against(
     let folder = tempfile::tempdir()?;
     let into = (folder.path(), form);
     let root = baseline::checkout(repo, commit, &config.root, into, fetched_with)?;
-    let base = registry::configured(&Overrides {
+    let base = registry.configured(&Overrides {
         file: Some(root.join(Path::new(config.file.file_name().unwrap_or_default()))),
         seed: Some(report.run.seed),
         around: config.around.clone(),
@@ -132,7 +144,7 @@ fn against(
     let request = Request {
         probe: only_probe(report),
         is_base: true,
-        ..Request::default()
+        ..Request::new(registry)
     };
     let sides = asked::read(&request, &base)?;
     let items_agree = sides.iter().all(|side| {
@@ -140,7 +152,7 @@ fn against(
         section.is_none_or(|section| section.fingerprint().items == side.items.fingerprint().items)
     });
     if !items_agree {
-        against.differs.push(CASES);
+        against.differs.push(ITEMS);
     }
     if !against.differs.is_empty() {
         against.unknown = of_no_commit(repo, config, &request)?;
@@ -176,7 +188,7 @@ fn only_probe(report: &Report) -> Option<&'static str> {
     if names.next().is_some() {
         return None;
     }
-    Some(registry::kind(first)?.name())
+    Some(report.probes.kind(first)?.name())
 }
 
 /// Why the settings and the cases of a commit may not be those of its report, as the head shows: a file

@@ -10,10 +10,10 @@ use super::stage::{self, Stage};
 use super::{Mode, Request};
 use crate::baseline;
 use crate::baseline::{Form, Hint, Login};
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_gate::report::Report;
-use kelvin_record::Shard;
 use kelvin_record::WantedRepeats;
+use kelvin_record::{SectionKind, Shard};
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, GateOverrides, Overrides};
 use kelvin_system::git::Oid;
@@ -22,6 +22,8 @@ use kelvin_system::git::Repository;
 /// What is measured of another commit.
 #[derive(Clone, Copy)]
 pub(super) struct What<'a> {
+    /// The kinds of probes that the program knows.
+    pub(super) registry: Registry,
     /// The repository, and the commit.
     pub(super) commit: (&'a Repository, Oid),
     /// How files of it are fetched.
@@ -150,9 +152,10 @@ fn with<T>(
     let root = baseline::checkout(repo, commit, &config.root, into, what.fetched_with)?;
     let name = config.file.file_name().unwrap_or_default();
     if what.of_the_head.is_some() {
-        overlay::put(config, repo, &root, what.probe)?;
+        overlay::put(config, repo, &root, (what.registry, what.probe))?;
     }
     let request = Request {
+        registry: what.registry,
         masker: None,
         overrides: Overrides {
             file: Some(root.join(Path::new(name))),
@@ -181,8 +184,8 @@ pub(super) fn replace(base: &mut Report, again: Report) {
         }
     }
     let mut again = again.probes;
-    for kind in registry::kinds() {
-        let name = kind.name();
+    let kinds = base.probes.kinds().clone();
+    for name in kinds.iter().map(SectionKind::name) {
         if let (Some(mut section), Some(again)) = (base.probes.take(name), again.take(name)) {
             section.take_in(again);
             base.probes.put(name, section);

@@ -1,6 +1,5 @@
 //! Tells where a change edits the rules that it is judged by, or what is measured.
 
-use crate::registry;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -51,7 +50,7 @@ pub(super) fn told(config: &Config, request: &GateRequest) -> Vec<Reason> {
     };
     let base = String::from_utf8_lossy(&base);
     let edits = kelvin_base::file::read(&config.root.join(name)).and_then(|head| {
-        let read = |text: &str| registry::configured_by(text, &config.file);
+        let read = |text: &str| request.check.registry.configured_by(text, &config.file);
         config::edits(&read(&base)?, &read(&head)?)
     });
     let Ok(edits) = edits else {

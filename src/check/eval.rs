@@ -1,10 +1,10 @@
 //! `kelvin eval`: the report of a run that was made elsewhere.
 
-use crate::registry;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::baseline;
+use crate::registry::Registry;
 use kelvin_base::clock::Clock;
 use kelvin_base::cost::Cost;
 use kelvin_gate::report::{Fingerprints, Report, Run, Session};
@@ -16,7 +16,7 @@ use kelvin_retrieval::EvalRequest;
 /// # Errors
 ///
 /// A [`Misuse`](kelvin_base::exit::Misuse) with file and line where one of the files is wrong.
-pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
+pub(crate) fn eval(registry: Registry, request: &EvalRequest) -> anyhow::Result<Report> {
     let clock = Clock::start();
     let evaluation = kelvin_retrieval::evaluate(request)?;
     let run = Run {
@@ -43,7 +43,7 @@ pub(crate) fn eval(request: &EvalRequest) -> anyhow::Result<Report> {
         },
     };
     let found = evaluation.findings;
-    let mut probes = Sections::new(registry::of_sections());
+    let mut probes = Sections::new(registry.of_sections());
     probes.put(evaluation.probe, found.section);
     Ok(Report::new(run, probes, found.metrics, found.notices))
 }

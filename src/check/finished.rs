@@ -1,6 +1,5 @@
 //! Judges a report that is finished, such as one that was joined from shards.
 
-use crate::registry;
 use std::path::Path;
 
 use super::Checked;
@@ -25,11 +24,13 @@ pub(super) fn gate(
     file: &Path,
     observer: &dyn Observer,
 ) -> anyhow::Result<Judged> {
-    let config = registry::configured(&request.check.overrides)?;
+    let registry = request.check.registry;
+    let config = registry.configured(&request.check.overrides)?;
     let shown = file.display();
     let bytes = std::fs::read(file)
         .map_err(|error| Misuse::new(format!("failed to read the report `{shown}`: {error}")))?;
-    let report = registry::report(&bytes)
+    let report = registry
+        .report(&bytes)
         .map_err(|error| Misuse::new(format!("the report `{shown}` is unusable: {error:#}")))?;
     if let Some(share) = report.run.shard {
         return Err(Misuse::new(format!(

@@ -72,7 +72,7 @@ pub(super) fn ask_of_the_base(
         .and_then(|measured| {
             ensure!(
                 measured.run.ending == Ending::Complete,
-                "the pipeline of the base did not finish on these cases"
+                "the pipeline of the base did not finish on these items"
             );
             Ok(measured)
         });

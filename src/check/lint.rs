@@ -1,10 +1,10 @@
 //! What is wrong with a configuration and with what it names: everything is read, and nothing is run.
 
-use crate::registry;
 use std::path::Path;
 
 use super::asked::{self, Side};
 use super::{Mode, Request};
+use crate::registry::Registry;
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::Notice;
 use kelvin_run::config::Overrides;
@@ -21,9 +21,9 @@ pub(crate) struct Linted {
 }
 
 /// Reads a configuration and the items of all its probes.
-pub(crate) fn lint(file: &Path) -> Linted {
+pub(crate) fn lint(registry: Registry, file: &Path) -> Linted {
     let mut linted = Linted::default();
-    if let Err(error) = linted.take(file) {
+    if let Err(error) = linted.take(registry, file) {
         linted.problems.push(error);
     }
     linted
@@ -69,8 +69,9 @@ impl Linted {
         notes.collect()
     }
 
-    fn take(&mut self, file: &Path) -> anyhow::Result<()> {
+    fn take(&mut self, registry: Registry, file: &Path) -> anyhow::Result<()> {
         let request = Request {
+            registry,
             overrides: Overrides {
                 file: Some(file.to_path_buf()),
                 ..Overrides::default()
@@ -83,7 +84,7 @@ impl Linted {
             out: None,
             mode: Mode::DryRun,
         };
-        let config = registry::configured(&request.overrides)?;
+        let config = registry.configured(&request.overrides)?;
         let mut sides = Vec::new();
         // The items of one probe say nothing of those of another, so all are read.
         for kind in asked::kinds(&config, &request)? {

@@ -1,7 +1,6 @@
 //! What a check would run: every variant by name, nothing written, nothing started.
 
 use super::{Request, asked};
-use crate::registry;
 use kelvin_record::Listing;
 
 /// Lists what [`super::check`] would run, repeats and replays counted.
@@ -10,7 +9,7 @@ use kelvin_record::Listing;
 ///
 /// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the items or the request are wrong.
 pub(crate) fn list(request: &Request, with_digests: bool) -> anyhow::Result<Listing> {
-    let config = registry::configured(&request.overrides)?;
+    let config = request.registry.configured(&request.overrides)?;
     let mut listing = Listing::default();
     for side in asked::read(request, &config)? {
         let of_side = side.items.list(with_digests);

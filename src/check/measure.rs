@@ -1,7 +1,6 @@
 //! What the base measures: a change that edits what is measured is judged by the settings and by the checks of before
 //! as well, on its own code and its own cases, and the worse verdict counts.
 
-use crate::registry;
 use std::path::Path;
 
 use super::budget::one_run;
@@ -10,6 +9,7 @@ use super::rule_files::{self, EditedRule, EditedRules, Furnished};
 use super::{GateRequest, asked};
 use crate::baseline;
 use crate::baseline::{Hint, Login};
+use crate::registry::Registry;
 use kelvin_base::file;
 use kelvin_gate::Judgement;
 use kelvin_gate::differences::Difference;
@@ -55,8 +55,9 @@ pub(super) fn of_the_base(
     let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;
     let base = String::from_utf8(files.remove(0).ok()??).ok()?;
     let head = file::read(&config.root.join(name)).ok()?;
-    let head_config = registry::configured_by(&head, &config.file).ok()?;
-    let (base_config, furnished) = read(&base, config, (commit, with))?;
+    let registry = request.check.registry;
+    let head_config = registry.configured_by(&head, &config.file).ok()?;
+    let (base_config, furnished) = read(registry, &base, config, (commit, with))?;
     let edits = config::edits(&base_config, &head_config).ok()?;
     // Then the base was asked with the seed of the head.
     let mut differences = judgement.difference_codes.iter();
@@ -110,15 +111,16 @@ pub(super) fn edited_files(
 
 /// The configuration of the base. It may name what only the base has: then the files of the base are written first.
 fn read(
+    registry: Registry,
     text: &str,
     config: &Config,
     (commit, with): (Oid, (Option<&Login>, &Hint)),
 ) -> Option<(Config, Option<Furnished>)> {
-    if let Ok(found) = registry::configured_by(text, &config.file) {
+    if let Ok(found) = registry.configured_by(text, &config.file) {
         return Some((found, None));
     }
     let furnished = Furnished::of(&config.root, commit, with).ok()?;
-    let found = registry::configured(&Overrides {
+    let found = registry.configured(&Overrides {
         file: Some(config.file.clone()),
         text: Some(text.to_owned()),
         rules: Some(furnished.root.clone()),

@@ -60,7 +60,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::baseline::{Artifacts, Hint, Login};
-use crate::registry;
+use crate::registry::Registry;
 pub(crate) use beside::not_code;
 pub(crate) use bill::{Bill, Spent, bill};
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, calibrate};
@@ -90,8 +90,10 @@ pub(crate) use summary::{SummaryRequest, file_name, summary};
 pub(crate) use write::report as write_report;
 
 /// What a person asks of a check.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Request {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// What the command line changes in the configuration.
     pub(crate) overrides: Overrides,
     /// The name of the one probe to run; all that are configured unless given.
@@ -111,6 +113,21 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// A whole check of `kelvin.yaml`.
+    pub(crate) fn new(registry: Registry) -> Self {
+        Self {
+            registry,
+            overrides: Overrides::default(),
+            probe: None,
+            only: Vec::new(),
+            shard: None,
+            out: None,
+            mode: Mode::Run,
+            masker: None,
+            is_base: false,
+        }
+    }
+
     /// A report without the secrets that are known.
     fn masked_report(&self, report: Report) -> anyhow::Result<Report> {
         match &self.masker {
@@ -128,17 +145,16 @@ impl Request {
             return Ok(judgement);
         }
         let mut masked: Judgement = masker.value(&judgement)?;
-        let read = masked.comparisons.read_by(&registry::of_sections());
+        let read = masked.comparisons.read_by(&self.registry.of_sections());
         read.map_err(anyhow::Error::msg)?;
         Ok(masked)
     }
 }
 
 /// What is done with the inputs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
     /// The pipeline is run on them.
-    #[default]
     Run,
     /// The same, with the answers that an interrupted run has left.
     Resume,
@@ -195,7 +211,7 @@ impl Checked {
 }
 
 /// What a person asks of the gate.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct GateRequest {
     /// The check of the head.
     pub(crate) check: Request,
@@ -219,6 +235,24 @@ pub(crate) struct GateRequest {
     /// What the run of that report says of the base, which it has measured itself. It takes the place of stored reports
     /// where the configuration lets a job measure the base.
     pub(crate) base_of_the_run: Option<BaseOfTheRun>,
+}
+
+impl GateRequest {
+    /// A gate of a check on a laptop, which runs nothing again.
+    pub(crate) fn new(check: Request) -> Self {
+        Self {
+            check,
+            hint: Hint::default(),
+            artifacts: None,
+            login: None,
+            rerun: false,
+            advisory: false,
+            approval: None,
+            by_the_base: false,
+            report: None,
+            base_of_the_run: None,
+        }
+    }
 }
 
 /// The base as a run has measured it beside its change.

@@ -4,9 +4,9 @@
 //! Only the pipelines and the judge are played here. Figures, alignment, comparison and gate are those of the
 //! program.
 
-use crate::registry;
 use std::collections::BTreeMap;
 
+use crate::registry::Registry;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
@@ -219,7 +219,7 @@ fn basis(scoring: Scoring) -> GradingBasis {
 
 fn report(section: GradingSection) -> Report {
     let found = GradingKind.recompute(Box::new(section));
-    let mut probes = Sections::new(registry::of_sections());
+    let mut probes = Sections::new(Registry::shipped().of_sections());
     probes.put(GradingKind.name(), found.section);
     let run = Run {
         ending: Ending::Complete,

@@ -1,6 +1,5 @@
 //! The items of the head in a checkout of the base.
 
-use crate::registry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use anyhow::Context as _;
 
 use super::Request;
 use super::asked;
+use crate::registry::Registry;
 use kelvin_run::config::{Config, Overrides};
 use kelvin_system::git::Repository;
 
@@ -21,9 +21,9 @@ pub(super) fn put(
     head: &Config,
     repo: &Repository,
     root: &Path,
-    probe: Option<&'static str>,
+    (registry, probe): (Registry, Option<&'static str>),
 ) -> anyhow::Result<()> {
-    let base = registry::configured(&Overrides {
+    let base = registry.configured(&Overrides {
         file: Some(root.join(head.file.file_name().unwrap_or_default())),
         no_cache: true,
         ..Overrides::default()
@@ -37,10 +37,10 @@ pub(super) fn put(
         .context("the configuration is outside the repository")?;
     let files = root.ancestors().nth(below.components().count());
     let files = files.context("the checkout has no such folder")?;
-    for old in items(&base, probe)? {
+    for old in items(&base, registry, probe)? {
         fs::remove_file(&old).with_context(|| format!("failed to remove `{}`", old.display()))?;
     }
-    for item in items(head, probe)? {
+    for item in items(head, registry, probe)? {
         let shown = item.display();
         let real = item.canonicalize();
         let real = real.with_context(|| format!("failed to find `{shown}`"))?;
@@ -55,11 +55,15 @@ pub(super) fn put(
 }
 
 /// The files that the items are read from.
-fn items(config: &Config, probe: Option<&'static str>) -> anyhow::Result<Vec<PathBuf>> {
+fn items(
+    config: &Config,
+    registry: Registry,
+    probe: Option<&'static str>,
+) -> anyhow::Result<Vec<PathBuf>> {
     let request = Request {
         probe,
         is_base: true,
-        ..Request::default()
+        ..Request::new(registry)
     };
     let sides = asked::read(&request, config)?;
     let mut files: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();

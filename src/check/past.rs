@@ -1,6 +1,5 @@
 //! Reads what is left of earlier runs: the branch of reports, which a workflow has, and the local history.
 
-use crate::registry;
 use std::path::Path;
 
 use super::claims;
@@ -8,6 +7,7 @@ use crate::baseline;
 use crate::baseline::{Branch, Hint, Login, Remote};
 use crate::history;
 use crate::history::History;
+use crate::registry::Registry;
 use crate::trend::{PastRun, Place, Read, placed};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::BaselineSettings;
@@ -16,6 +16,8 @@ use kelvin_run::trace;
 
 /// Where to look.
 pub(crate) struct Sources<'a> {
+    /// The kinds of probes whose reports are read.
+    pub(crate) registry: Registry,
     /// The folder of the configuration.
     pub(crate) root: &'a Path,
     /// The configuration; none where it cannot be read today, which does not change what was measured.
@@ -160,7 +162,7 @@ fn branch(sources: &Sources<'_>, found: &mut Found) {
             let place = format!("{name}:{}/{}.json", kept.configuration, kept.commit);
             let report = branch
                 .bytes(&kept)
-                .and_then(|bytes| registry::report(&bytes));
+                .and_then(|bytes| sources.registry.report(&bytes));
             found.take((Place::Branch, place), &kept.configuration, report);
         }
         if count > 0 || !branch.is_local() {
@@ -181,7 +183,7 @@ fn local(sources: &Sources<'_>, found: &mut Found) -> anyhow::Result<()> {
         }
         count += 1;
         let place = format!("run {} of the local history", run.id);
-        let report = history.report(&run.id);
+        let report = history.report(&run.id, sources.registry);
         found.take((Place::History, place), &run.configuration, report);
     }
     found

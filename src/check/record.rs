@@ -1,6 +1,5 @@
 //! Records a finished check in the local history, and makes its figures again from there.
 
-use crate::registry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -9,6 +8,7 @@ use serde::Serialize;
 use super::{configuration, ledger, stage};
 use crate::baseline;
 use crate::history::{History, Scene};
+use crate::registry::Registry;
 use kelvin_base::notice::Notice;
 use kelvin_gate::report::Report;
 use kelvin_record::{Ending, Findings, Metric, probe_of};
@@ -19,11 +19,11 @@ use kelvin_run::config::Overrides;
 /// # Errors
 ///
 /// Where the history cannot be written.
-pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
+pub(crate) fn record(registry: Registry, config: &Path, report: &Report) -> anyhow::Result<()> {
     if report.run.ending == Ending::DryRun {
         return Ok(());
     }
-    let config = registry::configured(&Overrides {
+    let config = registry.configured(&Overrides {
         file: Some(config.to_path_buf()),
         ..Overrides::default()
     })?;
@@ -117,7 +117,8 @@ pub(crate) fn recompute(id: &str, stored: Report) -> Recomputed {
         .filter(|notice| !again.contains(notice));
     let notices = notices.filter(|notice| !stage::is_assembled(notice));
     let notices = notices.cloned().collect();
-    let mut report = stage::assemble(stored.run.clone(), findings, notices);
+    let kinds = stored.probes.kinds().clone();
+    let mut report = stage::assemble(kinds, stored.run.clone(), findings, notices);
     report.metrics.extend(others);
     let ids: BTreeSet<&String> = stored.metrics.keys().chain(report.metrics.keys()).collect();
     let changed = ids

@@ -1,6 +1,5 @@
 //! The version at hand beside the version before it, over every run that is left of both.
 
-use crate::registry;
 use std::path::{Path, PathBuf};
 
 use super::named::named;
@@ -9,6 +8,7 @@ use super::summary::demand_metrics;
 use super::{configuration, folder};
 use crate::baseline;
 use crate::baseline::Login;
+use crate::registry::Registry;
 use crate::trend::{Compared, PastRun, Samples, compare, differing, lasting_falls, versions};
 use kelvin_base::exit::Misuse;
 use kelvin_page::listed;
@@ -16,8 +16,10 @@ use kelvin_run::config::Overrides;
 use kelvin_run::trace;
 
 /// What a person asks who wants to know what dropped.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct RegressionRequest {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// The configuration beside which the history lies.
     pub(crate) config: PathBuf,
     /// The version to compare with: a tag or another revision; the one before unless given.
@@ -49,7 +51,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
         return of_traces(path, request);
     }
     let root = folder(&request.config)?;
-    let config = registry::configured(&Overrides {
+    let config = request.registry.configured(&Overrides {
         file: Some(request.config.clone()),
         ..Overrides::default()
     });
@@ -59,6 +61,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
         (None, Err(_)) => named(None, &root, &request.config),
     };
     let (runs, mut read) = past::read(&Sources {
+        registry: request.registry,
         root: &root,
         config: config.as_ref().ok(),
         name: Some(&name),

@@ -1,9 +1,9 @@
 //! Grades the stored answers of a report with another judge; no pipeline is run.
 
-use crate::registry;
 use std::path::PathBuf;
 
 use super::{Checked, recompute, side, write};
+use crate::registry::Registry;
 use kelvin_base::cost::Cost;
 use kelvin_base::exit::Misuse;
 use kelvin_record::Ending;
@@ -12,8 +12,10 @@ use kelvin_run::config::Overrides;
 use kelvin_run::{Observer, Rules, Runner, RunnerSettings, Start, judging};
 
 /// What a person asks who wants answers graded anew.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct RejudgeRequest {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// The report: a file, a run of the history, or a revision.
     pub(crate) report: String,
     /// What the command line changes in the configuration, which names the judge.
@@ -31,10 +33,10 @@ pub(crate) fn rejudge(
     request: &RejudgeRequest,
     observer: &dyn Observer,
 ) -> anyhow::Result<Checked> {
-    let config = registry::configured(&request.overrides)?;
-    let stored = side(&request.report, &config.file)?.report;
+    let config = request.registry.configured(&request.overrides)?;
+    let stored = side(request.registry, &request.report, &config.file)?.report;
     let (mut found, mut refused) = (None, None);
-    for (kind, section) in registry::known(&stored.probes) {
+    for (kind, section) in request.registry.known(&stored.probes) {
         match kind.rejudging(section, &config) {
             Ok(None) => {}
             Ok(Some(rejudging)) => {

@@ -1,12 +1,12 @@
 //! Makes the scores of a stored report, or of recorded traces, by other rules; nothing is run.
 
-use crate::registry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::{Checked, recompute, side, write};
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_page as page;
 use kelvin_probe::Rescoring;
@@ -22,8 +22,10 @@ const ROUNDING: f64 = 0.005;
 const WINDOW: usize = 20;
 
 /// What a person asks who wants scores made anew.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct RescoreRequest {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// The report: a file, a run of the history, or a revision; or a file or a folder of traces.
     pub(crate) report: String,
     /// The configuration whose rules hold; none where the stored ones do.
@@ -116,7 +118,7 @@ pub(crate) struct RescoredUnit {
 /// A [`Misuse`] where nothing has scores, and where the rules cannot be followed with what is stored.
 pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     let config = match &request.config {
-        Some(file) => Some(registry::configured(&Overrides {
+        Some(file) => Some(request.registry.configured(&Overrides {
             file: Some(file.clone()),
             ..Overrides::default()
         })?),
@@ -160,10 +162,10 @@ fn report(
     rules: &Rescoring<'_>,
 ) -> anyhow::Result<Checked> {
     let file = config.map_or(Path::new("kelvin.yaml"), |config| &config.file);
-    let stored = side(&request.report, file)?.report;
+    let stored = side(request.registry, &request.report, file)?.report;
     let mut report = stored.clone();
     let mut found = false;
-    for (kind, section) in registry::known(&stored.probes) {
+    for (kind, section) in request.registry.known(&stored.probes) {
         if let Some(section_now) = kind.rescored(section, rules)? {
             // What the former scores had to tell is told anew.
             let former = kind.recompute(section.boxed()).notices;

@@ -1,7 +1,6 @@
 //! The rules of the base: a change that edits the rules it is judged by is judged by those of before as
 //! well, and where only its own let it pass, that is said first.
 
-use crate::registry;
 use std::path::Path;
 
 use super::GateRequest;
@@ -32,7 +31,11 @@ pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Befo
     let with = (request.login.as_ref(), &request.hint);
     let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;
     let text = String::from_utf8(files.remove(0).ok()??).ok()?;
-    let base = registry::configured_by(&text, &config.file).ok()?;
+    let base = request
+        .check
+        .registry
+        .configured_by(&text, &config.file)
+        .ok()?;
     let mut before = config.clone();
     (before.gate, before.baseline) = (base.gate, base.baseline);
     // The command line is no part of the change, and holds for both.

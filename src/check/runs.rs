@@ -1,20 +1,22 @@
 //! Every run that is left, as a page: the branch of reports and the local history.
 
-use crate::registry;
 use std::path::PathBuf;
 
 use super::past::{self, Sources};
 use super::{folder, summary};
 use crate::baseline;
 use crate::baseline::Login;
+use crate::registry::Registry;
 use crate::trend;
 use crate::trend::Read;
 use kelvin_page::Article;
 use kelvin_run::config::Overrides;
 
 /// What a person asks of the page of all runs.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct RunsRequest {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// The configuration beside which the history lies.
     pub(crate) config: PathBuf,
     /// The metrics to look at; empty for those that are shown first.
@@ -34,11 +36,12 @@ pub(crate) struct RunsRequest {
 /// A [`Misuse`](kelvin_base::exit::Misuse) where a metric is asked for that no run has.
 pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let root = folder(&request.config)?;
-    let config = registry::configured(&Overrides {
+    let config = request.registry.configured(&Overrides {
         file: Some(request.config.clone()),
         ..Overrides::default()
     });
     let sources = Sources {
+        registry: request.registry,
         root: &root,
         config: config.as_ref().ok(),
         name: request.name.as_deref(),

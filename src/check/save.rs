@@ -1,6 +1,5 @@
 //! Keeps a finished report for later changes to be compared with.
 
-use crate::registry;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use anyhow::Context as _;
 use super::{configuration, named};
 use crate::baseline;
 use crate::baseline::{Branch, Entry, Hint, Login, Remote, Writer};
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 use kelvin_github::publish::event::Variables;
@@ -47,13 +47,18 @@ pub(crate) fn writer(variables: &Variables<'_>) -> Option<Writer> {
 /// # Errors
 ///
 /// A [`Misuse`] where it is not there, or is no report.
-pub(crate) fn finished(config: &Config, path: Option<&Path>) -> anyhow::Result<Report> {
+pub(crate) fn finished(
+    registry: Registry,
+    config: &Config,
+    path: Option<&Path>,
+) -> anyhow::Result<Report> {
     let path = path.map_or_else(|| config.root.join("kelvin/report.json"), PathBuf::from);
     let shown = path.display();
     let bytes = std::fs::read(&path).map_err(|error| {
         Misuse::new(format!("failed to read `{shown}`: {error}")).help("run `kelvin check` first")
     })?;
-    registry::report(&bytes)
+    registry
+        .report(&bytes)
         .map_err(|error| Misuse::new(format!("`{shown}` cannot be a baseline: {error:#}")).into())
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{Request, check};
-use crate::registry::configured_by;
+use crate::registry::Registry;
 use kelvin_evidence::EvidenceSettings;
 use kelvin_gate::report::Report;
 use kelvin_run::Silent;
@@ -81,7 +81,7 @@ fn measured(root: &Path, scorer: &str) -> anyhow::Result<Report> {
             file: Some(file),
             ..Overrides::default()
         },
-        ..Request::default()
+        ..Request::new(Registry::shipped())
     };
     Ok(check(&request, &Silent, &|_| true)?.report)
 }
@@ -135,7 +135,9 @@ fn a_new_scorer_goes_through_configuration_and_check() {
             "run: p {{input}} {{output}}\ncases: c\ndecision_field: d\ngoverning_types: [a]\n\
              scorer: {scorer}\n"
         );
-        let config = configured_by(&text, Path::new("kelvin.yaml")).expect("it is valid");
+        let config = Registry::shipped()
+            .configured_by(&text, Path::new("kelvin.yaml"))
+            .expect("it is valid");
         let settings: &EvidenceSettings = config.settings().expect("it is configured");
         settings.scorer.to_string()
     };

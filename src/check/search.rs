@@ -12,7 +12,9 @@ pub(super) fn stored<T>(
     ask: impl FnOnce(Search<'_>) -> T,
 ) -> T {
     let login = request.login.as_ref();
+    let registry = request.check.registry;
     ask(Search {
+        registry,
         artifacts: None,
         login,
         head: None,
@@ -21,7 +23,12 @@ pub(super) fn stored<T>(
         configuration: &configuration(config),
         hint: &request.hint,
         hold: &|repo, commit, report| {
-            claims::hold(config, (repo, commit), report, (login, &request.hint))
+            claims::hold(
+                (registry, config),
+                (repo, commit),
+                report,
+                (login, &request.hint),
+            )
         },
         compute: None,
     })

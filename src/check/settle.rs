@@ -508,7 +508,7 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
         code: ReasonCode::LeftOut,
         effect: Some(Effect::Warn),
         metric: None,
-        text: Difference::LeftOut { probes: left_out }.to_string(),
+        text: Difference::LeftOut { probes: left_out }.words(&verdict.common_nouns()),
     });
     verdict
         .reasons
@@ -518,6 +518,7 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
 /// The base of a request.
 fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> What<'r> {
     What {
+        registry: request.check.registry,
         commit,
         fetched_with: (request.login.as_ref(), &request.hint),
         probe: request.check.probe,

@@ -1,6 +1,5 @@
 //! The sides of a comparison: a file, a run of the history, or a revision of the repository.
 
-use crate::registry;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -8,6 +7,7 @@ use anyhow::Context as _;
 use super::configuration;
 use crate::baseline;
 use crate::history::{History, Wanted};
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::Report;
@@ -47,19 +47,19 @@ struct Meanings {
 ///
 /// A [`Misuse`] where it is none of them, or several; any other error where the report is there and
 /// cannot be used.
-pub(crate) fn side(text: &str, config: &Path) -> anyhow::Result<Side> {
+pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Result<Side> {
     if let Some(path) = text.strip_prefix("file:") {
-        return file(Path::new(path));
+        return file(registry, Path::new(path));
     }
     let root = folder(config)?;
     if let Some(name) = text.strip_prefix("run:") {
         let id = recorded(&root, name)?;
-        return run(&root, &id);
+        return run(registry, &root, &id);
     }
     if let Some(name) = text.strip_prefix("rev:") {
         let commit = baseline::resolve(&root, name)
             .map_err(|error| Misuse::new(format!("`{name}` is no revision: {error:#}")))?;
-        return revision(name, commit, config);
+        return revision(registry, name, commit, config);
     }
     let meanings = meanings(text, &root)?;
     match &meanings {
@@ -68,19 +68,19 @@ pub(crate) fn side(text: &str, config: &Path) -> anyhow::Result<Side> {
             run: None,
             revision: None,
             ..
-        } => file(Path::new(text)),
+        } => file(registry, Path::new(text)),
         Meanings {
             file: false,
             run: Some(id),
             revision: None,
             ..
-        } => run(&root, id),
+        } => run(registry, &root, id),
         Meanings {
             file: false,
             run: None,
             revision: Some(commit),
             ..
-        } => revision(text, *commit, config),
+        } => revision(registry, text, *commit, config),
         Meanings {
             file: false,
             run: None,
@@ -175,8 +175,8 @@ pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
     })
 }
 
-fn file(path: &Path) -> anyhow::Result<Side> {
-    let read = baseline::file::read(path)
+fn file(registry: Registry, path: &Path) -> anyhow::Result<Side> {
+    let read = baseline::file::read(path, registry)
         .with_context(|| format!("`{}` cannot be compared", path.display()))?;
     Ok(Side {
         provenance: place(Source::File, path.display().to_string(), &read.report),
@@ -190,9 +190,9 @@ fn file(path: &Path) -> anyhow::Result<Side> {
 /// # Errors
 ///
 /// Where it is gone, or damaged.
-pub(crate) fn run(root: &Path, id: &str) -> anyhow::Result<Side> {
+pub(crate) fn run(registry: Registry, root: &Path, id: &str) -> anyhow::Result<Side> {
     let history = History::open(root)?.context("the history is gone")?;
-    let report = history.report(id)?;
+    let report = history.report(id, registry)?;
     Ok(Side {
         provenance: place(Source::History, format!("run {id}"), &report),
         report,
@@ -200,12 +200,13 @@ pub(crate) fn run(root: &Path, id: &str) -> anyhow::Result<Side> {
     })
 }
 
-fn revision(name: &str, commit: Oid, config: &Path) -> anyhow::Result<Side> {
-    let config = registry::configured(&Overrides {
+fn revision(registry: Registry, name: &str, commit: Oid, config: &Path) -> anyhow::Result<Side> {
+    let config = registry.configured(&Overrides {
         file: Some(config.to_path_buf()),
         ..Overrides::default()
     })?;
     let (report, provenance) = baseline::of_commit(
+        registry,
         &config.root,
         &config.baseline,
         &configuration(&config),

@@ -1,6 +1,5 @@
 //! What a check works with: the probes with their items and runners, all in place.
 
-use crate::registry;
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code as NoticeCode, Notice};
 use kelvin_gate::report::{Fingerprints, Report, Run, Session, Share};
 use kelvin_probe::{Planned, Probe};
-use kelvin_record::{Ending, Findings, Forecast, Sections, WantedRepeats};
+use kelvin_record::{Ending, Findings, Forecast, Kinds, Sections, WantedRepeats};
 use kelvin_run as run;
 use kelvin_run::config::Config;
 use kelvin_run::{Observer, Observing, Rules, Runner, RunnerSettings, Start};
@@ -57,7 +56,7 @@ pub(super) fn with<T>(
     then: impl FnOnce(&mut Stage<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let clock = Clock::start();
-    let config = registry::configured(&request.overrides)?;
+    let config = request.registry.configured(&request.overrides)?;
     let sides = asked::read(request, &config)?;
     let out = match &request.out {
         Some(out) => std::path::absolute(out)?,
@@ -310,7 +309,8 @@ impl Stage<'_> {
                 verdict: None,
             },
         };
-        assemble(run, findings, notices)
+        let kinds = self.request.registry.of_sections();
+        assemble(kinds, run, findings, notices)
     }
 
     fn item_seconds(&self) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
@@ -356,12 +356,13 @@ pub(super) fn is_assembled(notice: &Notice) -> bool {
 
 /// Joins what was measured with what is told of it.
 pub(super) fn assemble(
+    kinds: Kinds,
     run: Run,
     findings: Vec<(&str, Findings)>,
     mut notices: Vec<Notice>,
 ) -> Report {
     let mut metrics = BTreeMap::new();
-    let mut sections = Sections::new(registry::of_sections());
+    let mut sections = Sections::new(kinds);
     for (name, found) in findings {
         metrics.extend(found.metrics);
         notices.extend(found.notices);

@@ -1,12 +1,12 @@
 //! The summary of a period, over every run that is left of it.
 
-use crate::registry;
 use std::path::{Path, PathBuf};
 
 use super::doctor::{self, DoctorRequest, Status};
 use super::past::{self, Sources};
 use super::{Request, asked, beside, folder};
 use crate::baseline::Login;
+use crate::registry::Registry;
 use crate::trend::{Asked, MadeOf, PastRun, Period, Summary, differing, summarize};
 use kelvin_base::calendar;
 use kelvin_base::exit::Misuse;
@@ -15,8 +15,10 @@ use kelvin_system::pipeline;
 use kelvin_system::pipeline::Made;
 
 /// What a person asks of a summary.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct SummaryRequest {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// The configuration beside which the history lies.
     pub(crate) config: PathBuf,
     /// When the period begins.
@@ -47,11 +49,12 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
         file: Some(request.config.clone()),
         ..Overrides::default()
     };
-    let config = registry::configured(&overrides);
+    let config = request.registry.configured(&overrides);
     let (runs, read) = match &request.traces {
         Some(path) => past::read_traces(path)?,
         None => {
             let sources = Sources {
+                registry: request.registry,
                 root: &root,
                 config: config.as_ref().ok(),
                 name: request.name.as_deref(),
@@ -69,7 +72,7 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     summary.validation = match &config {
         // Traces are of no configuration of this program.
         _ if request.traces.is_some() => Vec::new(),
-        Ok(config) => valid(config, &overrides, &runs),
+        Ok(config) => valid((request.registry, config), &overrides, &runs),
         Err(error) => vec![("missing".to_owned(), format!("config: {error:#}"))],
     };
     Ok(summary)
@@ -110,10 +113,15 @@ pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(),
 }
 
 /// Whether the configuration can be run, and whether what it measures is what the last run has measured.
-fn valid(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> Vec<(String, String)> {
+fn valid(
+    (registry, config): (Registry, &Config),
+    overrides: &Overrides,
+    runs: &[PastRun],
+) -> Vec<(String, String)> {
     let findings = doctor::project(
         config,
         &DoctorRequest {
+            registry,
             overrides: overrides.clone(),
             out: None,
             surroundings: doctor::Surroundings::default(),
@@ -136,11 +144,15 @@ fn valid(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> Vec<(Strin
             )
         })
         .collect();
-    found.push(fingerprints(config, overrides, runs));
+    found.push(fingerprints((registry, config), overrides, runs));
     found
 }
 
-fn fingerprints(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> (String, String) {
+fn fingerprints(
+    (registry, config): (Registry, &Config),
+    overrides: &Overrides,
+    runs: &[PastRun],
+) -> (String, String) {
     let say = |word: &str, text: String| (word.to_owned(), format!("fingerprints: {text}"));
     let name = super::configuration(config);
     let own = runs.iter().filter(|run| run.configuration == name);
@@ -150,7 +162,7 @@ fn fingerprints(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> (St
             format!("no run of `{name}` was found to compare with"),
         );
     };
-    let today = match today(config, overrides) {
+    let today = match today(registry, config, overrides) {
         Ok(today) => today,
         Err(error) => return say("missing", format!("{error:#}")),
     };
@@ -168,10 +180,10 @@ fn fingerprints(config: &Config, overrides: &Overrides, runs: &[PastRun]) -> (St
 }
 
 /// What the figures of a run would depend on that were made now.
-fn today(config: &Config, overrides: &Overrides) -> anyhow::Result<MadeOf> {
+fn today(registry: Registry, config: &Config, overrides: &Overrides) -> anyhow::Result<MadeOf> {
     let request = Request {
         overrides: overrides.clone(),
-        ..Request::default()
+        ..Request::new(registry)
     };
     let sides = asked::read(&request, config)?;
     let out = config.root.join("kelvin");

@@ -1,7 +1,6 @@
 //! Adds to the reasons of a verdict why the item that stands for them came out badly: a figure says that
 //! something broke, and only the record of the item knows what.
 
-use crate::registry;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{ReasonCode, Verdict};
 use kelvin_page::safe;
@@ -21,7 +20,10 @@ pub(super) fn tell(head: &Report, verdict: &mut Verdict) {
                 .filter(|_| reason.effect.is_some())?;
             let item = first(verdict, reason.code, metric)?;
             let probe = probe_of(metric);
-            let why = registry::kind(probe)?.why(head.probes.of(probe)?, item, metric)?;
+            let why = head
+                .probes
+                .kind(probe)?
+                .why(head.probes.of(probe)?, item, metric)?;
             let why = safe::cut(&why, LONGEST);
             // A backtick without another one would turn what follows into a name.
             let is_paired = why.matches('`').count().is_multiple_of(2);

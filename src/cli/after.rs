@@ -10,7 +10,7 @@ use super::check::CheckArgs;
 use crate::baseline;
 use crate::check;
 use crate::check::Checked;
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_gate::Judgement;
 use kelvin_gate::report;
 use kelvin_gate::report::Report;
@@ -30,9 +30,14 @@ use kelvin_system::git;
 const LINES: usize = 20;
 
 /// What follows the page of a check. A verdict that does not pass says itself what to do next.
-pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judgement>) -> String {
+pub(super) fn after(
+    args: &CheckArgs,
+    registry: Registry,
+    checked: &Checked,
+    judgement: Option<&Judgement>,
+) -> String {
     let page = report::page::of(&checked.report);
-    let configured = registry::configured(&Overrides {
+    let configured = registry.configured(&Overrides {
         file: Some(args.config().to_path_buf()),
         ..Overrides::default()
     });
@@ -42,13 +47,13 @@ pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judg
     let first = page.first_failure();
     let mut by_hand = first
         .zip(configured.as_ref())
-        .and_then(|(first, config)| by_hand(config, &checked.out, first));
+        .and_then(|(first, config)| by_hand((registry, config), &checked.out, first));
     if let Some(first) = first {
         text.push_str(&failure(first));
     }
     let next = match judgement {
         None if checked.report.run.ending == Ending::Failed => {
-            nothing_came(args, configured.as_ref(), &mut by_hand)
+            nothing_came(args, registry, configured.as_ref(), &mut by_hand)
         }
         None => step(args, checked, configured.as_ref(), first.is_some()),
         Some(judgement) if judgement.verdict.verdict == Word::NoBaseline => {
@@ -77,8 +82,13 @@ pub(super) fn after(args: &CheckArgs, checked: &Checked, judgement: Option<&Judg
 
 /// What to do where no call gave an answer. The doctor is asked only where it would find something: to a pipeline that
 /// cannot do its work it says that nothing is missing.
-fn nothing_came(args: &CheckArgs, config: Option<&Config>, by_hand: &mut Option<String>) -> String {
-    let is_ill = config.is_none_or(check::doctor::is_something_missing);
+fn nothing_came(
+    args: &CheckArgs,
+    registry: Registry,
+    config: Option<&Config>,
+    by_hand: &mut Option<String>,
+) -> String {
+    let is_ill = config.is_none_or(|config| check::doctor::is_something_missing(registry, config));
     if is_ill {
         return Again::kelvin("doctor")
             .config(args.config())
@@ -116,12 +126,16 @@ fn failure(first: &FailedInvocation<'_>) -> String {
 
 /// The command that makes a call once more, to be pasted into a shell: none where the pipeline is no command, or the
 /// call was made in a workspace that is gone.
-fn by_hand(configured: &Config, out: &Path, first: &FailedInvocation<'_>) -> Option<String> {
+fn by_hand(
+    (registry, configured): (Registry, &Config),
+    out: &Path,
+    first: &FailedInvocation<'_>,
+) -> Option<String> {
     let folder = first.folder.as_ref()?;
     let mut inputs = run::INPUTS.iter().map(|name| out.join(folder).join(name));
     let input = inputs.find(|path| path.is_file())?;
     let command = configured
-        .target_of(kind_of(folder)?.name())
+        .target_of(kind_of(registry, folder)?.name())
         .and_then(Address::command_line)?
         .to_owned();
     let output = std::env::temp_dir().join("kelvin-by-hand.json");
@@ -138,11 +152,11 @@ fn by_hand(configured: &Config, out: &Path, first: &FailedInvocation<'_>) -> Opt
 
 /// The kind of probe whose files are in a folder of a run: the one of that name, or the one whose items have folders at
 /// the top.
-fn kind_of(folder: &Path) -> Option<&'static dyn Kind> {
+fn kind_of(registry: Registry, folder: &Path) -> Option<&'static dyn Kind> {
     let top = folder.components().next()?.as_os_str().to_str();
-    let kinds = registry::kinds;
-    let named = kinds().into_iter().find(|kind| kind.folder() == top);
-    named.or_else(|| kinds().into_iter().find(|kind| kind.folder().is_none()))
+    let mut kinds = registry.kinds().iter().copied();
+    let named = kinds.clone().find(|kind| kind.folder() == top);
+    named.or_else(|| kinds.find(|kind| kind.folder().is_none()))
 }
 
 /// The command with its paths in place of the placeholders. A path that a shell would take apart can only stand where

@@ -9,6 +9,7 @@ use super::gate::payload;
 use super::inputs::variable;
 use crate::check::ci;
 use crate::check::ci::{DecideRequest, Then};
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::{Access, Client};
 
@@ -39,7 +40,7 @@ enum Follows {
 }
 
 /// Runs `kelvin approve`.
-pub(super) fn main(args: ApproveArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: ApproveArgs, registry: Registry) -> anyhow::Result<Exit> {
     let (event, payload) = payload(None, None)?;
     let pull_request = match args.pull_request {
         Some(number) => number,
@@ -54,6 +55,7 @@ pub(super) fn main(args: ApproveArgs) -> anyhow::Result<Exit> {
         token: token.as_deref().unwrap_or_default(),
     })?);
     ci::decide(&DecideRequest {
+        registry,
         client: &client,
         variables: &variable,
         pull_request,

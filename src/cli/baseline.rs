@@ -1,6 +1,5 @@
 //! `kelvin baseline`.
 
-use crate::registry;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -10,6 +9,7 @@ use super::again::Again;
 use super::inputs::variable;
 use crate::check;
 use crate::check::SaveRequest;
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_run::config::Overrides;
 
@@ -47,19 +47,19 @@ struct SaveArgs {
 }
 
 /// Runs `kelvin baseline`.
-pub(super) fn main(args: &BaselineArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: &BaselineArgs, registry: Registry) -> anyhow::Result<Exit> {
     match &args.action {
-        Action::Save(args) => save(args),
+        Action::Save(args) => save(args, registry),
     }
 }
 
-fn save(args: &SaveArgs) -> anyhow::Result<Exit> {
-    let config = registry::configured(&Overrides {
+fn save(args: &SaveArgs, registry: Registry) -> anyhow::Result<Exit> {
+    let config = registry.configured(&Overrides {
         file: Some(args.config.clone()),
         name: args.name.clone(),
         ..Overrides::default()
     })?;
-    let report = check::finished(&config, args.report.as_deref())?;
+    let report = check::finished(registry, &config, args.report.as_deref())?;
     check::save(&SaveRequest {
         config: &config,
         report: &report,

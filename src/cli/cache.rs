@@ -1,12 +1,12 @@
 //! `kelvin cache`.
 
-use crate::registry;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
 
 use super::again::Again;
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_page::{counted, safe};
 use kelvin_run::config::Overrides;
@@ -51,8 +51,8 @@ enum CacheCommand {
 }
 
 /// Runs `kelvin cache`.
-pub(super) fn main(args: CacheArgs) -> anyhow::Result<Exit> {
-    let config = registry::configured(&Overrides {
+pub(super) fn main(args: CacheArgs, registry: Registry) -> anyhow::Result<Exit> {
+    let config = registry.configured(&Overrides {
         file: Some(args.config.clone()),
         ..Overrides::default()
     })?;

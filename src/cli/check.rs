@@ -5,14 +5,14 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, ValueEnum};
 
 use super::again::Again;
 use super::{after, forecast, progress};
 use crate::check;
 use crate::check::{Checked, Mode, Request};
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::Judgement;
 use kelvin_gate::report;
@@ -24,6 +24,9 @@ use kelvin_record::Shard;
 use kelvin_record::{Forecast, ListedVariant, Listing};
 use kelvin_run::config::Overrides;
 
+/// The argument that names a probe. What it may be is known once the kinds are.
+pub(super) const PROBE: &str = "probe";
+
 /// The arguments of `kelvin check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
@@ -31,8 +34,8 @@ pub(super) struct CheckArgs {
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
     /// Runs this probe only, of those that are configured.
-    #[arg(long, value_parser = probe(), value_name = "PROBE")]
-    probe: Option<&'static str>,
+    #[arg(long, value_name = "PROBE")]
+    probe: Option<String>,
     /// Measures this case or query only; the other cases still lend their units. May be repeated.
     #[arg(long, value_name = "CASE")]
     only: Vec<String>,
@@ -107,18 +110,16 @@ pub(super) enum LogFormat {
 }
 
 /// The names of the probes there are, each with what it asks.
-fn probe() -> impl TypedValueParser<Value = &'static str> {
-    let names = registry::kinds().into_iter();
+pub(super) fn probes(registry: Registry) -> PossibleValuesParser {
+    let names = registry.kinds().iter();
     let names = names.map(|kind| PossibleValue::new(kind.name()).help(kind.question()));
-    PossibleValuesParser::new(names).try_map(|name| {
-        let kind = registry::kind(&name);
-        kind.map(|kind| kind.name()).ok_or("there is no such probe")
-    })
+    PossibleValuesParser::new(names)
 }
 
-impl From<&CheckArgs> for Request {
-    fn from(args: &CheckArgs) -> Self {
-        let CheckArgs {
+impl CheckArgs {
+    /// The check that the arguments ask for.
+    pub(super) fn request(&self, registry: Registry) -> Request {
+        let Self {
             config,
             probe,
             only,
@@ -137,8 +138,10 @@ impl From<&CheckArgs> for Request {
             no_history: _,
             format: _,
             log_format: _,
-        } = args;
-        Self {
+        } = self;
+        let probe = probe.as_deref().and_then(|name| registry.kind(name));
+        Request {
+            registry,
             overrides: Overrides {
                 file: Some(config.clone()),
                 seed: *seed,
@@ -147,7 +150,7 @@ impl From<&CheckArgs> for Request {
                 no_cache: *no_cache,
                 ..Overrides::default()
             },
-            probe: *probe,
+            probe: probe.map(|kind| kind.name()),
             only: only.clone(),
             shard: *shard,
             masker: Some(Arc::new(Masker::of_environment([]))),
@@ -163,12 +166,12 @@ impl From<&CheckArgs> for Request {
 }
 
 /// Runs `kelvin check`.
-pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     if args.list {
-        return list(args);
+        return list(args, registry);
     }
     if args.forecast {
-        return forecast(args);
+        return forecast(args, registry);
     }
     let asks = args.confirm;
     if asks && !std::io::stdin().is_terminal() {
@@ -179,20 +182,20 @@ pub(super) fn main(args: &CheckArgs) -> anyhow::Result<Exit> {
         .into());
     }
     let progress = progress::Progress::new(args.log_format);
-    let checked = check::check(&args.into(), &progress, &|forecast| {
+    let checked = check::check(&args.request(registry), &progress, &|forecast| {
         !asks || progress.pause(|| confirmed(forecast))
     });
     progress.finish(checked.as_ref().ok().map(|checked| &checked.report));
     let checked = checked?;
-    args.record(&checked);
-    print(args, &checked, None)?;
+    args.record(&checked, registry);
+    print(args, registry, &checked, None)?;
     Ok(checked.exit())
 }
 
 /// Prints what would be run. The lines are read by programs too, so what is said beside them begins with a `#`.
-fn list(args: &CheckArgs) -> anyhow::Result<Exit> {
+fn list(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     let is_json = args.format == Format::Json;
-    let listing = check::list(&args.into(), is_json)?;
+    let listing = check::list(&args.request(registry), is_json)?;
     super::say(&match is_json {
         true => serde_json::to_string_pretty(&listing)? + "\n",
         false => page(&listing) + &commented(&args.again().next()),
@@ -208,7 +211,7 @@ fn commented(line: &str) -> String {
 }
 
 /// Says what it would cost.
-fn forecast(args: &CheckArgs) -> anyhow::Result<Exit> {
+fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     if args
         .usd_per_call
         .is_some_and(|usd| !(usd.is_finite() && usd >= 0.0))
@@ -217,7 +220,7 @@ fn forecast(args: &CheckArgs) -> anyhow::Result<Exit> {
             .help("such as 0.002")
             .into());
     }
-    let bill = check::bill(&args.into(), args.usd_per_call)?;
+    let bill = check::bill(&args.request(registry), args.usd_per_call)?;
     super::say(&match args.format {
         Format::Json => serde_json::to_string_pretty(&bill)? + "\n",
         Format::Markdown => forecast::page(&bill),
@@ -276,7 +279,7 @@ impl CheckArgs {
         let number = |number: Option<NonZeroUsize>| number.map(|number| number.to_string());
         let again = Again::kelvin("check")
             .config(&self.config)
-            .given("--probe", self.probe);
+            .given("--probe", self.probe.as_ref());
         let again = self
             .only
             .iter()
@@ -317,8 +320,8 @@ impl CheckArgs {
     }
 
     /// Records a finished check in the history, unless that was turned off.
-    pub(super) fn record(&self, checked: &Checked) {
-        super::history::record(&self.config, &checked.report, self.no_history);
+    pub(super) fn record(&self, checked: &Checked, registry: Registry) {
+        super::history::record(registry, &self.config, &checked.report, self.no_history);
     }
 
     /// Whether nothing is to be run.
@@ -330,6 +333,7 @@ impl CheckArgs {
 /// Prints a finished check, and the verdict where there is one.
 pub(super) fn print(
     args: &CheckArgs,
+    registry: Registry,
     checked: &Checked,
     judgement: Option<&Judgement>,
 ) -> anyhow::Result<()> {
@@ -338,7 +342,7 @@ pub(super) fn print(
     }
     show(args.format, checked, judgement)?;
     if args.format == Format::Text {
-        super::say(&after::after(args, checked, judgement));
+        super::say(&after::after(args, registry, checked, judgement));
     }
     Ok(())
 }

@@ -16,6 +16,7 @@ use super::progress::Progress;
 use crate::check::ci;
 use crate::check::ci::CiRequest;
 use crate::check::{GateRequest, Request};
+use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
 use kelvin_github::publish::commands;
@@ -114,12 +115,12 @@ impl From<When> for Mode {
 }
 
 /// Runs `kelvin ci`.
-pub(super) fn main(args: CiArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
     keep_apart();
     let (dry_run, progress) = (args.dry_run, Progress::new(LogFormat::Text));
     let entered = enter(args.working_directory.as_deref(), &args.config);
     let event = payload(args.event.as_ref(), args.event_name.as_ref());
-    let (request, wrong) = request(args, (entered, event));
+    let (request, wrong) = request(args, registry, (entered, event));
     if let Some(error) = wrong {
         ci::failed(&request, &error);
         return Err(error);
@@ -193,7 +194,11 @@ fn no_link(input: &str, path: &Path) -> anyhow::Result<()> {
 type Begun = (anyhow::Result<()>, anyhow::Result<(String, Value)>);
 
 /// What the arguments ask for; and why it cannot even begin, where it cannot.
-fn request(args: CiArgs, (entered, event): Begun) -> (CiRequest<'static>, Option<anyhow::Error>) {
+fn request(
+    args: CiArgs,
+    registry: Registry,
+    (entered, event): Begun,
+) -> (CiRequest<'static>, Option<anyhow::Error>) {
     let (event, wrong) = match event {
         Ok(event) => (event, None),
         Err(error) => {
@@ -204,23 +209,23 @@ fn request(args: CiArgs, (entered, event): Begun) -> (CiRequest<'static>, Option
     };
     let token = args.token.clone().or_else(|| variable("GITHUB_TOKEN"));
     let masker = Arc::new(Masker::of_environment(token.clone()));
-    let mut gate = GateRequest {
-        check: Request {
-            overrides: Overrides {
-                file: Some(args.config),
-                seed: args.seed,
-                jobs: args.jobs,
-                no_cache: args.no_cache,
-                cache: true,
-                around: Some(Around::of_environment(args.setup.as_deref())),
-                ..Overrides::default()
-            },
-            only: args.only,
-            shard: args.shard,
-            ..Request::default()
+    let check = Request {
+        overrides: Overrides {
+            file: Some(args.config),
+            seed: args.seed,
+            jobs: args.jobs,
+            no_cache: args.no_cache,
+            cache: true,
+            around: Some(Around::of_environment(args.setup.as_deref())),
+            ..Overrides::default()
         },
+        only: args.only,
+        shard: args.shard,
+        ..Request::new(registry)
+    };
+    let mut gate = GateRequest {
         rerun: true,
-        ..GateRequest::default()
+        ..GateRequest::new(check)
     };
     gate.hint.asked = args.base;
     args.gate.apply(&mut gate);
@@ -247,7 +252,7 @@ fn request(args: CiArgs, (entered, event): Begun) -> (CiRequest<'static>, Option
 
 /// Tells that the arguments of `kelvin ci`, or the inputs that became some, could not be read. What
 /// says where to tell it is taken from them as far as it can be.
-pub(super) fn wrong_input(line: &[OsString], error: &clap::Error) {
+pub(super) fn wrong_input(registry: Registry, line: &[OsString], error: &clap::Error) {
     let given = |name: &str| {
         let flag = format!("--{name}");
         let mut words = line.iter().map(|word| word.to_string_lossy());
@@ -293,7 +298,7 @@ pub(super) fn wrong_input(line: &[OsString], error: &clap::Error) {
     };
     let entered = enter(args.working_directory.as_deref(), &args.config);
     let event = payload(args.event.as_ref(), args.event_name.as_ref());
-    let (request, _) = request(args, (entered, event));
+    let (request, _) = request(args, registry, (entered, event));
     let text = error.to_string();
     let text = text.trim_start_matches("error: ").trim_end();
     let wrong = Misuse::new(text).help(

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::again::Again;
 use crate::check;
+use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::align::{AlignedReports, align, align_by};
 use kelvin_gate::compare::{Measured, compare};
@@ -19,7 +20,7 @@ use kelvin_gate::readings::Readings;
 use kelvin_gate::verdict::Word;
 use kelvin_gate::{Gate, Judgement, Next, changes, flips};
 use kelvin_github::publish::comment;
-use kelvin_record::ItemComparison;
+use kelvin_record::{ItemComparison, Nouns};
 
 /// The arguments of `kelvin compare`.
 #[derive(Debug, Args)]
@@ -54,9 +55,9 @@ enum Format {
 }
 
 /// Runs `kelvin compare`; what it finds never makes it fail.
-pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
-    let base = check::side(&args.base, &args.config)?;
-    let head = check::side(&args.head, &args.config)?;
+pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exit> {
+    let base = check::side(registry, &args.base, &args.config)?;
+    let head = check::side(registry, &args.head, &args.config)?;
     let (provenance, mut notices) = (base.provenance, base.notices);
     notices.extend(head.notices);
     let notices = notices
@@ -65,7 +66,7 @@ pub(super) fn main(args: &CompareArgs) -> anyhow::Result<Exit> {
     let (base, head) = (base.report, head.report);
     let told = differences(&base, &head);
     if args.strict {
-        same_but_for_the_pipeline(&told)?;
+        same_but_for_the_pipeline(&told, &Nouns::common(&head.probes.nouns()))?;
     }
     let AlignedReports {
         base: old,
@@ -145,9 +146,9 @@ fn next(args: &CompareArgs, judgement: &Judgement) -> String {
 }
 
 /// Refuses runs that differ in anything but the code of the pipeline.
-fn same_but_for_the_pipeline(found: &Differences) -> Result<(), Misuse> {
+fn same_but_for_the_pipeline(found: &Differences, nouns: &Nouns) -> Result<(), Misuse> {
     let told = found.told.iter().filter(|told| !told.is_of_the_pipeline());
-    let mut differing: Vec<String> = told.map(ToString::to_string).collect();
+    let mut differing: Vec<String> = told.map(|one| one.words(nouns)).collect();
     differing.extend(found.incomparable.iter().map(ToString::to_string));
     if differing.is_empty() {
         return Ok(());

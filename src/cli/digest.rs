@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use super::again::Again;
 use crate::check;
 use crate::check::SummaryRequest;
+use crate::registry::Registry;
 use crate::trend::{Summary, article};
 use kelvin_base::calendar;
 use kelvin_base::exit::Exit;
@@ -64,7 +65,7 @@ impl Format {
 }
 
 /// Runs `kelvin digest`; what it finds never makes it fail.
-pub(super) fn main(args: DigestArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit> {
     let again = args.clone();
     let DigestArgs {
         since,
@@ -77,6 +78,7 @@ pub(super) fn main(args: DigestArgs) -> anyhow::Result<Exit> {
         out,
     } = args;
     let summary = check::summary(&SummaryRequest {
+        registry,
         config,
         since,
         until,

@@ -9,6 +9,7 @@ use super::again::{Again, MENDED};
 use crate::baseline::Login;
 use crate::check::doctor;
 use crate::check::doctor::{Diagnosis, DoctorRequest, Status, Surroundings};
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::{Access, Client};
 use kelvin_page::safe;
@@ -43,7 +44,7 @@ enum Format {
 }
 
 /// Runs `kelvin doctor`.
-pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: DoctorArgs, registry: Registry) -> anyhow::Result<Exit> {
     let DoctorArgs {
         config,
         out,
@@ -59,6 +60,7 @@ pub(super) fn main(args: DoctorArgs) -> anyhow::Result<Exit> {
     };
     let (check, doctor) = (again("check"), again("doctor"));
     let diagnosis = doctor::doctor(&DoctorRequest {
+        registry,
         overrides: Overrides {
             file: Some(config.clone()),
             ..Overrides::default()

@@ -10,6 +10,7 @@ use super::check::{Format, show};
 use crate::check;
 use crate::check::Checked;
 use crate::history::History;
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_retrieval::EvalRequest;
 
@@ -48,17 +49,20 @@ pub(super) struct EvalArgs {
 }
 
 /// Runs `kelvin eval`.
-pub(super) fn main(args: &EvalArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: &EvalArgs, registry: Registry) -> anyhow::Result<Exit> {
     let mut k: Vec<usize> = args.k.iter().map(|k| k.get()).collect();
     k.sort_unstable();
     k.dedup();
-    let report = check::eval(&EvalRequest {
-        qrels: args.qrels.clone(),
-        run: args.run.clone(),
-        k,
-        cut_off: args.cut_off.get(),
-        relevance_level: args.relevance_level,
-    })?;
+    let report = check::eval(
+        registry,
+        &EvalRequest {
+            qrels: args.qrels.clone(),
+            run: args.run.clone(),
+            k,
+            cut_off: args.cut_off.get(),
+            relevance_level: args.relevance_level,
+        },
+    )?;
     let checked = Checked::of(report, std::path::absolute(&args.out)?);
     check::write_report(&checked.report, &checked.out)?;
     super::history::record_eval(&checked.report, args.no_history);

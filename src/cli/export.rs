@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use super::again::Again;
 use crate::check;
 use crate::check::{ExportRequest, Form, LeftOut, Manifest};
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::publish::mask::Masker;
 use kelvin_page::counted;
@@ -58,7 +59,7 @@ enum ExportFormat {
 }
 
 /// Runs `kelvin export`.
-pub(super) fn main(args: ExportArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: ExportArgs, registry: Registry) -> anyhow::Result<Exit> {
     let again = args.clone();
     let ExportArgs {
         report,
@@ -74,6 +75,7 @@ pub(super) fn main(args: ExportArgs) -> anyhow::Result<Exit> {
         None => check::folder(&config)?.join("kelvin/report.json"),
     };
     let request = ExportRequest {
+        registry,
         report,
         form: match format {
             ExportFormat::Jsonl => Form::Jsonl,

@@ -15,6 +15,7 @@ use crate::baseline;
 use crate::baseline::event;
 use crate::check;
 use crate::check::GateRequest;
+use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_record::settings::OnSuspected;
 use kelvin_run::config::{BaselineOverride, GateOverrides};
@@ -175,19 +176,18 @@ fn budget(text: &str) -> Result<Spending, String> {
 }
 
 /// Runs `kelvin gate`.
-pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> {
     if let Some(Verb::Veritas(args)) = &args.verb {
-        return veritas::main(args);
+        return veritas::main(args, registry);
     }
     let (name, payload) = payload(args.event.as_ref(), args.event_name.as_ref())?;
     let mut hint = event::hint(&name, &payload);
     hint.asked.clone_from(&args.base);
     let mut request = GateRequest {
-        check: (&args.check).into(),
         hint,
         rerun: args.rerun || !args.no_rerun,
         report: args.report.clone(),
-        ..GateRequest::default()
+        ..GateRequest::new(args.check.request(registry))
     };
     if request.hint.in_workflow {
         let file = request.check.overrides.file.as_deref();
@@ -204,9 +204,14 @@ pub(super) fn main(args: &GateArgs) -> anyhow::Result<Exit> {
     let judged = judged?;
     // A report that was only judged is no run.
     if args.report.is_none() {
-        args.check.record(&judged.checked);
+        args.check.record(&judged.checked, registry);
     }
-    print(&args.check, &judged.checked, Some(&judged.judgement))?;
+    print(
+        &args.check,
+        registry,
+        &judged.checked,
+        Some(&judged.judgement),
+    )?;
     Ok(judged.exit())
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::again::{Again, MENDED};
 use crate::check::lint;
 use crate::check::lint::Linted;
+use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Finding};
 use kelvin_page::safe;
 
@@ -62,11 +63,11 @@ struct Told<'a> {
 }
 
 /// Runs `kelvin lint`: all that is wrong goes to standard output, one file after the other.
-pub(super) fn main(args: &LintArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: &LintArgs, registry: Registry) -> anyhow::Result<Exit> {
     let linted: Vec<(&Path, Linted)> = args
         .named()
         .into_iter()
-        .map(|file| (file, lint::lint(file)))
+        .map(|file| (file, lint::lint(registry, file)))
         .collect();
     match args.format {
         Format::Text => super::tell(&page(&linted)),

@@ -8,6 +8,7 @@ use super::again::Again;
 use super::check::{Format, show, shown};
 use crate::check;
 use crate::check::MergeRequest;
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 
 /// The arguments of `kelvin merge`.
@@ -25,13 +26,14 @@ pub(super) struct MergeArgs {
 }
 
 /// Runs `kelvin merge`.
-pub(super) fn main(args: MergeArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: MergeArgs, registry: Registry) -> anyhow::Result<Exit> {
     let MergeArgs {
         shards,
         out,
         format,
     } = args;
     let merged = check::merge(&MergeRequest {
+        registry,
         shards,
         out: Some(out),
     })?;

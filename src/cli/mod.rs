@@ -37,15 +37,15 @@ mod toy_tests;
 mod veritas;
 mod view;
 
-use crate::registry;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use anyhow::anyhow;
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::publish::commands;
 use kelvin_github::publish::mask::Masker;
@@ -160,8 +160,9 @@ impl Command {
     }
 }
 
-/// Runs the program. Returning, rather than exiting, lets every destructor run.
-pub fn main() -> ExitCode {
+/// Runs the program with the kinds of probes that it is to know. Returning, rather than exiting, lets every destructor
+/// run.
+pub fn main(registry: Registry) -> ExitCode {
     let line: Vec<OsString> = std::env::args_os().collect();
     if line.get(1).is_some_and(|word| word == target::SUPERVISE) {
         return match target::serve() {
@@ -173,14 +174,31 @@ pub fn main() -> ExitCode {
         };
     }
     crate::history::tell_by(|text| write_error(&format!("{text}\n")));
-    let exit = run(inputs::with_inputs(line, &inputs::variable));
+    let exit = run(registry, inputs::with_inputs(line, &inputs::variable));
     target::dismiss();
     exit.into()
 }
 
+/// The command line of a program that knows these kinds of probes: `--probe` takes one of their names, and says what
+/// each asks.
+fn command(registry: Registry) -> clap::Command {
+    let named =
+        |arg: clap::Arg| match arg.get_action().takes_values() && arg.get_id() == check::PROBE {
+            true => arg.value_parser(check::probes(registry)),
+            false => arg,
+        };
+    Args::command().mut_subcommands(|command| command.mut_args(named))
+}
+
+fn parsed(registry: Registry, line: &[OsString]) -> Result<Args, clap::Error> {
+    let mut command = command(registry);
+    let mut found = command.try_get_matches_from_mut(line)?;
+    Args::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command))
+}
+
 /// Runs one command line, whose first word is the name of the program.
-fn run(line: Vec<OsString>) -> Exit {
-    let args = match Args::try_parse_from(&line) {
+fn run(registry: Registry, line: Vec<OsString>) -> Exit {
+    let args = match parsed(registry, &line) {
         Ok(args) => args,
         Err(error) => {
             // Help and version are answers; everything else is a misuse, which is 1 here and 2 in
@@ -196,41 +214,41 @@ fn run(line: Vec<OsString>) -> Exit {
                 false => drop(error.print()),
             }
             if exit == Exit::Misused && line.get(1).is_some_and(|word| word == "ci") {
-                ci::wrong_input(&line, &error);
+                ci::wrong_input(registry, &line, &error);
             }
             return exit;
         }
     };
     let measures = args.command.measures();
     let ended = match args.command {
-        Command::Init(args) => init::main(args),
+        Command::Init(args) => init::main(args, registry),
         Command::Import(args) => import::main(args),
-        Command::Check(args) => check::main(&args),
-        Command::Gate(args) => gate::main(&args),
+        Command::Check(args) => check::main(&args, registry),
+        Command::Gate(args) => gate::main(&args, registry),
         Command::Demo(args) => demo::main(&args),
-        Command::Doctor(args) => doctor::main(args),
-        Command::Schema => schema(),
-        Command::Lint(args) => lint::main(&args),
-        Command::Completions(args) => manual::completions(&args, &mut Args::command()),
-        Command::Man(args) => manual::man(&args, &Args::command()),
-        Command::Merge(args) => merge::main(args),
-        Command::Ci(args) => ci::main(args),
-        Command::Post(args) => post::main(args),
-        Command::Approve(args) => approve::main(args),
-        Command::Compare(args) => compare::main(&args),
-        Command::Eval(args) => eval::main(&args),
-        Command::Calibrate(args) => calibrate::main(&args),
-        Command::History(args) => history::list(args),
-        Command::View(args) => view::main(args),
-        Command::Recompute(args) => history::recompute(&args),
-        Command::Export(args) => export::main(args),
-        Command::Digest(args) => digest::main(args),
-        Command::Regression(args) => regression::main(args),
-        Command::Rejudge(args) => rejudge::main(args),
-        Command::Rescore(args) => rescore::main(args),
+        Command::Doctor(args) => doctor::main(args, registry),
+        Command::Schema => schema(registry),
+        Command::Lint(args) => lint::main(&args, registry),
+        Command::Completions(args) => manual::completions(&args, &mut command(registry)),
+        Command::Man(args) => manual::man(&args, &command(registry)),
+        Command::Merge(args) => merge::main(args, registry),
+        Command::Ci(args) => ci::main(args, registry),
+        Command::Post(args) => post::main(args, registry),
+        Command::Approve(args) => approve::main(args, registry),
+        Command::Compare(args) => compare::main(&args, registry),
+        Command::Eval(args) => eval::main(&args, registry),
+        Command::Calibrate(args) => calibrate::main(&args, registry),
+        Command::History(args) => history::list(args, registry),
+        Command::View(args) => view::main(args, registry),
+        Command::Recompute(args) => history::recompute(&args, registry),
+        Command::Export(args) => export::main(args, registry),
+        Command::Digest(args) => digest::main(args, registry),
+        Command::Regression(args) => regression::main(args, registry),
+        Command::Rejudge(args) => rejudge::main(args, registry),
+        Command::Rescore(args) => rescore::main(args, registry),
         Command::Ledger(args) => ledger::main(args),
-        Command::Baseline(args) => baseline::main(&args),
-        Command::Cache(args) => cache::main(args),
+        Command::Baseline(args) => baseline::main(&args, registry),
+        Command::Cache(args) => cache::main(args, registry),
     };
     let ended = ended.and_then(|exit| match UNSAID.get() {
         Some(why) => Err(anyhow!("failed to print the answer: {why}")),
@@ -274,8 +292,8 @@ fn tell(text: &str) {
 }
 
 /// Runs `kelvin schema`.
-fn schema() -> anyhow::Result<Exit> {
-    say(&kelvin_probe::schema(&registry::kinds())?);
+fn schema(registry: Registry) -> anyhow::Result<Exit> {
+    say(&kelvin_probe::schema(registry.kinds())?);
     Ok(Exit::Passed)
 }
 

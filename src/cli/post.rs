@@ -12,6 +12,7 @@ use super::inputs::variable;
 use crate::baseline::Login;
 use crate::check::ci;
 use crate::check::ci::PostRequest;
+use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_github::publish::deliver::Surfaces;
 use kelvin_github::{Access, Client};
@@ -41,7 +42,7 @@ pub(super) struct PostArgs {
 }
 
 /// Runs `kelvin post`.
-pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: PostArgs, registry: Registry) -> anyhow::Result<Exit> {
     if args.comment == When::Later {
         return Err(Misuse::new("`comment: later` is for the run that measures")
             .help("leave out `comment` here, or write `update`, `new`, `on-change` or `off`")
@@ -69,6 +70,7 @@ pub(super) fn main(args: PostArgs) -> anyhow::Result<Exit> {
         variable("GITHUB_SERVER_URL").unwrap_or_else(|| "https://github.com".to_owned());
     let urls = ci::post(
         &PostRequest {
+            registry,
             client: &client,
             run,
             configuration: args.configuration,

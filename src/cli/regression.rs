@@ -10,6 +10,7 @@ use super::again::Again;
 use super::names::Names;
 use crate::check;
 use crate::check::RegressionRequest;
+use crate::registry::Registry;
 use crate::trend::{Compared, RegressionRow, Standing, fell};
 use kelvin_base::calendar;
 use kelvin_base::exit::Exit;
@@ -54,7 +55,7 @@ enum Format {
 }
 
 /// Runs `kelvin regression`.
-pub(super) fn main(args: RegressionArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<Exit> {
     let again = args.clone();
     let RegressionArgs {
         against,
@@ -67,6 +68,7 @@ pub(super) fn main(args: RegressionArgs) -> anyhow::Result<Exit> {
         format,
     } = args;
     let compared = check::regression(&RegressionRequest {
+        registry,
         config,
         traces,
         against,

@@ -9,6 +9,7 @@ use super::check::{Format, LogFormat, show, shown};
 use super::progress::Progress;
 use crate::check;
 use crate::check::{Checked, RejudgeRequest};
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_record::Ending;
 use kelvin_run::config::Overrides;
@@ -37,7 +38,7 @@ pub(super) struct RejudgeArgs {
 }
 
 /// Runs `kelvin rejudge`.
-pub(super) fn main(args: RejudgeArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: RejudgeArgs, registry: Registry) -> anyhow::Result<Exit> {
     let RejudgeArgs {
         report,
         config,
@@ -49,6 +50,7 @@ pub(super) fn main(args: RejudgeArgs) -> anyhow::Result<Exit> {
     let progress = Progress::new(log_format);
     let checked = check::rejudge(
         &RejudgeRequest {
+            registry,
             report: report.clone(),
             out,
             overrides: Overrides {

@@ -10,6 +10,7 @@ use super::check::{Format, show, shown};
 use super::names::Names;
 use crate::check;
 use crate::check::{RescoreRequest, Rescored, RescoredTraces};
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_page::safe;
 
@@ -41,7 +42,7 @@ pub(super) struct RescoreArgs {
 }
 
 /// Runs `kelvin rescore`.
-pub(super) fn main(args: RescoreArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: RescoreArgs, registry: Registry) -> anyhow::Result<Exit> {
     let RescoreArgs {
         report,
         config,
@@ -51,6 +52,7 @@ pub(super) fn main(args: RescoreArgs) -> anyhow::Result<Exit> {
         format,
     } = args;
     let rescored = check::rescore(&RescoreRequest {
+        registry,
         report: report.clone(),
         config,
         weights,

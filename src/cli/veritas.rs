@@ -1,6 +1,5 @@
 //! `kelvin gate veritas`: live runs and their evaluation.
 
-use crate::registry;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -12,6 +11,7 @@ use super::check::{Format, LogFormat, show};
 use super::progress::Progress;
 use crate::check;
 use crate::check::{GateRequest, Request};
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_run::config::Overrides;
 
@@ -37,7 +37,7 @@ pub(super) struct VeritasArgs {
 }
 
 /// Runs `kelvin gate veritas`.
-pub(super) fn main(args: &VeritasArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: &VeritasArgs, registry: Registry) -> anyhow::Result<Exit> {
     let nowhere = match args.dry_run {
         true => Some(tempfile::tempdir().context("failed to make a folder for the runs")?),
         false => None,
@@ -50,19 +50,20 @@ pub(super) fn main(args: &VeritasArgs) -> anyhow::Result<Exit> {
     };
     let live_runs = match args.live_runs {
         Some(asked) => asked,
-        None => registry::configured(&overrides)?
+        None => registry
+            .configured(&overrides)?
             .live_runs()
             .unwrap_or(LIVE_RUNS),
     };
     overrides.repeats = Some(live_runs);
+    let check = Request {
+        overrides,
+        out: nowhere.as_ref().map(|folder| folder.path().to_path_buf()),
+        ..Request::new(registry)
+    };
     let mut request = GateRequest {
-        check: Request {
-            overrides,
-            out: nowhere.as_ref().map(|folder| folder.path().to_path_buf()),
-            ..Request::default()
-        },
         rerun: true,
-        ..GateRequest::default()
+        ..GateRequest::new(check)
     };
     request.hint.asked.clone_from(&args.base);
     let progress = Progress::new(LogFormat::Text);
@@ -79,7 +80,7 @@ pub(super) fn main(args: &VeritasArgs) -> anyhow::Result<Exit> {
             .given("--live-runs", args.live_runs.map(|runs| runs.to_string()));
         super::say(&again.next());
     } else {
-        super::history::record(&args.config, &judged.checked.report, false);
+        super::history::record(registry, &args.config, &judged.checked.report, false);
         show(Format::Text, &judged.checked, Some(&judged.judgement))?;
         if judged.judgement.asks_nothing() {
             super::say(&Again::kelvin("view").config(&args.config).next());

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::bad::{self, Bad, LEAST};
 use super::bad_values;
-use crate::registry::configured;
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_evidence::config::{AllPairs, EvidenceSettings, SwapCount};
 use kelvin_probe::DecisionField;
@@ -14,7 +14,7 @@ fn load_text(text: impl AsRef<[u8]>) -> anyhow::Result<Config> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("kelvin.yaml");
     std::fs::write(&path, text).expect("written");
-    configured(&Overrides {
+    Registry::shipped().configured(&Overrides {
         file: Some(path),
         ..Overrides::default()
     })
@@ -111,11 +111,12 @@ fn a_file_that_is_not_there_or_a_folder_is_refused_with_what_to_do() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let load_file = |name: &str| {
         let file = Some(folder.path().join(name));
-        let error = configured(&Overrides {
-            file,
-            ..Overrides::default()
-        })
-        .expect_err("refused");
+        let error = Registry::shipped()
+            .configured(&Overrides {
+                file,
+                ..Overrides::default()
+            })
+            .expect_err("refused");
         assert_eq!(Exit::of(&error), Exit::Misused);
         format!("{error:#}")
     };
@@ -208,11 +209,12 @@ fn kel_05_the_command_line_overrides_the_file() {
     let path = folder.path().join("other.yaml");
     std::fs::write(&path, format!("{LEAST}seed: 4\njobs: 2\ncache: true\n")).expect("written");
     let load_with = |overrides: Overrides| {
-        configured(&Overrides {
-            file: Some(path.clone()),
-            ..overrides
-        })
-        .expect("loaded")
+        Registry::shipped()
+            .configured(&Overrides {
+                file: Some(path.clone()),
+                ..overrides
+            })
+            .expect("loaded")
     };
     let config = load_with(Overrides::default());
     assert_eq!((config.seed, config.jobs.get()), (4, 2));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::registry::configured_by;
+use crate::registry::Registry;
 use kelvin_run::config::{Edited, edits, is_same_data};
 
 const RUN: &str = "run: ./run.sh {input} {output}\ncases: cases\ndecision_field: decision\n\
@@ -12,7 +12,9 @@ const RUN: &str = "run: ./run.sh {input} {output}\ncases: cases\ndecision_field:
 fn told(base: &str, head: &str) -> BTreeMap<Edited, Vec<String>> {
     let read = |more: &str| {
         let text = format!("{RUN}{more}\n");
-        configured_by(&text, Path::new("kelvin.yaml")).expect("a configuration")
+        Registry::shipped()
+            .configured_by(&text, Path::new("kelvin.yaml"))
+            .expect("a configuration")
     };
     let edits = edits(&read(base), &read(head));
     let edits = edits.expect("every setting is JSON").into_iter();
@@ -67,7 +69,11 @@ fn what_is_measured_is_told_and_how_it_is_run_is_not() {
     );
     let text = |types: &str| RUN.replace("[rule]", types);
     let (base, head) = (text("[release_rule]"), text("['Release  Rule']"));
-    let read = |text: &str| configured_by(text, Path::new("kelvin.yaml")).expect("a configuration");
+    let read = |text: &str| {
+        Registry::shipped()
+            .configured_by(text, Path::new("kelvin.yaml"))
+            .expect("a configuration")
+    };
     let none =
         kelvin_run::config::edits(&read(&base), &read(&head)).expect("every setting is JSON");
     assert!(none.is_empty(), "{none:?}");

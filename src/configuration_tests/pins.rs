@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::registry::configured_by;
+use crate::registry::Registry;
 use kelvin_evidence::EvidenceSettings;
 use kelvin_retrieval::RetrievalSettings;
 use kelvin_run::config::Config;
@@ -13,7 +13,9 @@ const EVIDENCE: &str = "run: p {input} {output}\ncases: cases\ndecision_field: d
 const RETRIEVAL: &str = "retrieval: {run: 'q {input} {output}', golden: golden.yaml}\n";
 
 fn load(text: &str) -> Config {
-    configured_by(text, Path::new("/nowhere/kelvin.yaml")).expect("it is valid")
+    Registry::shipped()
+        .configured_by(text, Path::new("/nowhere/kelvin.yaml"))
+        .expect("it is valid")
 }
 
 #[test]

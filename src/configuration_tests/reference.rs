@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::registry::{self, configured_by};
+use crate::registry::Registry;
 use kelvin_evidence::config::OptIn;
 use kelvin_probe::{owners, schema};
 use kelvin_run::config::configure;
@@ -25,7 +25,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn schema_value() -> Value {
-    configure::schema(&owners(&registry::kinds()))
+    configure::schema(&owners(Registry::shipped().kinds()))
 }
 
 /// The file has this text, or gets it where an update was asked for.
@@ -42,7 +42,10 @@ fn agrees(name: &str, text: &str) {
 
 #[test]
 fn the_schema_file_is_the_one_made_from_the_types() {
-    agrees(SCHEMA, &schema(&registry::kinds()).expect("it is JSON"));
+    agrees(
+        SCHEMA,
+        &schema(Registry::shipped().kinds()).expect("it is JSON"),
+    );
 }
 
 #[test]
@@ -213,7 +216,8 @@ fn every_yaml_block_of_the_reference_loads() {
                 text += &format!("{line}\n");
             }
         }
-        configured_by(&(text + block), Path::new("kelvin.yaml"))
+        Registry::shipped()
+            .configured_by(&(text + block), Path::new("kelvin.yaml"))
             .unwrap_or_else(|error| panic!("{error:#}\nin\n{block}"));
     }
 }
@@ -225,7 +229,7 @@ fn every_key_has_one_meaning_and_a_kind_has_the_keys_that_it_needs() {
         .map(|(key, _)| (key.to_owned(), Value::Null))
         .collect();
     let mut marks = BTreeSet::new();
-    for owner in owners(&registry::kinds()) {
+    for owner in owners(Registry::shipped().kinds()) {
         let schema = owner.kind.keys().to_value();
         for (key, value) in properties(&schema) {
             // A key of several kinds is the same key, described alike.

@@ -1,6 +1,6 @@
 //! What is downloaded from GitHub: archives of artifacts, with a report or what a pull request wants posted.
 
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_github::publish::Context;
 use kelvin_github::publish::bundle;
 use kelvin_github::publish::bundle::Bundle;
@@ -25,6 +25,10 @@ pub fn archive(bytes: &[u8]) {
         assert!(content.len() <= MOST);
         super::report(&content);
         // Nothing is known of the run that it is of, so the bundle has to claim nothing.
-        let _ = Bundle::read(&content, &Context::default(), &registry::of_sections());
+        let _ = Bundle::read(
+            &content,
+            &Context::default(),
+            &Registry::shipped().of_sections(),
+        );
     }
 }

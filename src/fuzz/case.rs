@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::registry::configured_by;
+use crate::registry::Registry;
 use kelvin_base::digest::Digest;
 use kelvin_evidence::EvidenceSettings;
 use kelvin_evidence::cases::{Case, Corpus};
@@ -84,8 +84,9 @@ fn settings() -> EvidenceSettings {
          governing_types: [rule]\nperturbations: {{ enable: [{}] }}\n",
         names.join(", ")
     );
-    let config =
-        configured_by(&text, Path::new("kelvin.yaml")).expect("the configuration is right");
+    let config = Registry::shipped()
+        .configured_by(&text, Path::new("kelvin.yaml"))
+        .expect("the configuration is right");
     let settings = config.settings::<EvidenceSettings>();
     settings.expect("it configures the probe").clone()
 }

@@ -1,6 +1,6 @@
 //! Stored reports: of another version, of another branch, of somebody else.
 
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_gate::Gate;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::policy::Policy;
@@ -20,11 +20,13 @@ pub fn report(bytes: &[u8]) {
     if bytes.len() > MOST_BYTES {
         return;
     }
-    let Ok(read) = registry::report(bytes) else {
+    let Ok(read) = Registry::shipped().report(bytes) else {
         return;
     };
     let once = written(&read);
-    let again = registry::report(&once).expect("what was written can be read");
+    let again = Registry::shipped()
+        .report(&once)
+        .expect("what was written can be read");
     assert_eq!(
         String::from_utf8_lossy(&written(&again)),
         String::from_utf8_lossy(&once)

@@ -1,11 +1,11 @@
 //! Finds a run and makes its report again.
 
-use crate::registry;
 use anyhow::Context as _;
 use rusqlite::OptionalExtension as _;
 use serde_json::Value;
 
 use super::{History, pack};
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 
@@ -74,7 +74,7 @@ impl History {
     /// # Errors
     ///
     /// Where there is no such run, or what was stored is damaged.
-    pub(crate) fn report(&self, id: &str) -> anyhow::Result<Report> {
+    pub(crate) fn report(&self, id: &str, registry: Registry) -> anyhow::Result<Report> {
         let read = || -> anyhow::Result<Report> {
             let (number, frame): (i64, Vec<u8>) = self.connection.query_row(
                 "SELECT number, report FROM runs WHERE id = ?",
@@ -93,7 +93,7 @@ impl History {
                     map.insert(name, pack::unpack(&record)?);
                 }
             }
-            registry::report(&serde_json::to_vec(&frame)?)
+            registry.report(&serde_json::to_vec(&frame)?)
         };
         read().with_context(|| format!("the run `{id}` of `{}`", self.file.display()))
     }

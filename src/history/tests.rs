@@ -1,5 +1,6 @@
 use super::write::Scene;
 use super::*;
+use crate::registry::Registry;
 use kelvin_gate::report::fixture;
 
 fn scene() -> Scene {
@@ -30,7 +31,10 @@ fn every_report_comes_back_as_it_was() {
         let id = history.record(&report, &scene()).expect("recorded");
         let wanted = Wanted::read(&id[..6]).expect("it can name a run");
         assert_eq!(history.find(&wanted).expect("read"), Some(id.clone()));
-        assert_eq!(history.report(&id).expect("read"), report);
+        assert_eq!(
+            history.report(&id, Registry::shipped()).expect("read"),
+            report
+        );
     }
     let runs = history.runs(3).expect("listed");
     assert_eq!(runs.len(), 3);
@@ -175,7 +179,9 @@ fn a_damaged_database_is_an_error_and_no_panic() {
         .connection
         .execute("UPDATE items SET record = x'00'", [])
         .expect("damaged");
-    let error = history.report(&id).expect_err("it is damaged");
+    let error = history
+        .report(&id, Registry::shipped())
+        .expect_err("it is damaged");
     assert!(format!("{error:#}").contains("damaged"), "{error:#}");
     drop(history);
     let file = folder.path().join(FILE);

@@ -1,6 +1,5 @@
 //! Records a run.
 
-use crate::registry;
 use std::time::SystemTime;
 
 use anyhow::anyhow;
@@ -146,7 +145,7 @@ type Stored<'a> = (String, &'a str, Vec<u8>);
 
 /// The report without its items.
 fn frame(report: &Report) -> Report {
-    let mut probes = Sections::new(registry::of_sections());
+    let mut probes = Sections::new(report.probes.kinds().clone());
     for (name, section) in report.probes.iter() {
         probes.put(name, section.without_items());
     }

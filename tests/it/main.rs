@@ -158,3 +158,6 @@ mod container;
 
 /// Models as pipelines, on loopback.
 mod models;
+
+/// A probe that is a crate of its own, outside the workspace.
+mod toy;

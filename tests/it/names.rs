@@ -48,7 +48,7 @@ fn a_new_configuration_of_a_monorepo_is_not_judged_against_the_report_of_another
     let judgement = gate(&project, "triage/kelvin.yaml");
     assert_eq!(judgement["verdict"], json!("no_baseline"));
     let tried = judgement["tried"].to_string();
-    assert!(tried.contains("same cases and settings"), "{tried}");
+    assert!(tried.contains("same items and settings"), "{tried}");
     // The one that was there keeps its own.
     assert_eq!(gate(&project, "kelvin.yaml")["verdict"], json!("pass"));
 }

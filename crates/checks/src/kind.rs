@@ -32,26 +32,13 @@ use kelvin_record::{
     SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
 };
 use kelvin_run::config::Config;
-use kelvin_run::judge::JudgeSettings;
 use kelvin_run::targets::{Site, Target};
 use kelvin_run::{Runner, Step};
 use kelvin_system::signal::Interrupt;
 
 impl Kind for ChecksKind {
-    fn folder(&self) -> Option<&'static str> {
-        Some("checks")
-    }
-
     fn how_to_configure(&self) -> &'static str {
         "add `run` and `invariants`"
-    }
-
-    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
-        let settings = config.settings::<ChecksSettings>().into_iter();
-        let judged = settings.flat_map(|settings| &settings.judged);
-        judged
-            .map(|check| (format!("invariants.{}", check.name), &check.settings))
-            .collect()
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {

@@ -29,10 +29,6 @@ impl Reader for AnswerReader {
         })
     }
 
-    fn smallest(&self, value: &Value) -> Vec<u8> {
-        value.to_string().into_bytes()
-    }
-
     /// An answer with an error in it is asked for again: what went wrong may be mended by then.
     fn may_be_kept(&self, value: &Value) -> bool {
         let answer = ScenarioAnswer::deserialize(value);

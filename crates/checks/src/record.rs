@@ -10,9 +10,9 @@ use serde_json::Value;
 use super::keys::Aggregation;
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
-use kelvin_base::notice::{Code, Notice};
+use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
-use kelvin_record::{Item, Repeats, Section, VariantPart};
+use kelvin_record::{Item, Repeats, Section};
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded};
 
 /// What a report stores of this probe.
@@ -199,29 +199,12 @@ impl Item for ScenarioRecord {
         self.input
     }
 
-    fn inputs(&self) -> usize {
-        1
-    }
-
     fn repeats(&self) -> Repeats {
         Repeats::of_all(self.runs.len())
     }
 
     fn has_answer(&self) -> bool {
         self.runs.iter().any(|run| run.failure.is_none())
-    }
-
-    fn is_kept(&self) -> bool {
-        let mut notices = self.notices.iter();
-        notices.any(|notice| notice.code == Code::AnswersKept)
-    }
-
-    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
-        BTreeMap::new()
-    }
-
-    fn folders(&self) -> Vec<&str> {
-        Vec::new()
     }
 
     fn notices(&self) -> &[Notice] {

@@ -18,7 +18,7 @@ pub(super) fn notices(root: &Path, settings: &ChecksSettings) -> Vec<Notice> {
             "the invariant `{name}` runs `{script}`, which is not executable, so it will be an error in every \
              scenario; run `chmod +x {script}`, and commit that"
         );
-        Notice::new(Code::CheckErrors, text)
+        Notice::new(Code::own("check_errors"), text)
     })
     .collect()
 }

@@ -2,20 +2,19 @@
 
 use schemars::{Schema, SchemaGenerator};
 
+use super::EvidenceKind;
 use super::answered;
 use super::basis::Basis;
 use super::course::CasesToRun;
 use super::flip;
 use super::page::{self, EvidenceRun, Expectations};
 use super::section::{EvidenceSection, findings};
-use super::{EvidenceKind, EvidenceSettings};
 use crate::CaseRecord;
 use kelvin_page::{Chapter, ItemPage, PartView};
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{Answered, AnySection, Findings, Flip, RunView, SectionKind, SettingDiffers};
 use kelvin_run::config::Config;
 use kelvin_run::judge;
-use kelvin_run::judge::JudgeSettings;
 
 impl Kind for EvidenceKind {
     fn folder(&self) -> Option<&'static str> {
@@ -24,12 +23,6 @@ impl Kind for EvidenceKind {
 
     fn how_to_configure(&self) -> &'static str {
         "add `run`, `cases`, `decision_field` and `governing_types`"
-    }
-
-    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
-        let settings = config.settings::<EvidenceSettings>();
-        let judge = settings.and_then(|settings| settings.scorer.judge());
-        judge.into_iter().collect()
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {

@@ -109,7 +109,7 @@ fn notices(cases: &BTreeMap<String, CaseRecord>, ending: Ending) -> Vec<Notice> 
     if !failed.is_empty() {
         notices.push(
             Notice::new(
-                Code::BaselineFailed,
+                Code::own("baseline_failed"),
                 format!(
                     "the baseline failed in {} of {} cases, which are in no score: {}",
                     failed.len(),

@@ -7,7 +7,7 @@ use super::perturb::{self, Relation};
 use super::recompute::recompute;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_base::digest::Digest;
-use kelvin_base::notice::{Code, Notice};
+use kelvin_base::notice::Notice;
 use kelvin_record::{Findings, Item, ItemPlace, Repeats, Section, StoredInput, VariantPart};
 use kelvin_run::judge::Scorer;
 
@@ -40,11 +40,6 @@ impl Item for CaseRecord {
     fn has_answer(&self) -> bool {
         let mut samples = self.baseline.iter();
         samples.any(|sample| sample.decision.is_some())
-    }
-
-    fn is_kept(&self) -> bool {
-        let mut notices = self.notices.iter();
-        notices.any(|notice| notice.code == Code::AnswersKept)
     }
 
     fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {

@@ -49,8 +49,8 @@ impl ChangedAnswers {
         let changed = own.changed();
         let kept = changed.iter().take(KEPT);
         (own.count() > 0).then(|| Self {
-            item: pairs.nouns.0.clone(),
-            items: pairs.nouns.1.clone(),
+            item: pairs.nouns.item.to_string(),
+            items: pairs.nouns.items.to_string(),
             of: own.count(),
             changed: changed.len(),
             answers: kept

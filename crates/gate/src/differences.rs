@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use kelvin_page::counted;
-use kelvin_record::{ComparedSide, Ending, SettingDiffers};
+use kelvin_record::{ComparedSide, Ending, Nouns, SettingDiffers};
 
 /// One thing that differs between two runs, or that a reader of their comparison must know. The figures
 /// can be compared all the same.
@@ -130,63 +130,50 @@ impl Difference {
     }
 }
 
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Difference {
+    /// In words, with what the items of the run are called.
+    pub fn words(&self, nouns: &Nouns) -> String {
+        let Nouns { item, items } = nouns;
         match self {
-            Self::Cases => f.write_str("the cases changed"),
-            Self::Configuration => f.write_str("the configuration changed"),
-            Self::Command => f.write_str("the command changed"),
-            Self::Pipeline => f.write_str("the pipeline changed"),
-            Self::PipelineUnknown => f.write_str("whether the pipeline changed is not known"),
-            Self::Seed { base, head } => write!(f, "the seed was {base} and is {head}"),
-            Self::Setting { name, base, head } => write!(
-                f,
-                "the {name} were {} and are {}",
+            Self::Cases => format!("the {items} changed"),
+            Self::Configuration => "the configuration changed".to_owned(),
+            Self::Command => "the command changed".to_owned(),
+            Self::Pipeline => "the pipeline changed".to_owned(),
+            Self::PipelineUnknown => "whether the pipeline changed is not known".to_owned(),
+            Self::Seed { base, head } => format!("the seed was {base} and is {head}"),
+            Self::Setting { name, base, head } => format!("the {name} were {} and are {}",
                 listed(base),
                 listed(head)
             ),
             Self::Version { base, head } => {
-                write!(f, "the base was measured by {base}, the head by {head}")
+                format!("the base was measured by {base}, the head by {head}")
             }
-            Self::NotInReport { what } => f.write_str(what),
-            Self::FinishedBefore => {
-                f.write_str("the report was finished before the gate saw it: no case was run again")
-            }
-            Self::MeasuredOtherwise { file } => write!(
-                f,
-                "the report was measured with another configuration than `{file}` has now"
+            Self::NotInReport { what } => what.clone(),
+            Self::FinishedBefore => format!(
+                "the report was finished before the gate saw it: no {item} was run again"
             ),
-            Self::BaseNotRunAgain => f.write_str(
-                "the budget did not allow running the base again beside the head, so what the pipeline \
-                 answers differently on another day counts as a change",
+            Self::MeasuredOtherwise { file } => format!("the report was measured with another configuration than `{file}` has now"
             ),
+            Self::BaseNotRunAgain => "the budget did not allow running the base again beside the head, so what the pipeline \
+                 answers differently on another day counts as a change".to_owned(),
             Self::BaseRanCasesOfTheHead { cases, left } => {
-                let cases = match cases {
-                    1 => "1 case".to_owned(),
-                    more => format!("{more} cases"),
-                };
-                write!(
-                    f,
-                    "the base commit was also run on {cases} as the change has them, so that what it edits is \
-                     paired like any other"
-                )?;
-                match left.is_empty() {
-                    true => Ok(()),
-                    false => write!(
-                        f,
-                        "; in {} it failed there, or the edit leaves fewer inputs, so these cases \
+                let left = match left.is_empty() {
+                    true => String::new(),
+                    false => format!(
+                        "; in {} it failed there, or the edit leaves fewer inputs, so these {items} \
                          count as edited",
                         listed(left)
                     ),
-                }
+                };
+                format!(
+                    "the base commit was also run on {} as the change has them, so that what it edits is \
+                     paired like any other{left}",
+                    nouns.counted(*cases)
+                )
             }
-            Self::CasesOfTheHeadNotRun { why } => write!(
-                f,
-                "the base commit was not run on the cases that the change edits: {why}"
+            Self::CasesOfTheHeadNotRun { why } => format!("the base commit was not run on the {items} that the change edits: {why}"
             ),
-            Self::BudgetTooSmall { calls, needed } => write!(
-                f,
-                "the budget of {calls} calls is too small: one more run of the doubtful cases takes \
+            Self::BudgetTooSmall { calls, needed } => format!("the budget of {calls} calls is too small: one more run of the doubtful {items} takes \
                  {needed}"
             ),
             Self::StoredRepeats {
@@ -195,47 +182,38 @@ impl fmt::Display for Difference {
                 in_part,
             } => {
                 let reports = counted(*reports, "more stored report");
-                write!(f, "{reports} of the same code served as repeats of the base")?;
-                if *in_part {
-                    f.write_str(" in the cases whose base was not run again")?;
-                }
-                match apart {
-                    true => f.write_str(
+                let part = match in_part {
+                    true => format!(" in the {items} whose base was not run again"),
+                    false => String::new(),
+                };
+                let apart = match apart {
+                    true => {
                         "; the reports are further apart than their own noise explains, as from one day to \
-                         another, or where the pipeline keeps its answers, so that a drop has to be larger",
-                    ),
-                    false => Ok(()),
-                }
+                         another, or where the pipeline keeps its answers, so that a drop has to be larger"
+                    }
+                    false => "",
+                };
+                format!("{reports} of the same code served as repeats of the base{part}{apart}")
             }
-            Self::StoredFromACache { reports } => write!(
-                f,
-                "{} of the same code did not serve as repeats of the base: this pipeline seems to answer from a cache \
+            Self::StoredFromACache { reports } => format!("{} of the same code did not serve as repeats of the base: this pipeline seems to answer from a cache \
                  of its own, since the calls of one report took less than a hundredth of the time of those of another",
                 counted(*reports, "more stored report")
             ),
             Self::StoredNotBelieved { commit, why } => {
-                write!(
-                    f,
-                    "the stored report of {commit} {why}; it did not serve as a repeat of the base"
+                format!("the stored report of {commit} {why}; it did not serve as a repeat of the base"
                 )
             }
-            Self::StoredNotRead { why } => write!(
-                f,
-                "other stored reports could not be read, so that none served as a repeat of the base: {why}"
+            Self::StoredNotRead { why } => format!("other stored reports could not be read, so that none served as a repeat of the base: {why}"
             ),
-            Self::Unknown => f.write_str("a later version of kelvin tells of one more difference"),
-            Self::LeftOut { probes } => write!(
-                f,
-                "the base has also run {}, which was not asked for here and is not judged",
+            Self::Unknown => "a later version of kelvin tells of one more difference".to_owned(),
+            Self::LeftOut { probes } => format!("the base has also run {}, which was not asked for here and is not judged",
                 listed(probes)
             ),
-            Self::CountedOnce { side, cases } => write!(
-                f,
-                "the repeats of {} of the {side} count as one run: not one varies, and \
+            Self::CountedOnce { side, cases } => format!("the repeats of {} of the {side} count as one run: not one varies, and \
                  they came back in under a tenth of the time of the first call, as from a pipeline \
                  that keeps its answers; put `KELVIN_SAMPLE` into the key of its cache, so that each \
                  repeat is a run of its own",
-                counted(*cases, "case")
+                nouns.counted(*cases)
             ),
         }
     }

@@ -156,7 +156,11 @@ mod tests {
         head.tool.version = "9.0.0".to_owned();
         let found = differences(&report(), &head);
         assert_eq!(found.incomparable, None);
-        let told: Vec<String> = found.told.iter().map(ToString::to_string).collect();
+        let told: Vec<String> = found
+            .told
+            .iter()
+            .map(|one| one.words(&("case", "cases").into()))
+            .collect();
         assert_eq!(
             told[..4],
             [

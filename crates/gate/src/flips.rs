@@ -5,7 +5,7 @@ use super::changes::CaseChange;
 use super::verdict::{Verdict, Word};
 use crate::report::Report;
 use kelvin_page::{Phrase, safe};
-use kelvin_record::{Flip, Ought, probe_of};
+use kelvin_record::{Flip, Nouns, Ought, probe_of};
 
 /// So many are kept: nobody reads more, and the reports have them all.
 const KEPT: usize = 20;
@@ -48,7 +48,7 @@ pub fn of(cases: &[CaseChange], verdict: &Verdict, (base, head): (&Report, &Repo
 }
 
 /// The first of them in a sentence without its full stop; none where there is none.
-pub fn lead(flips: &[Flip]) -> Option<Phrase> {
+pub fn lead(flips: &[Flip], verdict: &Verdict) -> Option<Phrase> {
     let first = flips.first()?;
     let (was, is) = (bare(&first.base), bare(&first.head));
     let begun = Phrase::of_name(&first.item);
@@ -65,11 +65,12 @@ pub fn lead(flips: &[Flip]) -> Option<Phrase> {
             .and(format!(" {}, where it moved before", extent(first))),
     };
     let others = flips.iter().skip(1).filter(|flip| flip.item != first.item);
+    let Nouns { item, items } = verdict.nouns_of(&first.metric);
     let more = match (others.count(), flips.len() == KEPT) {
         (0, _) => String::new(),
-        (1, _) => " (and 1 more case)".to_owned(),
-        (more, false) => format!(" (and {more} more cases)"),
-        (more, true) => format!(" (and at least {more} more cases)"),
+        (1, _) => format!(" (and 1 more {item})"),
+        (more, false) => format!(" (and {more} more {items})"),
+        (more, true) => format!(" (and at least {more} more {items})"),
     };
     Some(what.and(more))
 }

@@ -16,7 +16,10 @@ pub struct UnseenType {
     pub swaps: usize,
     /// How many of them move the decision.
     pub moved: usize,
-    /// What else than other cases would show it, as a part of a sentence; empty where nothing would.
+    /// What the items are called in which it may decide.
+    #[serde(skip)]
+    items: String,
+    /// What else than other items would show it, as a part of a sentence; empty where nothing would.
     #[serde(skip)]
     or_more: String,
 }
@@ -28,11 +31,12 @@ impl UnseenType {
             swaps,
             moved,
             or_more,
+            items,
             ..
         } = self;
         let of = name(&self.of_type);
         format!(
-            "this suite cannot see the loss of {of}: {moved} of {swaps} swaps of it move the decision; cases in \
+            "this suite cannot see the loss of {of}: {moved} of {swaps} swaps of it move the decision; {items} in \
              which it alone decides{or_more} would show it"
         )
     }
@@ -48,6 +52,7 @@ pub fn unseen_types(policy: &Policy, with_itself: &Comparison<'_>) -> Vec<Unseen
             of_type: decision.name,
             swaps: decision.figures.swaps,
             moved: decision.figures.moved_base,
+            items: decision.nouns.items.into_owned(),
             or_more: decision.figures.or_more_swaps(),
         })
         .collect()

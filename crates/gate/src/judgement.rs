@@ -119,7 +119,9 @@ impl Judgement {
     /// Adds what differs between the two runs.
     #[must_use]
     pub fn differing(mut self, differences: Vec<Difference>) -> Self {
-        self.differences = differences.iter().map(ToString::to_string).collect();
+        let nouns = self.verdict.common_nouns();
+        let words = differences.iter().map(|one| one.words(&nouns));
+        self.differences = words.collect();
         self.difference_codes = differences;
         self
     }

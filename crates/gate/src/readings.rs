@@ -192,7 +192,12 @@ impl Readings<'_> {
                         false => Some(Effect::Warn),
                     },
                     metric: Some(metric.clone()),
-                    text: sentence::broken(&cases, certain, of_failures),
+                    text: sentence::broken(
+                        &cases,
+                        &verdict.nouns_of(&metric),
+                        certain,
+                        of_failures,
+                    ),
                 });
             }
         }

@@ -7,7 +7,7 @@ use super::policy::{Effect, OnSuspected, Rule};
 use super::verdict::{BrokenCase, Cause, MetricVerdict};
 use kelvin_page::display;
 use kelvin_page::safe;
-use kelvin_record::Direction;
+use kelvin_record::{Direction, Nouns};
 
 /// Longer names are cut.
 const LONGEST_NAME: usize = 60;
@@ -18,6 +18,8 @@ const MOST_NAMES: usize = 3;
 /// What a sentence about a metric is made from.
 pub(super) struct Subject<'a> {
     pub(super) id: &'a str,
+    /// What the items are called that it is measured on.
+    pub(super) nouns: &'a Nouns,
     pub(super) direction: Direction,
     pub(super) verdict: &'a MetricVerdict,
     /// The look and how the looks ended, where there was one.
@@ -55,12 +57,16 @@ impl Subject<'_> {
             Cause::Coverage if self.verdict.lost.is_empty() => {
                 format!("{id} {}", self.why.unwrap_or("has no value"))
             }
-            Cause::Coverage => format!(
-                "{id} {}: {}",
-                self.why
-                    .unwrap_or("could not be compared in cases that the base has"),
-                names(&self.verdict.lost),
-            ),
+            Cause::Coverage => {
+                let lost = names(&self.verdict.lost);
+                match self.why {
+                    Some(why) => format!("{id} {why}: {lost}"),
+                    None => format!(
+                        "{id} could not be compared in {} that the base has: {lost}",
+                        self.nouns.items
+                    ),
+                }
+            }
             Cause::Edited => self.turned(),
             Cause::Withdrawn => format!("{id} {}", self.why.unwrap_or("was withdrawn in part")),
             Cause::NoValue => match self.why {
@@ -85,7 +91,7 @@ impl Subject<'_> {
             name(self.id),
             counts.lost.max(1),
             cells(counts.base),
-            cases(self.verdict.lost.len()),
+            self.nouns.counted(self.verdict.lost.len()),
             names(&self.verdict.lost),
         )
     }
@@ -93,7 +99,10 @@ impl Subject<'_> {
     /// How many inputs changed, and how many cases can still be paired.
     pub(super) fn turned(&self) -> String {
         let counts = &self.verdict.coverage;
-        let whole = "its cases of the same name were compared as a whole too";
+        let whole = format!(
+            "its {} of the same name were compared as a whole too",
+            self.nouns.items
+        );
         if self.verdict.is_thin {
             return format!(
                 "{} rests on few pairs: only {} of {}, in {}, have the same input on both sides; \
@@ -101,7 +110,7 @@ impl Subject<'_> {
                 name(self.id),
                 counts.paired,
                 cells(counts.base),
-                cases(counts.paired_cases),
+                self.nouns.counted(counts.paired_cases),
             );
         }
         format!(
@@ -125,7 +134,7 @@ impl Subject<'_> {
                 ),
                 (_, None) => "beyond its noise".to_owned(),
             },
-            None => "with no values by case".to_owned(),
+            None => format!("with no values by {}", self.nouns.item),
         };
         format!("{}, {sure}{}", self.movement(), self.driven())
     }
@@ -168,8 +177,11 @@ impl Subject<'_> {
 
     fn suspected(&self) -> String {
         let why = match self.look {
-            Some((look, ending)) => format!("{}{}", range(look), after(ending, look, self.verdict)),
-            None => ", and there are no values of single cases to measure noise with".to_owned(),
+            Some((look, ending)) => self.range_and_ending(look, ending),
+            None => format!(
+                ", and there are no values of single {} to measure noise with",
+                self.nouns.items
+            ),
         };
         format!(
             "{}, which noise may explain{why}{}{}",
@@ -207,16 +219,24 @@ impl Subject<'_> {
                 .upper
                 .is_some_and(|upper| upper <= self.verdict.max_drop);
             if repeated && bounded {
-                return ": other cases gained as much, but against one run of the base, which may \
-                        have been a bad one; `baseline: {repeats: 5}` would decide"
-                    .to_owned();
+                return format!(
+                    ": other {} gained as much, but against one run of the base, which may \
+                     have been a bad one; `baseline: {{repeats: 5}}` would decide",
+                    self.nouns.items
+                );
             }
-            format!("{}{}", range(look), after(ending, look, self.verdict))
+            self.range_and_ending(look, ending)
         });
         format!(
             "{}; a drop of more than {limit} is not ruled out{why}",
             self.movement()
         )
+    }
+
+    /// Where the drop is, and why it stayed open.
+    fn range_and_ending(&self, look: &Look, ending: Ending) -> String {
+        let range = range(look, self.nouns);
+        format!("{range}{}", after(ending, look, self.verdict, self.nouns))
     }
 
     /// From what to what.
@@ -228,7 +248,7 @@ impl Subject<'_> {
                 return format!(
                     "{id} stayed at {} over {}",
                     shown(verdict.head),
-                    cases(verdict.cases)
+                    self.nouns.counted(verdict.cases)
                 );
             }
             (true, Direction::Higher) | (false, Direction::Lower) => "fell",
@@ -240,10 +260,10 @@ impl Subject<'_> {
             count if verdict.unpaired => {
                 format!(
                     " over {} of the same name, with the inputs that changed",
-                    cases(count)
+                    self.nouns.counted(count)
                 )
             }
-            count => format!(" over {}", cases(count)),
+            count => format!(" over {}", self.nouns.counted(count)),
         };
         if drop <= 0.0 {
             return format!("{id} {verb} {values}{over}");
@@ -266,7 +286,11 @@ impl Subject<'_> {
         if 2.0 * theirs >= self.verdict.drop.unwrap_or(0.0) {
             return format!("; most of it in {}", names(&named));
         }
-        format!("; spread over many cases, most in {}", names(&named))
+        format!(
+            "; spread over many {}, most in {}",
+            self.nouns.items,
+            names(&named)
+        )
     }
 }
 
@@ -289,30 +313,31 @@ pub(super) fn beyond(
 }
 
 /// Where the drop is.
-fn range(look: &Look) -> String {
+fn range(look: &Look, nouns: &Nouns) -> String {
     match (look.lower, look.upper) {
         (Some(lower), Some(upper)) => {
             format!(": it is between {} and {}", display(lower), display(upper))
         }
         (None, Some(upper)) => format!(": it is at most {}", display(upper)),
-        (_, None) => ": one case with one run is not enough".to_owned(),
+        (_, None) => format!(": one {} with one run is not enough", nouns.item),
     }
 }
 
 /// Why it stayed open, and what it would take.
-fn after(ending: Ending, look: &Look, verdict: &MetricVerdict) -> String {
+fn after(ending: Ending, look: &Look, verdict: &MetricVerdict, nouns: &Nouns) -> String {
+    let Nouns { item, items } = nouns;
     match ending {
         Ending::Decided => String::new(),
-        Ending::NoRerun => "; no case was run again".to_owned(),
+        Ending::NoRerun => format!("; no {item} was run again"),
         Ending::RerunBefore => {
-            "; it stayed open when the run had run doubtful cases again".to_owned()
+            format!("; it stayed open when the run had run doubtful {items} again")
         }
         Ending::NoBudget => "; the budget allows no re-run".to_owned(),
         Ending::BudgetSpent => "; the budget for re-runs ran out".to_owned(),
         Ending::AnswersKept => "; its re-runs came from answers that the pipeline keeps, and tell \
                                 nothing of its noise"
             .to_owned(),
-        Ending::RerunsFailed => "; the re-runs of the cases that dropped failed".to_owned(),
+        Ending::RerunsFailed => format!("; the re-runs of the {items} that dropped failed"),
         Ending::StillOpen if look.rests_on_single_bases => {
             "; the base was run once, and that is what leaves it open: `baseline: \
              {repeats: 5}`, or `baseline: {compute: true}`, would decide more"
@@ -320,7 +345,7 @@ fn after(ending: Ending, look: &Look, verdict: &MetricVerdict) -> String {
         }
         Ending::StillOpen => match times_to_decide(look, verdict.max_drop) {
             Some(times) => format!("; about {times} times as many runs would decide"),
-            None => "; more cases would decide it, more runs would hardly help".to_owned(),
+            None => format!("; more {items} would decide it, more runs would hardly help"),
         },
     }
 }
@@ -340,7 +365,12 @@ fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
 
 /// The cases that broke in a metric; or those that may have, of which that is not certain. `of_failures`: the metric says
 /// how often there was no answer.
-pub(super) fn broken(cases: &[&BrokenCase], certain: bool, of_failures: bool) -> String {
+pub(super) fn broken(
+    cases: &[&BrokenCase],
+    nouns: &Nouns,
+    certain: bool,
+    of_failures: bool,
+) -> String {
     let all: Vec<String> = cases.iter().map(|case| case.case.clone()).collect();
     let metric = cases
         .first()
@@ -354,11 +384,8 @@ pub(super) fn broken(cases: &[&BrokenCase], certain: bool, of_failures: bool) ->
         [BrokenCase { bad, runs, .. }] => format!("{bad} of its {runs} runs are {worse}"),
         _ => format!("their runs are {worse}"),
     };
-    let (case, its) = if cases.len() == 1 {
-        ("case", "its")
-    } else {
-        ("cases", "their")
-    };
+    let case = nouns.of(cases.len());
+    let its = if cases.len() == 1 { "its" } else { "their" };
     if certain {
         return format!("{case} {} broke: {seen}", names(&all));
     }
@@ -401,13 +428,6 @@ pub(super) fn cells(count: usize) -> String {
     match count {
         1 => "1 cell".to_owned(),
         count => format!("{count} cells"),
-    }
-}
-
-fn cases(count: usize) -> String {
-    match count {
-        1 => "1 case".to_owned(),
-        count => format!("{count} cases"),
     }
 }
 

@@ -14,7 +14,7 @@ use super::policy::{Attention, Effect};
 pub use super::reason::{Reason, ReasonCode};
 use crate::compare::Turnover;
 use kelvin_base::exit::Exit;
-use kelvin_record::{ItemComparison, ItemComparisons};
+use kelvin_record::{ItemComparison, ItemComparisons, Nouns, probe_of};
 
 /// What the gate says of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +36,9 @@ pub struct Verdict {
     /// What the change did to the items of each probe themselves, by the name of the probe.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub turnover: BTreeMap<String, Turnover>,
+    /// What the items of each probe are called, by the name of the probe.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub nouns: BTreeMap<String, Nouns>,
 }
 
 /// A verdict in one word.
@@ -309,6 +312,17 @@ impl Word {
 }
 
 impl Verdict {
+    /// What the items are called that a metric is measured on.
+    pub fn nouns_of(&self, metric: &str) -> Nouns {
+        let nouns = self.nouns.get(probe_of(metric));
+        nouns.cloned().unwrap_or_default()
+    }
+
+    /// What the items of all its probes are called.
+    pub fn common_nouns(&self) -> Nouns {
+        Nouns::common(&self.nouns)
+    }
+
     /// Nothing was compared: why, and what would mend that.
     pub fn without_base(word: Word, effect: Effect, text: impl Into<String>) -> Self {
         Self {
@@ -332,6 +346,7 @@ impl Verdict {
             broken_cases: Vec::new(),
             answers: BTreeMap::new(),
             turnover: BTreeMap::new(),
+            nouns: BTreeMap::new(),
         }
     }
 

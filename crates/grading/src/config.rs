@@ -227,6 +227,10 @@ impl ProbeSettings for GradingSettings {
         vec![("prompts", Path::new(&self.prompts))]
     }
 
+    fn judges(&self) -> Vec<(String, &JudgeSettings)> {
+        vec![("grading.judge".to_owned(), &self.judge)]
+    }
+
     fn target(&self) -> Option<&Address> {
         Some(&self.candidate.address)
     }

@@ -14,7 +14,6 @@ use super::stored::StoredAnswers;
 use super::{GradingKind, GradingSettings, base, ledger, page};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
-use kelvin_base::notice::Notice;
 use kelvin_page::{AnswersView, Chapter};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging};
 use kelvin_record::Shard;
@@ -23,22 +22,11 @@ use kelvin_record::{
     SectionKind, WantedRepeats,
 };
 use kelvin_run::config::Config;
-use kelvin_run::judge::JudgeSettings;
 use kelvin_run::{Runner, Step, judging};
 
 impl Kind for GradingKind {
-    fn folder(&self) -> Option<&'static str> {
-        Some("grading")
-    }
-
     fn how_to_configure(&self) -> &'static str {
         "add a section `grading`"
-    }
-
-    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
-        let settings = config.settings::<GradingSettings>();
-        let judge = settings.map(|settings| ("grading.judge".to_owned(), &settings.judge));
-        judge.into_iter().collect()
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
@@ -140,10 +128,6 @@ impl Items for Plan<'_> {
             .iter()
             .map(|prompt| prompt.id.as_str())
             .collect()
-    }
-
-    fn notices(&self) -> Vec<Notice> {
-        Vec::new()
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -6,7 +6,7 @@ use super::figures::figures;
 use super::record::{GradingBasis, PromptRecord};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
-use kelvin_record::{AnySection, Findings, Item, Repeats, Section, VariantPart};
+use kelvin_record::{AnySection, Findings, Item, Repeats, Section};
 
 /// What a report stores of this probe.
 pub type GradingSection = Section<GradingBasis, PromptRecord>;
@@ -14,10 +14,6 @@ pub type GradingSection = Section<GradingBasis, PromptRecord>;
 impl Item for PromptRecord {
     fn digest(&self) -> Digest {
         self.input
-    }
-
-    fn inputs(&self) -> usize {
-        1
     }
 
     fn repeats(&self) -> Repeats {
@@ -28,19 +24,6 @@ impl Item for PromptRecord {
         self.samples
             .iter()
             .any(|sample| sample.candidate.answer.is_some())
-    }
-
-    fn is_kept(&self) -> bool {
-        // The report of the run says so.
-        false
-    }
-
-    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
-        BTreeMap::new()
-    }
-
-    fn folders(&self) -> Vec<&str> {
-        Vec::new()
     }
 }
 

@@ -1,11 +1,15 @@
 //! What went wrong and what was left out: failed invocations one by one, notices counted.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::safe;
 use kelvin_base::failure::Failure;
 use kelvin_base::notice::{Code, Notice};
+
+/// A longer code of a probe is cut.
+const LONGEST: usize = 40;
 
 /// A failed invocation with its place.
 #[derive(Debug)]
@@ -32,7 +36,9 @@ impl FailedInvocation<'_> {
 #[derive(Debug)]
 pub struct NoticeCount<'a> {
     /// The code.
-    pub code: Code,
+    pub code: &'a Code,
+    /// Whether a person should see them before the caps and skips.
+    pub is_warning: bool,
     /// How many there are.
     pub count: usize,
     /// How many of them are about each kind; those about none are not in it.
@@ -44,12 +50,13 @@ pub struct NoticeCount<'a> {
 impl<'a> NoticeCount<'a> {
     /// Counts notices by code: warnings first, then in the order of the codes.
     pub fn all(notices: impl IntoIterator<Item = &'a Notice>) -> Vec<Self> {
-        let mut counts: BTreeMap<(bool, Code), Self> = BTreeMap::new();
+        let mut counts: BTreeMap<(bool, &Code), Self> = BTreeMap::new();
         for notice in notices {
-            let code = notice.code;
-            let entry = counts.entry((!code.is_warning(), code));
+            let code = &notice.code;
+            let entry = counts.entry((!notice.is_warning(), code));
             let count = entry.or_insert_with(|| Self {
                 code,
+                is_warning: notice.is_warning(),
                 count: 0,
                 kinds: BTreeMap::new(),
                 notices: Vec::new(),
@@ -67,7 +74,7 @@ impl<'a> NoticeCount<'a> {
     pub fn counted(&self) -> String {
         let label = label(self.code);
         match (self.code, self.count) {
-            (Code::Cap | Code::Skip | Code::ParseRate | Code::IgnoredFile, 2..) => {
+            (Code::Cap | Code::Skip | Code::IgnoredFile, 2..) => {
                 format!("{} {label}s", self.count)
             }
             _ => format!("{} {label}", self.count),
@@ -76,10 +83,9 @@ impl<'a> NoticeCount<'a> {
 }
 
 /// What a code is called where it is shown.
-pub const fn label(code: Code) -> &'static str {
-    match code {
+pub fn label(code: &Code) -> Cow<'_, str> {
+    Cow::Borrowed(match code {
         Code::Changed => "the code changed",
-        Code::BaselineFailed => "baseline failed",
         Code::VariantsFailed => "failed invocations",
         Code::Insufficient => "too many failures",
         Code::Interrupted => "interrupted",
@@ -88,27 +94,14 @@ pub const fn label(code: Code) -> &'static str {
         Code::Cache => "cache",
         Code::Cap => "cap",
         Code::Skip => "skip",
-        Code::Vacuous => "vacuous",
-        Code::ParseRate => "parse rate",
         Code::Unscored => "unscored",
-        Code::NoUnits => "no units",
-        Code::LookAlikeTypes => "look-alike types",
         Code::IgnoredFile => "ignored file",
         Code::FewerJobs => "fewer jobs",
         Code::UnreadFolder => "unread folder",
         Code::AnswersKept => "repeats that count as one",
-        Code::Other => "further notice",
-        Code::MissingQueries => "missing queries",
-        Code::UnknownQueries => "unknown queries",
-        Code::QueriesFailed => "failed queries",
-        Code::ScenariosFailed => "failed scenarios",
-        Code::CheckErrors => "checks in error",
-        Code::CheckWarnings => "checks that warn",
-        Code::OtherQuestions => "other questions",
         Code::PathInOutput => "path in an output",
-        Code::StaleLabels => "labels of other chunks",
-        Code::ChunkerVersions => "chunker versions",
-        Code::FewRuns => "too few runs",
-        Code::TokenCounts => "token counts",
-    }
+        Code::OtherQuestions => "other questions",
+        // It may come from a report that somebody has edited.
+        Code::Of(code) => return Cow::Owned(safe::cut(&code.replace('_', " "), LONGEST)),
+    })
 }

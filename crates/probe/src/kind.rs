@@ -10,7 +10,6 @@ use kelvin_record::{
     AnySection, Findings, Forecast, Listing, SectionFingerprint, SectionKind, Shard, WantedRepeats,
 };
 use kelvin_run::config::{Config, Configure};
-use kelvin_run::judge::JudgeSettings;
 use kelvin_run::targets::{Site, Target};
 use kelvin_run::{OutputObserver, Runner, Step};
 
@@ -20,16 +19,12 @@ use crate::rescoring::Rescoring;
 pub trait Kind: Configure + SectionKind {
     /// Where its files are within the output folder; none for the one kind whose items have folders
     /// at its top.
-    fn folder(&self) -> Option<&'static str>;
+    fn folder(&self) -> Option<&'static str> {
+        Some(self.name())
+    }
 
     /// What has to be added to a configuration that does not ask for it, for a message.
     fn how_to_configure(&self) -> &'static str;
-
-    /// The judges that grade for this probe, each with its place in the configuration: `grading.judge`.
-    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
-        let _ = config;
-        Vec::new()
-    }
 
     /// Reads the items that a configuration names.
     ///
@@ -75,10 +70,14 @@ pub trait Items: Sync {
     fn ids(&self) -> Vec<&str>;
 
     /// What reading them had to say.
-    fn notices(&self) -> Vec<Notice>;
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
 
     /// The files that they were read from: these are no code of the pipeline.
-    fn files(&self) -> Vec<PathBuf>;
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// What is configured, whatever was chosen of it.
     fn fingerprint(&self) -> SectionFingerprint;

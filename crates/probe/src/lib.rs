@@ -6,6 +6,7 @@ pub mod case_files;
 mod chosen;
 mod configured;
 mod kind;
+mod plain;
 mod repeated;
 mod rescoring;
 
@@ -13,5 +14,6 @@ pub use answer::DecisionField;
 pub use chosen::ChosenItems;
 pub use configured::{configured, configured_by, owners, schema};
 pub use kind::{Items, Kind, Planned, Probe, Rejudging};
+pub use plain::PlainItems;
 pub use repeated::RepeatedItems;
 pub use rescoring::Rescoring;

@@ -17,7 +17,6 @@ use super::recorded::Recorded;
 use super::rescore;
 use super::scored;
 use kelvin_base::exit::Misuse;
-use kelvin_base::notice::Notice;
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind, Planned, Probe, Rescoring};
 use kelvin_record::Shard;
@@ -29,10 +28,6 @@ use kelvin_run::config::Config;
 use kelvin_run::{OutputObserver, Runner, Step};
 
 impl Kind for QualityKind {
-    fn folder(&self) -> Option<&'static str> {
-        Some("quality")
-    }
-
     fn how_to_configure(&self) -> &'static str {
         "add `quality` beside another probe"
     }
@@ -244,10 +239,6 @@ impl Observed<'_> {
 impl Items for Observed<'_> {
     /// The cases are those of the other probes, which choose them and share them out.
     fn ids(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
-    fn notices(&self) -> Vec<Notice> {
         Vec::new()
     }
 

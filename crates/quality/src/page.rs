@@ -323,7 +323,7 @@ pub(super) fn notices(section: &QualitySection) -> Vec<Notice> {
             if few.len() == 1 { "it is" } else { "each is" },
         );
         found.push(
-            Notice::new(Code::FewRuns, text)
+            Notice::new(Code::own("few_runs"), text)
                 .counts(section.items.len(), section.items.len() - few.len()),
         );
     }
@@ -367,7 +367,7 @@ pub(super) fn notices(section: &QualitySection) -> Vec<Notice> {
             counts.input,
             counts.output
         );
-        found.push(Notice::new(Code::TokenCounts, text));
+        found.push(Notice::new(Code::own("token_counts"), text));
     }
     found
 }

@@ -175,10 +175,6 @@ impl Item for QualityItem {
         self.runs().any(|run| !run.failed)
     }
 
-    fn is_kept(&self) -> bool {
-        false
-    }
-
     /// Each probe is a part: a change that takes a probe away takes away what is known of the case.
     fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
         let probes = self.probes.keys();
@@ -192,9 +188,5 @@ impl Item for QualityItem {
                 (probe.as_str(), part)
             })
             .collect()
-    }
-
-    fn folders(&self) -> Vec<&str> {
-        Vec::new()
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use crate::Nouns;
 use kelvin_base::digest::Digest;
 
 /// What a probe measured in one report, or one side of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparedItems<'a> {
     /// What one of its items is called, and several of them.
-    pub nouns: (&'static str, &'static str),
+    pub nouns: Nouns,
     /// Whether the probe runs nothing and looks at the items of the others.
     pub are_of_others: bool,
     /// The digest of the settings that say which variants are made; none where it is not known.

@@ -22,6 +22,22 @@ pub struct Findings {
     pub compared: bool,
 }
 
+impl Findings {
+    /// Figures that are made of the records alone, without anything to tell of them.
+    pub const fn of_records(
+        section: Box<dyn AnySection>,
+        metrics: BTreeMap<String, Metric>,
+    ) -> Self {
+        Self {
+            section,
+            metrics,
+            notices: Vec::new(),
+            of_the_run: Vec::new(),
+            compared: true,
+        }
+    }
+}
+
 /// What a page is made from beside the section of a probe.
 #[derive(Clone, Copy)]
 pub struct RunView<'a> {

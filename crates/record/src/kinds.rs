@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use kelvin_page::{AnswersView, Chapter, ItemPage, PartView};
+use kelvin_page::{AnswersView, Chapter, FigureTable, Headword, ItemPage, PartView, Phrase};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
@@ -17,6 +17,7 @@ use crate::graded::GradedPair;
 use crate::metric::Metric;
 use crate::scored::{CheckSaid, ScoredInvocation};
 use crate::section::AnySection;
+use crate::{Nouns, estimate, family};
 
 /// The fields of an object of JSON.
 pub type JsonFields = Map<String, Value>;
@@ -149,8 +150,26 @@ pub trait SectionKind: Send + Sync {
         Vec::new()
     }
 
-    /// What the page of a run says of a section.
-    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a>;
+    /// What the page of a run says of a section: its figures, where a kind has no more to say.
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        let (word, title) = (self.name(), self.name());
+        let mut chapter = Chapter::new(Headword {
+            word,
+            title,
+            meaning: self.question(),
+            is_judgement: false,
+        });
+        chapter.scope = vec![Nouns::from(self.nouns()).counted(section.ids().len())];
+        chapter.notices = section.notices();
+        let rows = family(run.metrics, word).into_iter();
+        let rows = rows.map(|(name, metric)| (Phrase::text(name), estimate(Some(metric))));
+        chapter.measures = Some(FigureTable {
+            title,
+            note: "",
+            rows: rows.collect(),
+        });
+        chapter
+    }
 
     /// The pages of the items that have one, each with the folder that it belongs in. They are made
     /// one by one, since there may be thousands.

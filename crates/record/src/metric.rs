@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Cells;
+use kelvin_base::stats;
 use kelvin_page::display;
 
 /// Which way is better.
@@ -226,6 +227,29 @@ impl Metric {
             crosses: Crosses(false),
             poor_below: None,
             per_case: BTreeMap::new(),
+        }
+    }
+
+    /// The mean of what every repeat of every item gave, which the gate looks at; none where a repeat gave nothing.
+    pub fn mean_of_items<'i>(items: impl Iterator<Item = (&'i str, &'i [Option<f64>])>) -> Self {
+        let (mut all, mut failed, mut per_case) = (Vec::new(), 0, BTreeMap::new());
+        for (id, repeats) in items {
+            let here: Vec<f64> = repeats.iter().copied().flatten().collect();
+            failed += repeats.len() - here.len();
+            let value = CaseValue {
+                value: stats::mean(&here),
+                n: here.len(),
+                repeats: repeats.to_vec(),
+                cells: Cells::default(),
+            };
+            per_case.insert(id.to_owned(), value);
+            all.extend(here);
+        }
+        let mean = stats::mean(&all).ok_or_else(|| "nothing was measured".to_owned());
+        Self {
+            gated: true,
+            per_case,
+            ..Self::new(mean, all.len(), failed)
         }
     }
 

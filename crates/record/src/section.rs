@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ComparedItem, Ending, Repeats, VariantPart};
 use kelvin_base::digest::Digest;
-use kelvin_base::notice::Notice;
+use kelvin_base::notice::{Code, Notice};
 
 /// What the items of a probe and its command were; two sections are comparable as far as these agree.
 /// A digest is missing where the items are those of the other probes, and in a report of another tool.
@@ -45,7 +45,9 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
     fn digest(&self) -> Digest;
 
     /// How many inputs are run for it, once a repeat.
-    fn inputs(&self) -> usize;
+    fn inputs(&self) -> usize {
+        1
+    }
 
     /// How often they were run.
     fn repeats(&self) -> Repeats;
@@ -60,14 +62,21 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
     fn has_answer(&self) -> bool;
 
     /// Whether its own notices say that its repeats count as one run.
-    fn is_kept(&self) -> bool;
+    fn is_kept(&self) -> bool {
+        let mut notices = self.notices().iter();
+        notices.any(|notice| notice.code == Code::AnswersKept)
+    }
 
     /// What each of its variants is of, by name; empty for items that are run as they are.
-    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>>;
+    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
+        BTreeMap::new()
+    }
 
     /// The names of the folders that hold its files, each below the one before it; empty where it has
     /// none.
-    fn folders(&self) -> Vec<&str>;
+    fn folders(&self) -> Vec<&str> {
+        Vec::new()
+    }
 
     /// Its caps, skips and warnings.
     fn notices(&self) -> &[Notice] {

@@ -16,7 +16,7 @@ use kelvin_base::notice::Notice;
 use serde_json::value::RawValue;
 
 use crate::kinds::{Kinds, SectionKind};
-use crate::{ComparedItem, Ending};
+use crate::{ComparedItem, Ending, Nouns};
 
 /// What each probe of a run has stored, by its name.
 #[derive(Debug, Default)]
@@ -65,6 +65,14 @@ impl Sections {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &dyn AnySection)> {
         let sections = self.by_name.iter();
         sections.map(|(name, section)| (name.as_str(), &**section))
+    }
+
+    /// What the items of each probe are called, by its name; of those that this program knows.
+    pub fn nouns(&self) -> BTreeMap<String, Nouns> {
+        let known = self.known().into_iter();
+        known
+            .map(|(kind, _)| (kind.name().to_owned(), kind.nouns().into()))
+            .collect()
     }
 
     /// Every section whose probe this program knows, in the order of the registry.

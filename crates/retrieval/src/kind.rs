@@ -27,10 +27,6 @@ use kelvin_run::config::Config;
 use kelvin_run::{Runner, Step};
 
 impl Kind for RetrievalKind {
-    fn folder(&self) -> Option<&'static str> {
-        Some("retrieval")
-    }
-
     fn how_to_configure(&self) -> &'static str {
         "add a section `retrieval`"
     }
@@ -165,10 +161,6 @@ impl Items for Queries<'_> {
     fn ids(&self) -> Vec<&str> {
         let golden = self.questions.golden.iter();
         golden.map(|query| query.id.as_str()).collect()
-    }
-
-    fn notices(&self) -> Vec<Notice> {
-        Vec::new()
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -154,13 +154,13 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
     };
     let failed = those(&|run| run.failure.is_some());
     tell(
-        Code::QueriesFailed,
+        Code::own("queries_failed"),
         failed,
         "failed, and count 0 in the ranking measures",
     );
     let missing = those(&|run| run.missing);
     tell(
-        Code::MissingQueries,
+        Code::own("missing_queries"),
         missing,
         "are not in the run, and count 0",
     );
@@ -168,7 +168,7 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
     let cut_anew = items.filter(|(_, query)| query.labels.cut_anew);
     let cut_anew: Vec<&str> = cut_anew.map(|(id, _)| id.as_str()).collect();
     tell(
-        Code::StaleLabels,
+        Code::own("stale_labels"),
         cut_anew,
         "expect chunks that the corpus does not have, and are judged by the documents and spans that they name; where the \
          documents were cut anew, name the new chunks, or give `expected_spans`",
@@ -181,7 +181,7 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
             versions.len(),
             listed(&versions)
         );
-        notices.push(Notice::new(Code::ChunkerVersions, text));
+        notices.push(Notice::new(Code::own("chunker_versions"), text));
     }
     if !section.basis.unknown.is_empty() {
         let unknown: Vec<&str> = section.basis.unknown.iter().map(String::as_str).collect();
@@ -190,7 +190,7 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
             unknown.len(),
             listed(&unknown)
         );
-        notices.push(Notice::new(Code::UnknownQueries, text));
+        notices.push(Notice::new(Code::own("unknown_queries"), text));
     }
     notices
 }

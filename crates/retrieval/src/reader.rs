@@ -28,8 +28,4 @@ impl Reader for HitsReader {
             )),
         }
     }
-
-    fn smallest(&self, output: &Value) -> Vec<u8> {
-        output.to_string().into_bytes()
-    }
 }

@@ -10,7 +10,7 @@ use super::SpanRule;
 use super::documents::KnownDocuments;
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
-use kelvin_record::{Item, Repeats, Section, VariantPart};
+use kelvin_record::{Item, Repeats, Section};
 
 /// What a report stores of this probe.
 pub type RetrievalSection = Section<StoredBasis, QueryRecord>;
@@ -34,25 +34,12 @@ impl Item for QueryRecord {
         self.input
     }
 
-    fn inputs(&self) -> usize {
-        1
-    }
-
     fn repeats(&self) -> Repeats {
         Repeats::of_all(self.runs.len())
     }
 
     fn has_answer(&self) -> bool {
         self.runs.iter().any(Retrieved::ran)
-    }
-
-    fn is_kept(&self) -> bool {
-        // The report of the run says so.
-        false
-    }
-
-    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
-        BTreeMap::new()
     }
 
     fn folders(&self) -> Vec<&str> {

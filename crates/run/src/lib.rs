@@ -64,7 +64,9 @@ pub trait Reader: Sync {
     fn read(&self, output: &[u8], reply: &Reply) -> Result<Value, Failure>;
 
     /// The smallest output from which this reader takes the same value.
-    fn smallest(&self, value: &Value) -> Vec<u8>;
+    fn smallest(&self, value: &Value) -> Vec<u8> {
+        value.to_string().into_bytes()
+    }
 
     /// Whether an answer with this value may be given to a later run by the cache. What found out
     /// nothing is to be asked again, although the pipeline has answered.

@@ -4,7 +4,6 @@
 //! `main`: what counts is which repository the commit of the run came from, what started the run,
 //! and which workflow it was.
 
-use crate::registry;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,6 +14,7 @@ use super::ancestry::short;
 use super::commit::Distances;
 use super::tree::MAX_BYTES;
 use super::unknown::{Unknown, beside};
+use crate::registry::Registry;
 use kelvin_gate::provenance::KeptArtifact;
 use kelvin_gate::report::Report;
 use kelvin_github as github;
@@ -49,6 +49,7 @@ pub(super) struct Kept {
 
 /// Finds the report of the nearest of these commits, or says why none serves.
 pub(super) fn find(
+    registry: Registry,
     artifacts: &Artifacts,
     name: &str,
     ancestors: &Distances,
@@ -83,7 +84,7 @@ pub(super) fn find(
             break;
         }
         tried += 1;
-        match read(artifacts, artifact) {
+        match read(artifacts, artifact, registry) {
             Ok((report, run)) => {
                 return Ok(Kept {
                     report,
@@ -163,7 +164,11 @@ fn check(
 }
 
 /// Asks for the run and reads the report out of the archive.
-fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u64)> {
+fn read(
+    artifacts: &Artifacts,
+    artifact: &Artifact,
+    registry: Registry,
+) -> anyhow::Result<(Report, u64)> {
     let client = &artifacts.client;
     let origin = artifact.workflow_run.as_ref().context("it has no run")?;
     let id = origin.id.context("its run has no number")?;
@@ -193,7 +198,9 @@ fn read(artifacts: &Artifacts, artifact: &Artifact) -> anyhow::Result<(Report, u
         let report = Archive::open(&bytes)?
             .read(REPORT_FILE, MAX_BYTES)?
             .with_context(|| format!("it has no `{REPORT_FILE}`"))?;
-        registry::report(&report).with_context(|| format!("its `{REPORT_FILE}`"))
+        registry
+            .report(&report)
+            .with_context(|| format!("its `{REPORT_FILE}`"))
     };
     let report = unpacked().map_err(|error| Unknown::Unreadable.mark(error))?;
     ensure!(

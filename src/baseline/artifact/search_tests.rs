@@ -9,6 +9,7 @@ use super::fake::{Server, TOKEN, archive};
 use super::tests::client;
 use super::*;
 use crate::baseline::{Baseline, Claims, Hint, Search};
+use crate::registry::Registry;
 use kelvin_gate::provenance::{Provenance, Source, Tried};
 use kelvin_gate::report::{self, fixture};
 use kelvin_record::settings::{BaselineSettings, BaselineSource};
@@ -65,6 +66,7 @@ fn search(server: Option<&Server>, root: &Path, base: Oid, from: BaselineSource)
         ..Hint::default()
     };
     let search = Search {
+        registry: Registry::shipped(),
         settings: &settings,
         root,
         configuration: "rag",

@@ -4,6 +4,7 @@ use super::*;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::registry::Registry;
 use kelvin_github::{Access, Client};
 
 use super::fake::{Fault, REPOSITORY, Server, TOKEN, archive};
@@ -60,7 +61,9 @@ fn look(server: &Server) -> anyhow::Result<Kept> {
         workflow: Some(WORKFLOW.to_owned()),
     };
     let ancestors = vec![(oid(b'a'), 0), (oid(b'b'), 1), (oid(b'c'), 2)];
-    find(&artifacts, NAME, &ancestors, &|_| Ok(()))
+    find(Registry::shipped(), &artifacts, NAME, &ancestors, &|_| {
+        Ok(())
+    })
 }
 
 fn why(server: &Server) -> String {
@@ -251,7 +254,14 @@ fn a_report_that_is_too_old_does_not_serve() {
         workflow: None,
     };
     let old = |_| Err("it is over 90 days old".to_owned());
-    let error = find(&artifacts, NAME, &vec![(oid(b'a'), 0)], &old).expect_err("too old");
+    let error = find(
+        Registry::shipped(),
+        &artifacts,
+        NAME,
+        &vec![(oid(b'a'), 0)],
+        &old,
+    )
+    .expect_err("too old");
     assert!(error.to_string().contains("over 90 days old"));
 }
 

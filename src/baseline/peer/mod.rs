@@ -3,7 +3,6 @@
 //! Their figures are made again from the distances of the cases. Its variants are others than ours,
 //! so nothing is paired by variant: a case stands for itself.
 
-use crate::registry;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ use kelvin_evidence::{Basis, EvidenceKind, EvidenceSection, Settings};
 use kelvin_evidence::{CaseRecord, Sample, VariantRecord};
 use kelvin_gate::report::{Fingerprints, Report, Run, Session};
 use kelvin_record::SectionKind as _;
-use kelvin_record::{Cells, Ending, SectionFingerprint, Sections};
+use kelvin_record::{Cells, Ending, Kinds, SectionFingerprint, Sections};
 
 /// The version of its reports that is understood.
 const SCHEMA_VERSION: u64 = 1;
@@ -97,7 +96,7 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
 /// # Errors
 ///
 /// Where it is of another version, or a report of a case is missing or damaged.
-pub(super) fn read(path: &Path, text: &[u8]) -> anyhow::Result<Read> {
+pub(super) fn read(path: &Path, text: &[u8], kinds: &Kinds) -> anyhow::Result<Read> {
     let run: RunReport =
         serde_json::from_slice(text).context("it is no whole report of kelvin-eval")?;
     ensure!(
@@ -123,7 +122,7 @@ pub(super) fn read(path: &Path, text: &[u8]) -> anyhow::Result<Read> {
          known"
             .to_owned(),
     ];
-    let report = figures(&run, cases);
+    let report = figures(&run, cases, kinds);
     for (id, stored) in [
         ("evidence.invariance", run.invariance),
         ("evidence.sensitivity", run.sensitivity),
@@ -239,7 +238,7 @@ fn sample(invocation: &Invocation) -> Sample {
 }
 
 /// The figures by today's formulas. Its cells are left out: a case is what is paired.
-fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
+fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>, kinds: &Kinds) -> Report {
     let basis = Basis {
         decision_field: run.decision_field.clone(),
         governing_types: run.governing_types.clone(),
@@ -311,7 +310,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>) -> Report {
         basis,
         items: evidence.cases,
     };
-    let mut probes = Sections::new(registry::of_sections());
+    let mut probes = Sections::new(kinds.clone());
     probes.put(EvidenceKind.name(), Box::new(section));
     let mut report = Report::new(run, probes, evidence.metrics, evidence.notices);
     report.tool.name = "kelvin-eval".to_owned();

@@ -6,6 +6,7 @@ mod rules;
 
 use std::sync::Arc;
 
+use crate::registry::Registry;
 use facts::answer;
 pub(super) use facts::{Desk, settle as settle_notice};
 use kelvin_base::clock::of_seconds;
@@ -20,6 +21,8 @@ pub(super) use rules::of_branch;
 /// Where a run can ask for an approval, or look for one that was given.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
+    /// The kinds of probes whose configuration is read.
+    pub(crate) registry: Registry,
     /// The client.
     pub(crate) client: Arc<Client>,
     /// The client that may see teams, which the token of a workflow may not; the same unless there is one.
@@ -64,7 +67,12 @@ pub(super) fn settle(site: Option<&Site>, config: &Config, judgement: &mut Judge
         return;
     };
     let own = config.gate.approval.is_some();
-    let rules = match of_branch(&site.client, &site.origin.config, &site.rules_at) {
+    let rules = match of_branch(
+        site.registry,
+        &site.client,
+        &site.origin.config,
+        &site.rules_at,
+    ) {
         Ok(Some(rules)) => rules,
         Ok(None) if own => {
             judgement.refuse_approval(
@@ -122,7 +130,12 @@ pub(super) fn settle_again(site: &Site, judgement: &mut Judgement) {
         head: site.head.clone(),
         ..said.request
     };
-    match of_branch(&site.client, &site.origin.config, &site.rules_at) {
+    match of_branch(
+        site.registry,
+        &site.client,
+        &site.origin.config,
+        &site.rules_at,
+    ) {
         Ok(Some(rules)) => match answer(site, request, rules, said.last_good) {
             Some(approval) => judgement.settle(approval),
             None => judgement.refuse_approval("nobody has approved it on its pull request"),

@@ -1,9 +1,9 @@
 //! The rules of a branch. Those of the change itself do not count: who adds a name to `by` would let
 //! this name approve the change that adds it.
 
-use crate::registry;
 use std::path::Path;
 
+use crate::registry::Registry;
 use kelvin_gate::approval::Rules;
 use kelvin_github::Client;
 
@@ -13,12 +13,13 @@ use kelvin_github::Client;
 ///
 /// Where the configuration is not there, cannot be had or cannot be read.
 pub(in crate::check) fn of_branch(
+    registry: Registry,
     client: &Client,
     config: &str,
     branch: &str,
 ) -> anyhow::Result<Option<Rules>> {
     anyhow::ensure!(!branch.is_empty(), "the base branch is not known");
     let text = client.file_of(config, branch)?;
-    let config = registry::configured_by(&text, Path::new(config))?;
+    let config = registry.configured_by(&text, Path::new(config))?;
     Ok(config.gate.approval.as_ref().map(Rules::from))
 }

@@ -2,7 +2,6 @@
 
 mod calls;
 
-use crate::registry;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +9,7 @@ use anyhow::Context as _;
 use serde_json::json;
 
 use super::{beside, calibrated};
+use crate::registry::Registry;
 use calls::{Calls, TrialCalls, code_of};
 use kelvin_base::cost::Cost;
 use kelvin_base::exit::Misuse;
@@ -31,6 +31,8 @@ use kelvin_system::pipeline::Made;
 /// What a person asks of a trial.
 #[derive(Clone, Debug)]
 pub(crate) struct CalibrateRequest {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// What the command line changes in the configuration.
     pub(crate) overrides: Overrides,
     /// The place of the judge, where several are configured.
@@ -75,7 +77,7 @@ pub(crate) fn calibrate(
     request: &CalibrateRequest,
     observer: &dyn Observer,
 ) -> anyhow::Result<Calibrated> {
-    let config = registry::configured(&request.overrides)?;
+    let config = request.registry.configured(&request.overrides)?;
     let placed = calibrated::language_models(&config);
     let (place, settings) = calibrated::chosen(&placed, request.judge.as_deref())?;
     let answers = read(&request.answers)?;

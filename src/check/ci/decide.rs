@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::check_run::check_name;
 use super::site;
 use crate::check::approval::{Desk, of_branch, settle_notice};
+use crate::registry::Registry;
 use kelvin_base::clock::to_seconds;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::approval::{Approval, Rules, State};
@@ -19,6 +20,8 @@ use kelvin_page::safe;
 
 /// What is asked of a decision.
 pub(crate) struct DecideRequest<'a> {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// The client.
     pub(crate) client: &'a Arc<Client>,
     /// Looks up a variable of the runner; empty is unset.
@@ -87,7 +90,7 @@ pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
         return Ok(());
     }
     let branch = &desk.request.base.branch;
-    let Some(rules) = of_branch(client, &request.config, branch)? else {
+    let Some(rules) = of_branch(request.registry, client, &request.config, branch)? else {
         say(&format!(
             "`{}` on `{branch}` has no `gate.approval`, so nobody may approve",
             request.config

@@ -1,7 +1,6 @@
 //! Whether the verdict of a run follows from its figures: the code of a fork may have written either. The gate is
 //! asked again, by the rules of the base branch and with the report that is kept for it, which a fork cannot write.
 
-use crate::registry;
 use anyhow::{Context as _, ensure};
 
 use super::PostRequest;
@@ -288,21 +287,21 @@ fn judged_again(
     );
     // The name that a configuration has by itself is that of its reports; another one was given by an input.
     let asked = request.configuration.as_deref().unwrap_or_default();
-    let by_itself = registry::configured(&Overrides {
+    let by_itself = request.registry.configured(&Overrides {
         file: Some(config.clone()),
         ..Overrides::default()
     })?;
     let name = (configuration(&by_itself) != asked).then(|| asked.to_owned());
-    let asked = GateRequest {
-        check: check::Request {
-            overrides: Overrides {
-                file: Some(config),
-                name,
-                ..Overrides::default()
-            },
-            out: Some(folder.path().join("out")),
-            ..check::Request::default()
+    let check = check::Request {
+        overrides: Overrides {
+            file: Some(config),
+            name,
+            ..Overrides::default()
         },
+        out: Some(folder.path().join("out")),
+        ..check::Request::new(request.registry)
+    };
+    let asked = GateRequest {
         report: Some(report),
         login: request.login.clone(),
         artifacts: Some(Artifacts {
@@ -314,7 +313,7 @@ fn judged_again(
         by_the_base: true,
         // As the run has done, and as whoever runs it again should; a finished report is not run again here.
         rerun: true,
-        ..GateRequest::default()
+        ..GateRequest::new(check)
     };
     let stored = gate(&asked, &Silent)?.judgement;
     let of_the_run = match is_shown(&stored.verdict) || !by_itself.baseline.compute {

@@ -4,13 +4,13 @@
 //! The choices are seeded, so a run can be repeated. `KELVIN_FUZZ_EXECUTIONS=20000 cargo test --lib -- inert` makes more
 //! of them than the suite does, and `KELVIN_FUZZ_FROM` begins with a later one.
 
-use crate::registry;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::follows::of_one;
+use crate::registry::Registry;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
 use kelvin_gate::align;
@@ -113,7 +113,7 @@ fn documents() -> Vec<Document> {
     )];
     for file in files {
         let bytes = std::fs::read(&file).expect("a seed");
-        let report = registry::report(&bytes).expect("a report");
+        let report = Registry::shipped().report(&bytes).expect("a report");
         documents.push(document(file.display().to_string(), &report, &report));
     }
     documents
@@ -312,7 +312,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
 /// Every page that is published of a bundle, and whether it was one.
 fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
     let mut context = context();
-    let bundle = match Bundle::read(bytes, &context, &registry::of_sections()) {
+    let bundle = match Bundle::read(bytes, &context, &Registry::shipped().of_sections()) {
         Ok(bundle) => bundle,
         Err(bad) => {
             let page = failure::page(&Failure {
@@ -407,7 +407,7 @@ fn no_field_of_a_bundle_is_active_in_what_is_published() {
             let is_read = Bundle::read(
                 tried.to_string().as_bytes(),
                 &context(),
-                &registry::of_sections(),
+                &Registry::shipped().of_sections(),
             )
             .is_ok();
             // A field that takes no text makes a bundle that is not read; few of those tell all.
@@ -422,9 +422,11 @@ fn no_field_of_a_bundle_is_active_in_what_is_published() {
                 put(&mut base, &way.of_the_report(), &text);
             }
         }
-        let base = registry::report(base.to_string().as_bytes());
+        let base = Registry::shipped().report(base.to_string().as_bytes());
         let base = base.unwrap_or_else(|_| {
-            registry::report(document.base.to_string().as_bytes()).expect("it is a report")
+            Registry::shipped()
+                .report(document.base.to_string().as_bytes())
+                .expect("it is a report")
         });
         let (pages, is_read) = pages(bundle.to_string().as_bytes(), &base);
         read += usize::from(is_read);

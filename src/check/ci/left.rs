@@ -1,7 +1,7 @@
 //! What a run has left for `post/`, as far as GitHub and the run's artifact say; or why there is nothing of it that
 //! can be published, in words that hold for the way in which the run ended.
 
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_github as github;
 use kelvin_github::publish::Context;
 use kelvin_github::publish::bundle;
@@ -65,7 +65,12 @@ const EXPIRED: &str = "The result of the run has expired";
 /// # Errors
 ///
 /// Why there is none that can be published.
-pub(super) fn left(client: &Client, run: &Run, context: &Context) -> Result<Bundle, Nothing> {
+pub(super) fn left(
+    client: &Client,
+    run: &Run,
+    context: &Context,
+    registry: Registry,
+) -> Result<Bundle, Nothing> {
     let name = artifact_name(&context.configuration);
     let unfetched = |error: github::Error| {
         Nothing::wrong(
@@ -113,7 +118,7 @@ pub(super) fn left(client: &Client, run: &Run, context: &Context) -> Result<Bund
             )
         });
     };
-    let bundle = Bundle::read(&bytes, context, &registry::of_sections())?;
+    let bundle = Bundle::read(&bytes, context, &registry.of_sections())?;
     demand_attempt(&bundle, run, context)?;
     Ok(bundle)
 }

@@ -15,7 +15,6 @@ mod post;
 mod second_half;
 mod site;
 
-use crate::registry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -209,7 +208,11 @@ impl Job<'_> {
         if let Some(why) = self.context.refusal() {
             return Err(anyhow::Error::from(Misuse::new(why)).into());
         }
-        let config = registry::configured(&request.gate.check.overrides)?;
+        let config = request
+            .gate
+            .check
+            .registry
+            .configured(&request.gate.check.overrides)?;
         failed::call(request, &mut self.context, &configuration(&config));
         if let Some(script) = &request.setup {
             setup(request, script, &config.root, self.surfaces.on_github)?;
@@ -359,6 +362,7 @@ fn publish(
 /// Joins the shards, and judges what they make together.
 fn joined(asked: GateRequest, folder: &Path, observer: &dyn Observer) -> anyhow::Result<Judged> {
     let merged = merge(&MergeRequest {
+        registry: asked.check.registry,
         shards: vec![folder.to_path_buf()],
         out: asked.check.out.clone(),
     })?;

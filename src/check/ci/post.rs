@@ -77,7 +77,7 @@ pub(crate) fn post(
         configuration,
         ..Context::default()
     };
-    match left(client, &run, &context) {
+    match left(client, &run, &context, request.registry) {
         Ok(bundle) => publish(request, (&run, &found), context, &bundle, &mut places),
         Err(nothing) => replace(&found, context, nothing, &mut places),
     }
@@ -259,6 +259,7 @@ fn decide(
     surfaces: &Surfaces<'_>,
 ) {
     let site = Site {
+        registry: request.registry,
         client: Arc::clone(request.client),
         teams: site::teams(request.client, request.variables),
         origin: Origin {

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use crate::baseline::Login;
+use crate::registry::Registry;
 use kelvin_github::Client;
 use kelvin_github::publish::event::Variables;
 
 /// What is asked of the second half.
 #[derive(Clone)]
 pub(crate) struct PostRequest<'a> {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// The client.
     pub(crate) client: &'a Arc<Client>,
     /// The run whose bundle is published.

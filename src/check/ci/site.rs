@@ -43,6 +43,7 @@ pub(super) fn of(
         None => return None,
     };
     Some(Site {
+        registry: request.gate.check.registry,
         client: Arc::clone(client),
         teams: teams(client, request.variables),
         origin: Origin {

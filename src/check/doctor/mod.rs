@@ -5,13 +5,13 @@ mod project;
 mod repository;
 pub(crate) mod rights;
 
-use crate::registry;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::baseline::{Hint, Login, event};
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::Client;
 use kelvin_github::publish::event::Variables;
@@ -132,6 +132,8 @@ pub(crate) type Rights<'a> = dyn Fn(Right) -> Answer + 'a;
 
 /// What a person asks of the doctor.
 pub(crate) struct DoctorRequest<'a> {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// Which configuration, and what the command line changes in it.
     pub(crate) overrides: Overrides,
     /// The output folder; `kelvin` beside the configuration unless given.
@@ -177,10 +179,11 @@ pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Findi
 }
 
 /// Whether something is missing here that a call of the pipeline needs: then the doctor says what to do.
-pub(crate) fn is_something_missing(config: &Config) -> bool {
+pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool {
     let findings = project(
         config,
         &DoctorRequest {
+            registry,
             overrides: Overrides::default(),
             out: None,
             surroundings: Surroundings::default(),
@@ -212,8 +215,13 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
         .map_or_else(Hint::default, |(payload, context)| {
             event::hint(&context.event, payload)
         });
-    let place = (&hint, request.login.as_ref(), around.on_github);
-    match registry::configured(&request.overrides) {
+    let place = (
+        request.registry,
+        &hint,
+        request.login.as_ref(),
+        around.on_github,
+    );
+    match request.registry.configured(&request.overrides) {
         Ok(config) => {
             findings.extend(project(&config, request));
             repository::look(&config.root, Some(&config), place, &mut findings);
@@ -222,7 +230,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
             findings.push(Finding::missing("config", format!("{error:#}")));
             findings.push(Finding::warn(
                 "project",
-                "cases, command, environment and output folder were not looked at: the \
+                "items, command, environment and output folder were not looked at: the \
                  configuration comes first",
             ));
             let file = request.overrides.file.as_deref();

@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{DoctorRequest, Finding, JOB};
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_base::file;
+use kelvin_gate::report::Report;
 use kelvin_probe::{Items, Kind};
+use kelvin_record::Nouns;
 use kelvin_run::config::Config;
 use kelvin_run::targets::{Address, ModelSettings};
 
@@ -18,7 +20,7 @@ const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
 /// Looks at all of them.
 pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut Vec<Finding>) {
-    let kinds = registry::kinds().into_iter();
+    let kinds = request.registry.kinds().iter().copied();
     // A kind that observes has the items of the others.
     let configured = kinds.filter(|kind| config.configures(kind.name()) && !kind.observes());
     for kind in configured {
@@ -36,7 +38,7 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
     }
     let out = request.out.clone();
     let out = out.unwrap_or_else(|| config.root.join("kelvin"));
-    findings.push(repeats(&out));
+    findings.push(repeats(&out, request.registry));
     findings.push(folder(&out));
 }
 
@@ -70,10 +72,11 @@ fn service(name: &str, said: Result<String, String>) -> Finding {
 
 /// Whether the pipeline answered the repeats of its last run from memory: then they tell nothing of
 /// its noise.
-fn repeats(out: &Path) -> Finding {
+fn repeats(out: &Path, registry: Registry) -> Finding {
     let last = fs::read(out.join("report.json")).ok();
-    let last = last.and_then(|bytes| registry::report(&bytes).ok());
-    let kept = last.map_or(0, |last| last.kept_count());
+    let last = last.and_then(|bytes| registry.report(&bytes).ok());
+    let kept = last.as_ref().map_or(0, Report::kept_count);
+    let nouns = last.map(|last| last.probes.nouns()).unwrap_or_default();
     let needs = "a pipeline that keeps its own answers needs `KELVIN_SAMPLE` in the key under which \
                  it keeps them: that variable differs between the repeats of an input";
     match kept {
@@ -81,8 +84,9 @@ fn repeats(out: &Path) -> Finding {
         kept => Finding::warn(
             "repeats",
             format!(
-                "in the last run the repeats of {kept} cases came back from answers that the \
-                 pipeline had kept, and count as one run: {needs}"
+                "in the last run the repeats of {} came back from answers that the \
+                 pipeline had kept, and count as one run: {needs}",
+                Nouns::common(&nouns).counted(kept)
             ),
         ),
     }

@@ -8,6 +8,7 @@ use crate::baseline;
 use crate::baseline::{Baseline, Hint, Login, Remote, Search};
 use crate::check::bill::unseen;
 use crate::check::{claims, configuration};
+use crate::registry::Registry;
 use kelvin_base::file;
 use kelvin_gate::provenance::Tried;
 use kelvin_gate::reproduce::quoted;
@@ -31,7 +32,7 @@ const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 pub(super) fn look(
     root: &Path,
     config: Option<&Config>,
-    (hint, login, on_github): (&Hint, Option<&Login>, bool),
+    (registry, hint, login, on_github): (Registry, &Hint, Option<&Login>, bool),
     findings: &mut Vec<Finding>,
 ) {
     let repo = match baseline::open(root) {
@@ -81,7 +82,7 @@ pub(super) fn look(
         return;
     }
     if let Some(config) = config {
-        findings.extend(report(config, &repo, (hint, login)));
+        findings.extend(report(config, &repo, (registry, hint, login)));
     }
 }
 
@@ -128,10 +129,11 @@ fn base(
 fn report(
     config: &Config,
     repo: &Repository,
-    (hint, login): (&Hint, Option<&Login>),
+    (registry, hint, login): (Registry, &Hint, Option<&Login>),
 ) -> Vec<Finding> {
     let name = configuration(config);
     let found = baseline::find(&Search {
+        registry,
         settings: &config.baseline,
         root: &config.root,
         configuration: &name,
@@ -139,7 +141,9 @@ fn report(
         artifacts: None,
         head: None,
         login,
-        hold: &|repo, commit, report| claims::hold(config, (repo, commit), report, (login, hint)),
+        hold: &|repo, commit, report| {
+            claims::hold((registry, config), (repo, commit), report, (login, hint))
+        },
         compute: None,
     });
     let finding = match found {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::LeftOut;
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_base::digest::Digest;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_record::ScoredInvocation;
@@ -23,8 +23,12 @@ const OUTPUT: &str = "output.json";
 type Both = (Map<String, Value>, Map<String, Value>);
 
 /// Reads both, whole. The folder may hold what a pipeline has put there: no link leads out of it.
-pub(super) fn read(folder: &Beneath, of: &ScoredInvocation) -> Result<Both, LeftOut> {
-    let leaf = leaf(of);
+pub(super) fn read(
+    registry: Registry,
+    folder: &Beneath,
+    of: &ScoredInvocation,
+) -> Result<Both, LeftOut> {
+    let leaf = leaf(registry, of);
     let mut found = None;
     for name in INPUTS {
         if let Some(text) = text(folder, &leaf.join(name))? {
@@ -47,7 +51,7 @@ pub(super) fn read(folder: &Beneath, of: &ScoredInvocation) -> Result<Both, Left
     };
     let outputs = fields("output", &output);
     // The input of a probe may hold more than the pipeline was given, and the output more than it answered.
-    let (inputs, outputs) = match registry::kind(&of.probe) {
+    let (inputs, outputs) = match registry.kind(&of.probe) {
         Some(kind) => kind.example(inputs, outputs).ok_or(LeftOut::NotWhole)?,
         None => (inputs, outputs),
     };
@@ -59,8 +63,8 @@ pub(super) fn read(folder: &Beneath, of: &ScoredInvocation) -> Result<Both, Left
 }
 
 /// The folder of an invocation, relative to the report.
-fn leaf(of: &ScoredInvocation) -> PathBuf {
-    let kind = registry::kind(&of.probe);
+fn leaf(registry: Registry, of: &ScoredInvocation) -> PathBuf {
+    let kind = registry.kind(&of.probe);
     let folder = kind.and_then(|kind| kind.folder()).unwrap_or_default();
     run::folder_of(
         Path::new(folder),

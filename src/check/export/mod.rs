@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::baseline;
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_base::file::beneath::Beneath;
 use kelvin_gate::report::Report;
@@ -30,6 +31,8 @@ const GUARD: f64 = 1e-9;
 /// What a person asks of an export.
 #[derive(Debug)]
 pub(crate) struct ExportRequest {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// The report; its folder has the inputs and outputs.
     pub(crate) report: PathBuf,
     /// The form of the data set.
@@ -181,7 +184,7 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
         let what = format!("`--min-score {}` is no score", request.min_score);
         return Err(Misuse::new(what).help("name a number such as 0.7").into());
     }
-    let report = baseline::file::read(&request.report)
+    let report = baseline::file::read(&request.report, request.registry)
         .with_context(|| format!("`{}` cannot be exported", request.report.display()))?
         .report;
     let folder = match request.report.parent() {
@@ -207,7 +210,7 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
     let (mut examples, mut masked): (Vec<Example>, usize) = (Vec::new(), 0);
     for of in invocations {
         let example = passing(request, &of).and_then(|score| {
-            let (inputs, outputs) = files::read(&beneath, &of)?;
+            let (inputs, outputs) = files::read(request.registry, &beneath, &of)?;
             let masked = (mask(request, &inputs)?, mask(request, &outputs)?);
             let hidden = masked != (inputs, outputs);
             Ok((score, masked, hidden))

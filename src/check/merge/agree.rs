@@ -4,11 +4,9 @@ use std::fmt::Display;
 use std::path::{Component, Path};
 
 use super::gather::Found;
-use crate::registry;
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
-use kelvin_record::Ending;
-use kelvin_record::Shard;
+use kelvin_record::{Ending, Nouns, Shard};
 
 /// How a shard is run again.
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";
@@ -76,7 +74,7 @@ fn same(one: &Found, other: &Found) -> Result<(), Misuse> {
             commit(other.report.run.session.commit.as_deref()),
         ),
         (
-            "choice of cases (`--only`)",
+            "choice of items (`--only`)",
             list(&a.run.only),
             list(&b.run.only),
         ),
@@ -118,7 +116,11 @@ fn probes_agree(one: &Found, other: &Found) -> Result<(), Misuse> {
     };
     let of_both = one.report.probes.iter().zip(other.report.probes.iter());
     for ((name, ours), (_, theirs)) in of_both {
-        let nouns = registry::kind(name).map_or("items", |kind| kind.nouns().1);
+        let nouns = one
+            .report
+            .probes
+            .kind(name)
+            .map_or("items", |kind| kind.nouns().1);
         let (before, after) = (ours.fingerprint(), theirs.fingerprint());
         for (what, left, right) in [
             (format!("digest of the {nouns}"), before.items, after.items),
@@ -191,7 +193,11 @@ fn complete(found: &[Found]) -> Result<(), Misuse> {
 /// Whether a shard holds its own items only, each with folders of its own.
 fn own_cases(found: &Found) -> Result<(), Misuse> {
     for (probe, section) in found.report.probes.iter() {
-        let noun = registry::kind(probe).map_or("item", |kind| kind.nouns().0);
+        let noun = found
+            .report
+            .probes
+            .kind(probe)
+            .map_or("item", |kind| kind.nouns().0);
         for id in section.ids() {
             let home = Shard::of(id, found.share.count);
             if home != found.shard() {
@@ -219,7 +225,13 @@ fn whole(found: &[Found]) -> Result<(), Misuse> {
     let held = |found: &Found| {
         let probes = found.report.probes.iter();
         // The items of a probe that observes are those of the others.
-        let is_own = |name: &str| !registry::kind(name).is_some_and(|kind| kind.observes());
+        let is_own = |name: &str| {
+            !found
+                .report
+                .probes
+                .kind(name)
+                .is_some_and(|kind| kind.observes())
+        };
         let probes = probes.filter(|(name, _)| is_own(name));
         probes
             .map(|(_, section)| section.ids().len())
@@ -230,8 +242,10 @@ fn whole(found: &[Found]) -> Result<(), Misuse> {
     if held == wanted {
         return Ok(());
     }
+    let nouns = found.first().map(|found| found.report.probes.nouns());
+    let nouns = Nouns::common(&nouns.unwrap_or_default()).items;
     Err(Misuse::new(format!(
-        "the shards hold {held} items together (cases, queries, prompts), and should hold {wanted}"
+        "the shards hold {held} {nouns} together, and should hold {wanted}"
     ))
     .help(AGAIN))
 }

@@ -1,6 +1,5 @@
 //! Finds the reports of shards: in files, in their folders, in folders of folders.
 
-use crate::registry;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
@@ -8,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::{Report, Share};
 use kelvin_record::Shard;
@@ -53,7 +53,7 @@ impl fmt::Display for Found {
 ///
 /// Where a path is not there or holds no report, and where a report is damaged or not that of a
 /// shard.
-pub(super) fn shards(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
+pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Vec<Found>> {
     let mut files = BTreeSet::new();
     for path in paths {
         let data = fs::metadata(path).map_err(|error| {
@@ -80,7 +80,7 @@ pub(super) fn shards(paths: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
     }
     let mut found = Vec::new();
     for file in files {
-        found.push(read(file)?);
+        found.push(read(file, registry)?);
     }
     found.sort_by_key(Found::shard);
     Ok(found)
@@ -119,14 +119,14 @@ fn is_of_a_case(report: &Path) -> bool {
             .is_some_and(|report| report.get("case").is_some() && report.get("run").is_none())
 }
 
-fn read(file: PathBuf) -> anyhow::Result<Found> {
+fn read(file: PathBuf, registry: Registry) -> anyhow::Result<Found> {
     let shown = file.display();
     let length = fs::metadata(&file).map_or(0, |data| data.len());
     if length > MOST_BYTES {
         return Err(Misuse::new(format!("`{shown}` is too large for a report")).into());
     }
     let bytes = fs::read(&file).with_context(|| format!("failed to read `{shown}`"))?;
-    let report = registry::report(&bytes).map_err(|error| {
+    let report = registry.report(&bytes).map_err(|error| {
         Misuse::new(format!("`{shown}` is unusable: {error:#}"))
             .help("run that shard again, and merge then")
     })?;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::stage;
 use super::gather::Found;
-use crate::registry;
 use kelvin_base::cost::Cost;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
@@ -21,7 +20,7 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
         return Err(Misuse::new("no shards were named"));
     };
     let mut findings = Vec::new();
-    for kind in registry::kinds() {
+    for kind in first.report.probes.kinds().iter() {
         let shares = found.iter().filter_map(|found| {
             let share = found.report.probes.of(kind.name())?;
             Some(share.boxed())
@@ -39,7 +38,12 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
         session: session(found),
         ..first.report.run.clone()
     };
-    let report = stage::assemble(run, findings, notices(found));
+    let report = stage::assemble(
+        first.report.probes.kinds().clone(),
+        run,
+        findings,
+        notices(found),
+    );
     for shard in found {
         let strange = |id: &&String| !report.metrics.contains_key(*id);
         if let Some(id) = shard.report.metrics.keys().find(strange) {

@@ -9,12 +9,15 @@ mod join;
 use std::path::PathBuf;
 
 use super::{Checked, write};
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_run as run;
 
 /// What a person asks of a merge.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct MergeRequest {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
     /// Reports of shards, their folders, or folders of such folders.
     pub(crate) shards: Vec<PathBuf>,
     /// The output folder; `kelvin` in the working directory unless given.
@@ -33,7 +36,7 @@ pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
         .clone()
         .unwrap_or_else(|| PathBuf::from("kelvin"));
     let out = std::path::absolute(out)?;
-    let found = gather::shards(&request.shards)?;
+    let found = gather::shards(&request.shards, request.registry)?;
     agree::check(&found)?;
     for shard in &found {
         // What is about to be emptied must not be what is about to be read.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::check::{GateRequest, gate};
+use crate::registry::Registry;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::verdict::{ReasonCode, Verdict};
 
@@ -18,16 +19,13 @@ fn a_gate_on_such_a_judge_warns_until_the_judge_was_on_trial() {
                 &format!("baseline: {{file: base.json}}\n{more}"),
             )
             .expect("written");
-        let request = GateRequest {
-            check: Request {
-                overrides: Overrides {
-                    file: Some(file),
-                    ..Overrides::default()
-                },
-                ..Request::default()
+        let request = GateRequest::new(Request {
+            overrides: Overrides {
+                file: Some(file),
+                ..Overrides::default()
             },
-            ..GateRequest::default()
-        };
+            ..Request::new(Registry::shipped())
+        });
         gate(&request, &Silent)
             .expect("it is judged")
             .judgement

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::check::merge::{MergeRequest, merge};
 use crate::check::stage;
+use crate::registry::Registry;
 
 #[test]
 fn what_the_judge_has_said_is_in_the_report_and_nobody_is_asked_again() {
@@ -40,6 +41,7 @@ fn shards_are_joined_without_asking_the_judge_again() {
     }
     assert!(of_whole > 0 && of_shards >= of_whole);
     let joined = merge(&MergeRequest {
+        registry: Registry::shipped(),
         shards: vec![project.root().join("shards")],
         out: Some(project.root().join("joined")),
     });
@@ -59,7 +61,7 @@ fn further_repeats_ask_about_new_pairs_only() {
             file: Some(file),
             ..Overrides::default()
         },
-        ..Request::default()
+        ..Request::new(Registry::shipped())
     };
     stage::with(&request, &Silent, |stage| {
         stage.measure(&|_| true)?;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::{Request, check, recompute};
+use crate::registry::Registry;
 use kelvin_base::notice::Code;
 use kelvin_gate::report::Report;
 use kelvin_record::Shard;
@@ -114,7 +115,7 @@ impl Project {
             },
             shard,
             out,
-            ..Request::default()
+            ..Request::new(Registry::shipped())
         };
         Ok(check(&request, &Silent, &|_| true)?.report)
     }
@@ -308,7 +309,7 @@ fn a_list_of_what_would_be_run_has_the_most_calls_of_the_judge_and_makes_none() 
         };
         let request = Request {
             overrides,
-            ..Request::default()
+            ..Request::new(Registry::shipped())
         };
         super::list::list(&request, false)
             .expect("listed")

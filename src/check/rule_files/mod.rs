@@ -16,7 +16,6 @@ use serde_json::Value;
 
 use crate::baseline;
 use crate::baseline::{Hint, Login};
-use crate::registry;
 use kelvin_run::config;
 use kelvin_run::config::Config;
 use kelvin_system::git::Oid;
@@ -175,9 +174,8 @@ fn places(top: &Path, path: &Path) -> Vec<PathBuf> {
 
 /// What the judges of all probes call.
 fn judges(config: &Config) -> Vec<String> {
-    let kinds = registry::kinds().into_iter();
-    let settings = kinds.flat_map(|kind| kind.judges(config));
-    let judges = settings.filter_map(|(_, settings)| settings.open(config).ok());
+    let settings = config.judges();
+    let judges = settings.filter_map(|(_, _, settings)| settings.open(config).ok());
     let texts = judges.flat_map(|judge| {
         let seats = judge.seats().into_iter();
         let texts = seats.map(|seat| seat.address().text().into_owned());

@@ -15,6 +15,7 @@ use super::check::LogFormat;
 use super::progress::Progress;
 use crate::check;
 use crate::check::{CalibrateRequest, Calibrated};
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_run::config::Overrides;
 use kelvin_run::judge::trial::{Fitness, TrialSettings};
@@ -92,9 +93,9 @@ fn pass(text: &str) -> Result<f64, String> {
 }
 
 /// Runs `kelvin calibrate`.
-pub(super) fn main(args: &CalibrateArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: &CalibrateArgs, registry: Registry) -> anyhow::Result<Exit> {
     let progress = Progress::new(args.log_format);
-    let calibrated = check::calibrate(&request(args), &progress);
+    let calibrated = check::calibrate(&request(args, registry), &progress);
     progress.finish(None);
     let calibrated = calibrated?;
     super::say(&shown(args.format, &calibrated)?);
@@ -104,8 +105,9 @@ pub(super) fn main(args: &CalibrateArgs) -> anyhow::Result<Exit> {
     Ok(exit(&calibrated, args.strict))
 }
 
-fn request(args: &CalibrateArgs) -> CalibrateRequest {
+fn request(args: &CalibrateArgs, registry: Registry) -> CalibrateRequest {
     CalibrateRequest {
+        registry,
         overrides: Overrides {
             file: Some(args.config.clone()),
             jobs: args.jobs,

@@ -14,6 +14,7 @@ use crate::check;
 use crate::check::{Recomputed, RunsRequest};
 use crate::history;
 use crate::history::History;
+use crate::registry::Registry;
 use kelvin_base::calendar;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::report;
@@ -85,9 +86,9 @@ enum Format {
 
 /// Records a check, unless that was turned off. A history that cannot be written is a notice: the
 /// check is as good without.
-pub(super) fn record(config: &Path, report: &Report, off: bool) {
+pub(super) fn record(registry: Registry, config: &Path, report: &Report, off: bool) {
     if !off {
-        warn(check::record(config, report));
+        warn(check::record(registry, config, report));
     }
 }
 
@@ -114,11 +115,11 @@ pub(super) fn warn(recorded: anyhow::Result<()>) {
 }
 
 /// Runs `kelvin history`.
-pub(super) fn list(args: HistoryArgs) -> anyhow::Result<Exit> {
+pub(super) fn list(args: HistoryArgs, registry: Registry) -> anyhow::Result<Exit> {
     let out = args.out.clone();
     let view = Again::kelvin("view").config(&args.config);
     let text = match args.format {
-        ListFormat::Html | ListFormat::Markdown => page(args)?,
+        ListFormat::Html | ListFormat::Markdown => page(args, registry)?,
         ListFormat::Text | ListFormat::Json => listed(&args)?,
     };
     let Some(out) = out else {
@@ -155,13 +156,14 @@ fn listed(args: &HistoryArgs) -> anyhow::Result<String> {
 }
 
 /// Every run that is left, with plots.
-fn page(args: HistoryArgs) -> anyhow::Result<String> {
+fn page(args: HistoryArgs, registry: Registry) -> anyhow::Result<String> {
     if args.all || args.last.is_some() {
         return Err(Misuse::new("a page has no use for `--last` and `--all`")
             .help("leave them out; `--metric ID` shows a further metric")
             .into());
     }
     let article = check::runs(&RunsRequest {
+        registry,
         config: args.config,
         metrics: args.metrics,
         name: args.name,
@@ -177,11 +179,11 @@ fn page(args: HistoryArgs) -> anyhow::Result<String> {
 }
 
 /// Runs `kelvin recompute`.
-pub(super) fn recompute(args: &RecomputeArgs) -> anyhow::Result<Exit> {
+pub(super) fn recompute(args: &RecomputeArgs, registry: Registry) -> anyhow::Result<Exit> {
     let root = check::folder(&args.config)?;
     let name = args.run.strip_prefix("run:").unwrap_or(&args.run);
     let id = check::recorded(&root, name)?;
-    let stored = check::run(&root, &id)?.report;
+    let stored = check::run(registry, &root, &id)?.report;
     let again = check::recompute(&id, stored);
     if let Some(file) = &args.write {
         kelvin_base::file::write_with(file, |to| report::json::write(to, &again.report))?;

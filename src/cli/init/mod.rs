@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::ask::{Ask, Stopped, Terminal};
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_system::signal;
 use request::Request;
@@ -72,13 +73,13 @@ pub(super) struct InitArgs {
 }
 
 /// Runs `kelvin init`.
-pub(super) fn main(args: InitArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: InitArgs, registry: Registry) -> anyhow::Result<Exit> {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let ask = (terminal && !args.yes).then_some(&Terminal as &dyn Ask);
     if ask.is_some() {
         signal::heed()?;
     }
-    init(&args.into(), ask, &mut anstream::stdout())
+    init(registry, &args.into(), ask, &mut anstream::stdout())
 }
 
 /// Finds out what is not yet known, and writes the files: all of them at the end, so that stopping
@@ -88,8 +89,13 @@ pub(super) fn main(args: InitArgs) -> anyhow::Result<Exit> {
 ///
 /// A [`Misuse`](kelvin_base::exit::Misuse) where an answer is missing or wrong, or a file would be overwritten; any
 /// other error where the output of the pipeline holds no decision that could be compared.
-fn init(request: &Request, ask: Option<&dyn Ask>, out: &mut dyn Write) -> anyhow::Result<Exit> {
-    match steps::run(request, ask, out) {
+fn init(
+    registry: Registry,
+    request: &Request,
+    ask: Option<&dyn Ask>,
+    out: &mut dyn Write,
+) -> anyhow::Result<Exit> {
+    match steps::run(registry, request, ask, out) {
         Err(error) if error.is::<Stopped>() => Ok(Exit::Interrupted),
         ended => ended.map(|()| Exit::Passed),
     }

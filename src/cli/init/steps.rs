@@ -1,6 +1,5 @@
 //! The way through the questions, and the files at its end.
 
-use crate::registry;
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use super::request::Request;
 use super::{corpus, decision, governing, ignored, look, template, trial, workflows};
 use crate::cli::again::Again;
 use crate::cli::ask::{Ask, Stopped};
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::EvidenceSettings;
 use kelvin_page::safe;
@@ -17,13 +17,14 @@ use kelvin_run::config::Config;
 
 /// Finds out what is not yet known, and writes the files.
 pub(super) fn run(
+    registry: Registry,
     request: &Request,
     ask: Option<&dyn Ask>,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let target = Target::of(&request.file)?;
     if workflows::are_all(request, &target) {
-        return workflows::write(request, &target, out);
+        return workflows::write(registry, request, &target, out);
     }
     target.refuse(&target.config, request.force)?;
     if request.workflow == Some(true) && !workflows::are_written(&target) {
@@ -35,6 +36,7 @@ pub(super) fn run(
         request.complete()?;
     }
     let mut steps = Steps {
+        registry,
         said: request.clone(),
         ask,
         out,
@@ -58,6 +60,8 @@ pub(super) fn run(
 
 /// What is known so far, and whom to ask.
 pub(super) struct Steps<'a> {
+    /// The kinds of probes that the program knows.
+    pub(super) registry: Registry,
     /// What the command line says, and then the answers too. What is known is not asked for.
     pub(super) said: Request,
     /// The person, if there is one.
@@ -87,7 +91,8 @@ impl Steps<'_> {
     pub(super) fn try_with(&self, change: impl FnOnce(&mut Request)) -> anyhow::Result<Config> {
         let mut said = self.said.clone();
         change(&mut said);
-        registry::configured_by(&template::configuration(&said), &said.file)
+        self.registry
+            .configured_by(&template::configuration(&said), &said.file)
     }
 
     /// Says something beside the questions.

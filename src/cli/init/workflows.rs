@@ -1,12 +1,12 @@
 //! The workflows beside a configuration that is there: nothing is asked, since they name it and say nothing of it.
 
-use crate::registry;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::files::Target;
 use super::request::Request;
 use crate::cli::again::Again;
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_page::safe;
 use kelvin_run::config::Overrides;
@@ -34,9 +34,14 @@ pub(super) fn are_written(target: &Target) -> bool {
 /// # Errors
 ///
 /// A [`Misuse`] where the configuration is not valid, or a workflow of that name says something else.
-pub(super) fn write(request: &Request, target: &Target, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn write(
+    registry: Registry,
+    request: &Request,
+    target: &Target,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     // A workflow whose configuration cannot be read fails on every pull request.
-    registry::configured(&Overrides {
+    registry.configured(&Overrides {
         file: Some(request.file.clone()),
         ..Overrides::default()
     })?;

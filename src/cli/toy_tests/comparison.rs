@@ -1,6 +1,7 @@
 //! How two runs of the toy are compared: word by word.
 
-use crate::{registry, schema_tests};
+use crate::registry::Registry;
+use crate::schema_tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::course::{GOOD, Project, SILENT, gated};
-use super::kind::findings;
+use super::kind::{self, findings};
 use super::record::ToySection;
 use kelvin_base::exit::Exit;
 use kelvin_gate::Judgement;
@@ -93,11 +94,11 @@ impl ItemComparison for WordComparison {
     }
 }
 
-/// A verdict that was written, with the comparisons that this thread knows.
-fn read_back(written: &Value) -> Result<Judgement, String> {
+/// A verdict that was written, with the comparisons of these kinds.
+fn read_back(written: &Value, registry: Registry) -> Result<Judgement, String> {
     let mut judgement: Judgement =
         serde_json::from_value(written.clone()).map_err(|error| error.to_string())?;
-    judgement.comparisons.read_by(&registry::of_sections())?;
+    judgement.comparisons.read_by(&registry.of_sections())?;
     Ok(judgement)
 }
 
@@ -131,7 +132,7 @@ fn it_aligns_its_sections_and_everything_shows_what_became_of_its_words() {
         comment.contains("## Toy\n\n12 words are quieter.\n"),
         "{comment}"
     );
-    let stored = read_back(&judgement).expect("it is read");
+    let stored = read_back(&judgement, kind::registry()).expect("it is read");
     let shown = stored.terminal();
     let lines: Vec<&str> = shown.lines().collect();
     let title = lines
@@ -147,7 +148,7 @@ fn it_aligns_its_sections_and_everything_shows_what_became_of_its_words() {
     // A word that got worse is remarked upon where it stands.
     let report = fs::read(project.path("kelvin/report.json")).expect("it is there");
     let remarks = annotations::of(&Publication {
-        report: &registry::report(&report).expect("it is read"),
+        report: &kind::registry().report(&report).expect("it is read"),
         judgement: Some(&stored),
         context: &Context::default(),
         out: &project.path("kelvin"),
@@ -192,21 +193,15 @@ fn without_it_registered_its_comparison_is_kept_and_not_understood() {
     let (_, judgement) = gated(&project, "");
     let mut newer = judgement.clone();
     newer["a_field_of_a_later_version"] = json!(["what it means is not known"]);
-    // Another thread does not know the kind.
-    let (shown, again) = std::thread::scope(|scope| {
-        let read = || {
-            let stored = read_back(&newer).expect("it is read");
-            let again = serde_json::to_value(&stored).expect("it is JSON");
-            (stored.terminal(), again)
-        };
-        scope.spawn(read).join().expect("no panic")
-    });
+    let stored = read_back(&newer, Registry::shipped()).expect("it is read");
+    let again = serde_json::to_value(&stored).expect("it is JSON");
+    let shown = stored.terminal();
     assert_eq!(again, judgement);
     assert!(!shown.contains("words are quieter"), "{shown}");
     // Where it is known, what cannot be its comparison is an error with its name.
     let mut broken = judgement;
     broken["toy"] = json!({ "quieter": 1 });
-    let error = read_back(&broken).expect_err("it is refused");
+    let error = read_back(&broken, kind::registry()).expect_err("it is refused");
     assert!(error.contains("`toy`"), "{error}");
 }
 
@@ -215,7 +210,7 @@ fn the_schema_of_a_verdict_has_its_comparison() {
     let project = Project::new(GOOD);
     project.kelvin("check --config @kelvin.yaml --no-history --out @base");
     let (_, judgement) = gated(&project, "");
-    let schema = schema_tests::of_verdict();
+    let schema = schema_tests::of_verdict(kind::registry());
     let validator = jsonschema::validator_for(&schema).expect("it is a schema");
     assert!(validator.is_valid(&judgement));
     let with = |comparison: Value| {

@@ -4,13 +4,12 @@ use std::path::Path;
 
 use super::kind;
 use super::settings::ToySettings;
-use crate::registry::configured_by;
+use crate::registry::Registry;
 use kelvin_base::digest::Digest;
 use kelvin_run::config::Config;
 
 fn load(text: &str) -> anyhow::Result<Config> {
-    kind::register();
-    configured_by(text, Path::new("kelvin.yaml"))
+    kind::registry().configured_by(text, Path::new("kelvin.yaml"))
 }
 
 fn refusal(text: &str) -> String {
@@ -95,6 +94,8 @@ fn what_a_kind_measures_enters_the_fingerprint_and_a_kind_that_is_absent_leaves_
         with("toy: {run: 'say {input} {output}', words: moo}\n"),
         with("")
     );
-    let plain = configured_by(RETRIEVAL, Path::new("kelvin.yaml")).expect("it is valid");
+    let plain = Registry::shipped()
+        .configured_by(RETRIEVAL, Path::new("kelvin.yaml"))
+        .expect("it is valid");
     assert_eq!(with(""), plain.measured());
 }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
@@ -12,43 +11,31 @@ use super::comparison::{self, WordComparison};
 use super::reader::NumberReader;
 use super::record::{ToySection, Word};
 use super::settings::ToySettings;
-use crate::registry;
+use crate::registry::Registry;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::stats;
-use kelvin_page::{Chapter, FigureTable, Headword, Phrase};
+
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_record::Shard;
 use kelvin_record::{
-    AlignedSections, AnySection, CaseValue, Cells, Findings, Forecast, ItemComparison, Listing,
-    Metric, RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
-    estimate, family,
+    AlignedSections, AnySection, Findings, Forecast, ItemComparison, Listing, Metric,
+    SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
-use kelvin_run::judge::JudgeSettings;
 use kelvin_run::{Program, Runner, Step};
 
-/// Adds the kind for this thread.
-pub(super) fn register() {
-    if registry::kind("toy").is_none() {
-        registry::tests_only::add(&ToyKind);
-    }
+/// The kinds of a program that knows the toy too.
+pub(super) fn registry() -> Registry {
+    Registry::shipped().with(&ToyKind)
 }
 
 /// How loud is each word?
 pub(super) struct ToyKind;
 
 impl Kind for ToyKind {
-    fn folder(&self) -> Option<&'static str> {
-        Some("toy")
-    }
-
     fn how_to_configure(&self) -> &'static str {
         "add a section `toy`"
-    }
-
-    fn judges<'c>(&self, config: &'c Config) -> Vec<(String, &'c JudgeSettings)> {
-        super::settings::judges(config)
     }
 
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
@@ -109,25 +96,6 @@ impl SectionKind for ToyKind {
         Some(generator.subschema_for::<Option<WordComparison>>())
     }
 
-    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
-        let mut chapter = Chapter::new(Headword {
-            word: "toy",
-            title: "Toy",
-            meaning: "how loud the words are",
-            is_judgement: false,
-        });
-        chapter.scope = vec![format!("{} words", section.ids().len())];
-        let rows = family(run.metrics, "toy").into_iter();
-        chapter.measures = Some(FigureTable {
-            title: "Toy",
-            note: "",
-            rows: rows
-                .map(|(name, metric)| (Phrase::text(name), estimate(Some(metric))))
-                .collect(),
-        });
-        chapter
-    }
-
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
         let section = section
             .into_any()
@@ -139,42 +107,17 @@ impl SectionKind for ToyKind {
 
 /// The mean loudness, gated.
 pub(super) fn findings(section: ToySection) -> Findings {
-    let mut per_case = BTreeMap::new();
-    let mut all = Vec::new();
-    let mut failed = 0;
-    for (word, record) in &section.items {
-        let here: Vec<f64> = record.loudness.iter().copied().flatten().collect();
-        failed += record.loudness.len() - here.len();
-        let value = CaseValue {
-            value: stats::mean(&here),
-            n: here.len(),
-            repeats: record.loudness.clone(),
-            cells: Cells::default(),
-        };
-        per_case.insert(word.clone(), value);
-        all.extend(here);
-    }
-    let mean = stats::mean(&all).ok_or_else(|| "no word was said".to_owned());
-    let mut metric = Metric::new(mean, all.len(), failed).of_family("toy");
-    metric.gated = true;
-    metric.per_case = per_case;
+    let words = section.items.iter();
+    let words = words.map(|(word, record)| (&**word, &*record.loudness));
+    let metric = Metric::mean_of_items(words).of_family("toy");
     let mut metrics = BTreeMap::from([("toy.loudness".to_owned(), metric)]);
-    let louder: Vec<f64> = section
-        .items
-        .values()
-        .filter_map(|word| word.louder)
-        .collect();
+    let louder = section.items.values().filter_map(|word| word.louder);
+    let louder: Vec<f64> = louder.collect();
     if let Some(mean) = stats::mean(&louder) {
         let metric = Metric::new(Ok(mean), louder.len(), 0).of_family("toy");
         metrics.insert("toy.louder".to_owned(), metric);
     }
-    Findings {
-        metrics,
-        section: Box::new(section),
-        notices: Vec::new(),
-        of_the_run: Vec::new(),
-        compared: true,
-    }
+    Findings::of_records(Box::new(section), metrics)
 }
 
 /// The words of a configuration.
@@ -188,14 +131,6 @@ struct Words<'c> {
 impl Items for Words<'_> {
     fn ids(&self) -> Vec<&str> {
         self.words.clone()
-    }
-
-    fn notices(&self) -> Vec<Notice> {
-        Vec::new()
-    }
-
-    fn files(&self) -> Vec<PathBuf> {
-        Vec::new()
     }
 
     fn fingerprint(&self) -> SectionFingerprint {
@@ -279,7 +214,7 @@ impl AtWork<'_> {
         let silent = loudness.iter().zip(1..).filter(|(said, _)| said.is_none());
         let notice = |repeat: i32| {
             let text = format!("repeat {repeat} was not said");
-            Notice::new(Code::QueriesFailed, text).case(word)
+            Notice::new(Code::own("words_not_said"), text).case(word)
         };
         Word {
             input: Digest::of(word.as_bytes()),

@@ -1,5 +1,5 @@
-//! A kind of probe costs one folder and one line in the registry: this one is added by the test, and goes
-//! through everything that the program does, with no other file changed for it.
+//! A kind with what the toy outside the workspace (`tests/toy`) does without: a second step, a judge, an alignment. It goes
+//! through everything that the program does with these, with no other file changed for it.
 
 mod comparison;
 mod configuration;

@@ -21,8 +21,4 @@ impl Reader for NumberReader {
             .filter(Value::is_number)
             .ok_or_else(|| Failure::new(FailureKind::OutputNotJson, "its output is no number"))
     }
-
-    fn smallest(&self, value: &Value) -> Vec<u8> {
-        value.to_string().into_bytes()
-    }
 }

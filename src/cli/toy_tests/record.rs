@@ -1,13 +1,11 @@
 //! What a report stores of the toy.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::Notice;
-use kelvin_record::{Item, ItemPlace, Repeats, Section, VariantPart};
+use kelvin_record::{Item, ItemPlace, Repeats, Section};
 
 /// What a report stores of the toy.
 pub(super) type ToySection = Section<(), Word>;
@@ -37,28 +35,12 @@ impl Item for Word {
         self.input
     }
 
-    fn inputs(&self) -> usize {
-        1
-    }
-
     fn repeats(&self) -> Repeats {
         Repeats::of_all(self.loudness.len())
     }
 
     fn has_answer(&self) -> bool {
         self.loudness.iter().any(Option::is_some)
-    }
-
-    fn is_kept(&self) -> bool {
-        false
-    }
-
-    fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
-        BTreeMap::new()
-    }
-
-    fn folders(&self) -> Vec<&str> {
-        Vec::new()
     }
 
     fn notices(&self) -> &[Notice] {

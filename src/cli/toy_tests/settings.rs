@@ -40,14 +40,6 @@ pub(super) struct ToySettings {
     pub(super) volume: usize,
 }
 
-/// The judge, with its place in the configuration.
-pub(super) fn judges(config: &Config) -> Vec<(String, &JudgeSettings)> {
-    let toy = config.settings::<ToySettings>();
-    let judge = toy.and_then(|toy| toy.judge.as_ref());
-    let placed = judge.map(|judge| ("toy.judge".to_owned(), judge));
-    placed.into_iter().collect()
-}
-
 impl Configure for ToyKind {
     fn required(&self) -> &'static [&'static str] {
         &["toy"]
@@ -86,6 +78,11 @@ impl ProbeSettings for ToySettings {
     fn as_data(&self) -> Map<String, Value> {
         let data = serde_json::json!({ "toy": { "words": self.words } });
         data.as_object().cloned().unwrap_or_default()
+    }
+
+    fn judges(&self) -> Vec<(String, &JudgeSettings)> {
+        let judge = self.judge.iter();
+        judge.map(|judge| ("toy.judge".to_owned(), judge)).collect()
     }
 
     fn target(&self) -> Option<&Address> {

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use clap::Args;
 
 use crate::check;
+use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use shelf::Shelf;
 
@@ -31,7 +32,7 @@ pub(super) struct ViewArgs {
 }
 
 /// Runs `kelvin view`, until it is stopped.
-pub(super) fn main(args: ViewArgs) -> anyhow::Result<Exit> {
+pub(super) fn main(args: ViewArgs, registry: Registry) -> anyhow::Result<Exit> {
     let root = check::folder(&args.config)?;
     let out = args.out.unwrap_or_else(|| root.join("kelvin"));
     if !out.join(shelf::REPORT).exists() && !root.join(".kelvin").exists() {
@@ -48,7 +49,14 @@ pub(super) fn main(args: ViewArgs) -> anyhow::Result<Exit> {
         "The reports of `{}`: http://{address}/\nPress Ctrl-C to end.\n",
         shown(&out)
     ));
-    serve::serve(listener, Shelf { root, out })?;
+    serve::serve(
+        listener,
+        Shelf {
+            registry,
+            root,
+            out,
+        },
+    )?;
     Ok(Exit::Passed)
 }
 

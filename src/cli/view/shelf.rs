@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::check;
 use crate::history::History;
+use crate::registry::Registry;
 use kelvin_gate::report;
 use kelvin_run as run;
 
@@ -18,6 +19,8 @@ const RUNS: usize = 50;
 /// Where reports are.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
+    /// The kinds of probes whose reports are read.
+    pub(super) registry: Registry,
     /// The folder of the configuration.
     pub(super) root: PathBuf,
     /// The output folder.
@@ -88,7 +91,7 @@ impl Shelf {
 
     /// The page of a run of the history. Its inputs are not kept, so nothing is shown side by side.
     pub(super) fn run(&self, id: &str) -> anyhow::Result<Vec<u8>> {
-        let side = check::run(&self.root, id)?;
+        let side = check::run(self.registry, &self.root, id)?;
         let mut page = Vec::new();
         report::page::to_html(&mut page, &side.report, None, &|_, _| None)?;
         Ok(page)

@@ -66,7 +66,7 @@ fn shards_of_different_runs_are_refused_with_what_differs() {
         &["--seed", "4"],
         "the seed is `0` in the first and `4`",
     );
-    differs(|_| {}, &["--only", "alder"], "choice of cases");
+    differs(|_| {}, &["--only", "alder"], "choice of items");
     differs(
         |project| project.write("cases/elm.md", "## Rule\n\nOne.\n"),
         &[],

@@ -25,6 +25,7 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_run::Program;
 use kelvin_run::config;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
+use kelvin_run::judge::JudgeSettings;
 use kelvin_run::targets::Address;
 
 /// Values that are shorter stand in too many texts by accident.
@@ -417,6 +418,13 @@ impl ProbeSettings for ChecksSettings {
 
     fn commands(&self) -> Vec<&str> {
         self.commands.iter().map(String::as_str).collect()
+    }
+
+    fn judges(&self) -> Vec<(String, &JudgeSettings)> {
+        let judged = self.judged.iter();
+        judged
+            .map(|check| (format!("invariants.{}", check.name), &check.settings))
+            .collect()
     }
 
     fn target(&self) -> Option<&Address> {

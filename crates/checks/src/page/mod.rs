@@ -355,7 +355,7 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
             failing.len(),
             listed(&failing)
         );
-        notices.push(Notice::new(Code::ScenariosFailed, text));
+        notices.push(Notice::new(Code::own("scenarios_failed"), text));
     }
     for (name, mut ids) in errors {
         ids.dedup();
@@ -365,7 +365,7 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
             ids.len(),
             listed(&ids)
         );
-        notices.push(Notice::new(Code::CheckErrors, text));
+        notices.push(Notice::new(Code::own("check_errors"), text));
     }
     for (name, (mut ids, first)) in warnings {
         ids.dedup();
@@ -375,7 +375,7 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
             listed(&ids),
             cut(first)
         );
-        notices.push(Notice::new(Code::CheckWarnings, text));
+        notices.push(Notice::new(Code::own("check_warnings"), text));
     }
     notices
 }

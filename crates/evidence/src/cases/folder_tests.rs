@@ -236,8 +236,8 @@ fn defect_4d_a_case_without_units_is_told_of() {
     assert_eq!(names(&corpus), ["a", "empty"]);
     assert_eq!(notices.len(), 1);
     assert_eq!(
-        (notices[0].code, notices[0].case.as_deref()),
-        (Code::NoUnits, Some("empty"))
+        (notices[0].code.clone(), notices[0].case.as_deref()),
+        (Code::own("no_units"), Some("empty"))
     );
 }
 
@@ -254,6 +254,6 @@ fn defect_4d_types_that_look_alike_are_told_of() {
     assert!(
         notices
             .iter()
-            .all(|notice| notice.code == Code::LookAlikeTypes)
+            .all(|notice| notice.code == Code::own("look_alike_types"))
     );
 }

@@ -209,7 +209,7 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
             "{}: there is nothing to perturb: no level-2 heading (`## Gate Rule`) starts a unit",
             shown(&case.file)
         );
-        notices.push(Notice::new(Code::NoUnits, text).case(&*case.name));
+        notices.push(Notice::new(Code::own("no_units"), text).case(&*case.name));
     }
     types::all_occur(&settings.governing_types, &types)?;
     notices.extend(types::look_alikes(&types, &cases));

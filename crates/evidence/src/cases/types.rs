@@ -123,7 +123,7 @@ pub(super) fn look_alikes(types: &Types, cases: &[Case]) -> Vec<Notice> {
                  spelling if they are meant to be the same",
                 places.join(", ")
             );
-            Notice::new(Code::LookAlikeTypes, text)
+            Notice::new(Code::own("look_alike_types"), text)
         })
         .collect()
 }

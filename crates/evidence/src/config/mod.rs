@@ -20,6 +20,7 @@ use kelvin_run::config;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
 use kelvin_run::judge;
 use kelvin_run::judge::Choice;
+use kelvin_run::judge::JudgeSettings;
 use kelvin_run::targets::Address;
 use keys::EvidenceKeys;
 pub use unit_type::unit_type;
@@ -189,6 +190,10 @@ impl ProbeSettings for EvidenceSettings {
 
     fn as_data(&self) -> Map<String, Value> {
         self.written.clone()
+    }
+
+    fn judges(&self) -> Vec<(String, &JudgeSettings)> {
+        self.scorer.judge().into_iter().collect()
     }
 
     fn target(&self) -> Option<&Address> {

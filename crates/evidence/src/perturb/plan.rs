@@ -89,7 +89,11 @@ impl<'a> Planner<'a> {
                  run, not counted",
                 proposed - kept
             );
-            notices.push(Notice::new(Code::Vacuous, text).counts(proposed, kept));
+            notices.push(
+                Notice::new(Code::own("vacuous"), text)
+                    .counts(proposed, kept)
+                    .minor(),
+            );
         }
         let of_kind = |notice: Notice| Notice {
             case: Some(subject.case().name.to_string()),

@@ -218,7 +218,11 @@ fn parse_rate(
          cases",
         all.read, all.units
     );
-    Some(Notice::new(Code::ParseRate, text).counts(units, read))
+    Some(
+        Notice::new(Code::own("parse_rate"), text)
+            .counts(units, read)
+            .minor(),
+    )
 }
 
 /// The unit with the other conditions in it; none where it would be read otherwise than meant.

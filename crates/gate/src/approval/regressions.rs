@@ -142,7 +142,7 @@ impl Regressed {
     /// In a few words, names between backticks.
     pub fn words(&self) -> String {
         match (&self.case, self.base, self.head) {
-            (Some(case), _, _) => format!("case `{case}` broke in `{}`", self.metric),
+            (Some(case), _, _) => format!("`{case}` broke in `{}`", self.metric),
             (None, Some(base), Some(head)) => {
                 format!("`{}` {base:.4} → {head:.4}", self.metric)
             }

@@ -17,7 +17,7 @@ use super::unpaired::Seen;
 use super::verdict::{BrokenCase, Cause, MetricVerdict, Rank, Reason, ReasonCode};
 use super::verdict::{Urgency, Verdict, Word};
 use crate::compare::{CasePair, Change, Comparison, MetricPair, Presence, loss};
-use kelvin_record::Direction;
+use kelvin_record::{Direction, Nouns, probe_of};
 
 /// Everything a verdict is made from.
 pub(super) struct Assembly<'a> {
@@ -69,7 +69,12 @@ impl Assembly<'_> {
                     code,
                     effect: Some(effect),
                     metric: Some(metric.to_owned()),
-                    text: sentence::broken(&cases, certain, self.is_failure_rate(metric)),
+                    text: sentence::broken(
+                        &cases,
+                        &self.nouns(metric),
+                        certain,
+                        self.is_failure_rate(metric),
+                    ),
                 };
                 (Rank::of(urgency), reason)
             }));
@@ -119,12 +124,23 @@ impl Assembly<'_> {
                 .iter()
                 .map(|(probe, turnover)| ((*probe).to_owned(), turnover.clone()))
                 .collect(),
+            nouns: self
+                .comparison
+                .metrics
+                .iter()
+                .map(|(id, pair)| (probe_of(id).to_owned(), pair.nouns.clone()))
+                .collect(),
         }
     }
 
     fn is_failure_rate(&self, id: &str) -> bool {
         let pair = self.comparison.metrics.get(id);
         pair.is_some_and(|pair| pair.is_failure_rate)
+    }
+
+    fn nouns(&self, id: &str) -> Nouns {
+        let pair = self.comparison.metrics.get(id);
+        pair.map(|pair| pair.nouns.clone()).unwrap_or_default()
     }
 
     /// What is answered otherwise, by probe.
@@ -153,6 +169,7 @@ impl Assembly<'_> {
         let verdict = self.told(id, pair, policy, look, &found);
         let subject = sentence::Subject {
             id,
+            nouns: &pair.nouns,
             direction: pair.direction,
             verdict: &verdict,
             look: look.zip(ending),
@@ -216,7 +233,8 @@ impl Assembly<'_> {
                 None if !pair.cases.is_empty() => told(
                     Word::Unmeasured,
                     Cause::NoValue,
-                    pair.reason.unwrap_or("no case is the same on both sides"),
+                    pair.reason
+                        .unwrap_or(&format!("no {} is the same on both sides", pair.nouns.item)),
                 ),
                 None => self.by_value(id, pair),
             },

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::Measured;
 use kelvin_base::digest::Digest;
-use kelvin_record::{Answer, Answered, AnsweredInput, AnsweredItem, ComparedItem};
+use kelvin_record::{Answer, Answered, AnsweredInput, AnsweredItem, ComparedItem, Nouns};
 
 /// The answers of one probe on both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AnswerPairs {
     /// What one of the items is called, and several of them.
-    pub nouns: (String, String),
+    pub nouns: Nouns,
     /// The types of evidence that both sides declare, each with the metric that it is gated by.
     pub types: Vec<(String, String)>,
     /// The items whose input is the same on both sides, by name.
@@ -84,9 +84,9 @@ impl Sides<'_, '_> {
         });
         let items = without_nulls(items.collect());
         let nouns = self.head.0.items.get(self.probe);
-        let nouns = nouns.map_or(("item", "items"), |items| items.nouns);
+        let nouns = nouns.map(|items| items.nouns.clone());
         AnswerPairs {
-            nouns: (nouns.0.to_owned(), nouns.1.to_owned()),
+            nouns: nouns.unwrap_or_default(),
             types,
             items,
         }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kelvin_base::digest::Digest;
 use kelvin_record::Shard;
-use kelvin_record::{Answered, ComparedItems, Direction, Metric, Range};
+use kelvin_record::{Answered, ComparedItems, Direction, Metric, Nouns, Range};
 
 pub use answers::{AnswerPairs, ItemAnswers};
 pub use change::Change;
@@ -54,6 +54,8 @@ pub struct Comparison<'a> {
 /// One metric on both sides.
 #[derive(Clone, Debug)]
 pub struct MetricPair<'a> {
+    /// What the items are called that it is measured on.
+    pub nouns: Nouns,
     /// Which way is better.
     pub direction: Direction,
     /// Which values it can have.

@@ -32,7 +32,10 @@ pub(super) fn metric<'a>(
         sides: (base, head),
     };
     let names = names(&both);
+    let mut items = [head, base].into_iter();
+    let nouns = items.find_map(|side| Some(side.items.get(probe_of(id))?.nouns.clone()));
     Some(MetricPair {
+        nouns: nouns.unwrap_or_default(),
         direction: any.direction,
         gated: either(|side| side.gated),
         headline: either(|side| side.headline),

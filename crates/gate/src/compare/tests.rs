@@ -62,7 +62,7 @@ fn side<'a>(metrics: &'a BTreeMap<String, Metric>, texts: &[(&'a str, &str)]) ->
     };
     let items = ComparedItems {
         are_of_others: false,
-        nouns: ("case", "cases"),
+        nouns: ("case", "cases").into(),
         settings: None,
         by_name: texts
             .iter()

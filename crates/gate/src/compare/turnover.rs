@@ -35,7 +35,7 @@ impl Turnover {
         (base, before): (&Measured<'_>, &ComparedItems<'_>),
         (head, after): (&Measured<'_>, &ComparedItems<'_>),
     ) -> Self {
-        let (item, items) = before.nouns;
+        let nouns = before.nouns.clone();
         let (before, after) = (&before.by_name, &after.by_name);
         // A probe that one side did not run at all is a matter of its metrics.
         if before.is_empty() || after.is_empty() {
@@ -43,8 +43,8 @@ impl Turnover {
         }
         let covered = |name: &&&str| base.covers(name) && head.covers(name);
         let mut found = Self {
-            item: item.to_owned(),
-            items: items.to_owned(),
+            item: nouns.item.into_owned(),
+            items: nouns.items.into_owned(),
             ..Self::default()
         };
         for (name, item) in before.iter().filter(|(name, _)| covered(name)) {

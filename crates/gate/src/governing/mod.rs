@@ -20,10 +20,13 @@ pub use rule::{
 
 use super::looks::Ending;
 use crate::compare::AnswerPairs;
+use kelvin_record::Nouns;
 
 /// How one type came out.
 #[derive(Clone, Debug)]
 pub struct TypeDecision {
+    /// What the items are called whose units are of types.
+    pub nouns: Nouns,
     /// The name of the type.
     pub name: String,
     /// What the last look told of it.
@@ -57,6 +60,7 @@ pub(super) fn by_metric(
         .collect();
     let decisions = names().map(|((name, metric), (figures, status, verdict))| {
         let decision = TypeDecision {
+            nouns: pairs.nouns.clone(),
             name: name.clone(),
             figures: figures.clone(),
             status: *status,

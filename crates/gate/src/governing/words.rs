@@ -4,12 +4,14 @@ use super::{Open, Status, TypeDecision, TypeFigures, TypeVerdict};
 use crate::looks::Ending;
 use crate::sentence::{name, names};
 use kelvin_page::display;
+use kelvin_record::Nouns;
 
 impl TypeDecision {
     /// What became of the type, in a sentence.
     pub fn sentence(&self) -> String {
         let of = name(&self.name);
-        let seen = self.figures.sentence();
+        let items = &self.nouns.items;
+        let seen = self.figures.sentence(items);
         match self.verdict {
             TypeVerdict::Regression if self.status == Status::Lost => {
                 format!("{of} is lost: {seen}")
@@ -21,7 +23,7 @@ impl TypeDecision {
             ),
             TypeVerdict::Open(open) => self.open(open, &of, &seen),
             TypeVerdict::Pass if self.is_unseen() => format!(
-                "this suite cannot see the loss of {of}: {seen}; cases in which it alone decides{} would show it",
+                "this suite cannot see the loss of {of}: {seen}; {items} in which it alone decides{} would show it",
                 self.figures.or_more_swaps()
             ),
             TypeVerdict::Pass => match self.status {
@@ -37,29 +39,35 @@ impl TypeDecision {
     }
 
     fn open(&self, open: Open, of: &str, seen: &str) -> String {
+        let Nouns { item, items } = &self.nouns;
         let settles = match (open, self.ending) {
             (Open::Strays, _) => {
-                "a case that is given such an answer, or somebody who may approve, can tell"
+                format!("a {item} that is given such an answer, or somebody who may approve, can tell")
             }
             (Open::Trade, _) => {
                 "another type may stand in its way or decides more often, so that only right answers, or somebody \
                  who may approve, can tell"
+                    .to_owned()
             }
-            (_, Ending::NoRerun) => "nothing was run again; `--rerun` would tell more",
-            (_, Ending::RerunBefore) => "it stayed open when the run had run doubtful cases again",
-            (_, Ending::NoBudget) => "the budget allows no re-run",
-            (_, Ending::BudgetSpent) => "the budget for re-runs ran out",
+            (_, Ending::NoRerun) => "nothing was run again; `--rerun` would tell more".to_owned(),
+            (_, Ending::RerunBefore) => {
+                format!("it stayed open when the run had run doubtful {items} again")
+            }
+            (_, Ending::NoBudget) => "the budget allows no re-run".to_owned(),
+            (_, Ending::BudgetSpent) => "the budget for re-runs ran out".to_owned(),
             (_, Ending::AnswersKept) => {
                 "its re-runs came from answers that the pipeline keeps, and tell nothing of its noise"
+                    .to_owned()
             }
             _ if self.figures.firm < super::rule::FEWEST_TELLING as f64 => {
-                "more cases in which it alone decides would tell"
+                format!("more {items} in which it alone decides would tell")
             }
             _ if self.base_runs < 3 => {
                 "the base was run too seldom to tell; `baseline: {repeats: 5}`, or `baseline: {compute: true}`, \
                  would decide more"
+                    .to_owned()
             }
-            _ => "more cases in which it alone decides would tell",
+            _ => format!("more {items} in which it alone decides would tell"),
         };
         match open {
             Open::Suspected if self.figures.moved_head == 0 => {
@@ -69,18 +77,18 @@ impl TypeDecision {
             Open::Strays => {
                 let to = match &self.strays {
                     Some(strays) => format!(
-                        "and {} get answers that no case is given, such as {}",
+                        "and {} get answers that no {item} is given, such as {}",
                         strays.swaps,
                         name(&strays.example)
                     ),
-                    None => "which is farther than the cases are apart".to_owned(),
+                    None => format!("which is farther than the {items} are apart"),
                 };
                 format!("{of} may be lost: {seen}, {to}; {settles}")
             }
             Open::Trade => format!("{of} decides less often: {seen}; {settles}"),
             Open::Wide => format!("a loss of {of} is not ruled out: {seen}; {settles}"),
             Open::Noise => format!(
-                "a loss of {of} could hide in noise, since many cases are answered less steadily than on the base: \
+                "a loss of {of} could hide in noise, since many {items} are answered less steadily than on the base: \
                  {seen}"
             ),
         }
@@ -120,10 +128,10 @@ impl TypeFigures {
     }
 
     /// How many swaps moved the decision then and now; of numbers, how far.
-    fn sentence(&self) -> String {
+    fn sentence(&self, items: &str) -> String {
         if self.likely_loss.is_none() && self.moved_base > 0 {
             return format!(
-                "its swaps went {} of the squared way between two cases on the base, and {} now",
+                "its swaps went {} of the squared way between two {items} on the base, and {} now",
                 display(self.had),
                 display(self.has)
             );

@@ -141,7 +141,7 @@ fn broken(verdict: &Verdict, id: &str) -> Phrase {
     let Some(first) = cases.next() else {
         return Phrase::default();
     };
-    let first = Phrase::text("case ").name(&first.case);
+    let first = Phrase::text(format!("{} ", verdict.nouns_of(id).item)).name(&first.case);
     match cases.count() {
         0 => first.and(" broke"),
         more => first.and(format!(" and {more} more broke")),

@@ -7,6 +7,7 @@ use crate::changes::CaseChange;
 use crate::policy::Attention;
 use crate::verdict::{ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
+use kelvin_record::Nouns;
 
 /// What a reader does next, in sentences. About an approval it is one without its full stop, since a page may
 /// add where it was asked.
@@ -15,19 +16,20 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
         return Phrase::text(decision(approval));
     }
     let verdict = &judgement.verdict;
+    let all = verdict.common_nouns().items;
     let worst = judgement.cases.iter().find(|case| case.is_worse());
     let more_would_tell = |begun: Phrase| {
         begun
             .and("Running the job again, a larger ")
             .name("budget")
-            .and(", or more cases would decide.")
+            .and(format!(", or more {all} would decide."))
     };
     match (verdict.verdict, worst) {
         _ if verdict.tells(ReasonCode::OwnRules) => Phrase::text(
             "Somebody who is responsible for the rules should look at the edit before it is merged.",
         ),
         (Word::Pass, _) if verdict.is_thin() => Phrase::text(
-            "So many inputs changed that a drop may hide behind them: change cases and pipeline one after the other.",
+            format!("So many inputs changed that a drop may hide behind them: change {all} and pipeline one after the other."),
         ),
         (Word::Pass, _) if verdict.tells(ReasonCode::Drift) => Phrase::text(
             "This change alone is within the limit: look at what was merged since the anchor.",
@@ -39,13 +41,16 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
                 ),
                 None => fine(verdict),
             },
-            Some(broken) => Phrase::text("Look at case ")
+            Some(broken) => {
+                let Nouns { item, items } = verdict.nouns_of(&broken.metric);
+                Phrase::text(format!("Look at {item} "))
                 .name(&broken.case)
-                .and(": it may have broken, and a mean over all cases hides one. Where the same input always gets the same answer, ")
+                .and(format!(": it may have broken, and a mean over all {items} hides one. Where the same input always gets the same answer, "))
                 .name("gate: {deterministic: true}")
                 .and(" decides; else ")
                 .name("baseline: {repeats: 5}")
-                .and(" tells what is usual on the base."),
+                .and(" tells what is usual on the base.")
+            }
         },
         // No source was asked where the baseline is turned off.
         (Word::NoBaseline, _) if judgement.tried.is_empty() => Phrase::text(
@@ -105,7 +110,8 @@ fn fine(verdict: &Verdict) -> Phrase {
     match types.as_slice() {
         [] => Phrase::text("Nothing to do."),
         [first, others @ ..] => {
-            let begun = Phrase::text("Add cases in which ").name(*first);
+            let items = verdict.common_nouns().items;
+            let begun = Phrase::text(format!("Add {items} in which ")).name(*first);
             let all = others
                 .iter()
                 .fold(begun, |all, other| all.and(" or ").name(*other));
@@ -114,9 +120,10 @@ fn fine(verdict: &Verdict) -> Phrase {
     }
 }
 
-/// The case to look at first.
+/// The item to look at first.
 fn look(judgement: &Judgement, case: &CaseChange) -> Phrase {
-    let look = Phrase::text("Look first at case ").name(&case.case);
+    let item = judgement.verdict.nouns_of(&case.metric).item;
+    let look = Phrase::text(format!("Look first at {item} ")).name(&case.case);
     match part(judgement, case) {
         Some(part) => look.and(", variant ").name(part).and("."),
         None => look.and("."),

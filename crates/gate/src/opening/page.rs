@@ -32,7 +32,7 @@ pub fn opening(judgement: &Judgement) -> Opening {
         word,
         gist: gist(judgement),
         changes: verdict.changes(),
-        lead: flips::lead(&judgement.flips),
+        lead: flips::lead(&judgement.flips, verdict),
         reasons,
         next: match &judgement.approval {
             Some(_) => next(judgement).and("."),

@@ -66,7 +66,7 @@ impl Report {
         let texts = self.texts.iter();
         let items = ComparedItems {
             are_of_others: false,
-            nouns: ("case", "cases"),
+            nouns: ("case", "cases").into(),
             settings: None,
             by_name: texts
                 .map(|(name, text)| (name.as_str(), item(text)))

@@ -342,7 +342,7 @@ impl DetailView {
 /// A notice.
 #[derive(Serialize)]
 pub(super) struct NoticeRow {
-    label: &'static str,
+    label: String,
     place: Vec<String>,
     counts: Option<(u64, u64)>,
     text: String,
@@ -352,7 +352,7 @@ impl NoticeRow {
     pub(super) fn of(notice: &Notice) -> Self {
         let place = [&notice.case, &notice.kind].into_iter().flatten();
         Self {
-            label: label(notice.code),
+            label: label(&notice.code).into_owned(),
             place: place.map(|part| safe::cut(part, 120)).collect(),
             counts: notice.wanted.zip(notice.got),
             text: safe::cut(&notice.text, 600),

@@ -108,7 +108,7 @@ impl NoticeCountView {
         let listed = count.notices.iter().take(LISTED);
         Self {
             counted: count.counted(),
-            is_warning: count.code.is_warning(),
+            is_warning: count.is_warning,
             rows: listed.map(|one| NoticeRow::of(one)).collect(),
             more: count.count.saturating_sub(LISTED),
         }

@@ -352,7 +352,7 @@ fn told(notice: &Notice) -> String {
     } else {
         format!("{}: ", place.join(" "))
     };
-    format!("**{}** {place}{}", label(notice.code), quote(&notice.text))
+    format!("**{}** {place}{}", label(&notice.code), quote(&notice.text))
 }
 
 #[cfg(test)]

@@ -266,7 +266,7 @@ fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
     let warnings: Vec<&NoticeCount<'_>> = page
         .notices
         .iter()
-        .filter(|count| count.code.is_warning() && !is_told_elsewhere(count.code))
+        .filter(|count| count.is_warning && !is_told_elsewhere(count.code))
         .collect();
     for count in warnings.iter().take(room.told) {
         let Some(first) = count.notices.first() else {
@@ -302,7 +302,7 @@ fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
 
 /// Failures have lines of their own, a missing figure has its reason beside it, and an item with too
 /// many failures and an early end are among the statements.
-const fn is_told_elsewhere(code: Code) -> bool {
+const fn is_told_elsewhere(code: &Code) -> bool {
     matches!(
         code,
         Code::VariantsFailed | Code::Unmeasured | Code::Interrupted | Code::Insufficient
@@ -311,7 +311,7 @@ const fn is_told_elsewhere(code: Code) -> bool {
 
 /// Caps and skips in one line: by kind where there is room, by code in any case.
 fn left_out(screen: &mut Screen, page: &RunPage<'_>, folder: &str) {
-    let counts = page.notices.iter().filter(|one| !one.code.is_warning());
+    let counts = page.notices.iter().filter(|one| !one.is_warning);
     let (mut short, mut long) = (Vec::new(), Vec::new());
     for count in counts {
         let kinds: Vec<String> = count

@@ -19,6 +19,7 @@ use super::diagnostic::{self, Problem};
 use super::shape::properties;
 use super::yaml::{Content, Node};
 use super::{Config, raw};
+use crate::judge::JudgeSettings;
 use crate::targets::Address;
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
@@ -69,7 +70,9 @@ pub trait Configure: Sync {
 pub trait ProbeSettings: Any + Debug + Send + Sync {
     /// Adds everything that changes what is measured: two runs whose digests differ are not
     /// compared. The command, the jobs, the limits and where files go are no part of it.
-    fn measured(&self, fields: Fields) -> Fields;
+    fn measured(&self, fields: Fields) -> Fields {
+        fields.field("settings", Value::Object(self.as_data()).to_string())
+    }
 
     /// Everything that changes what is measured, as data under the keys of the file, with the defaults of
     /// what is not written there: a change that edits it is told so.
@@ -88,6 +91,11 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
 
     /// The command lines that look at what the pipeline has left. They may run and read any file.
     fn commands(&self) -> Vec<&str> {
+        Vec::new()
+    }
+
+    /// The judges that grade for the probe, each with its place in the configuration: `grading.judge`.
+    fn judges(&self) -> Vec<(String, &JudgeSettings)> {
         Vec::new()
     }
 

@@ -28,6 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::judge::JudgeSettings;
 use crate::targets::{Address, ModelSettings};
 pub use around::{Around, lasts};
 pub use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
@@ -268,6 +269,16 @@ impl Config {
         let mut configured = self.probes.iter().filter(|probe| probe.is_configured);
         let probe = configured.find(|probe| probe.name == name)?;
         probe.settings.target()
+    }
+
+    /// The judges of all kinds of probes that the file configures: the name of the probe, the place of the judge, and
+    /// its settings.
+    pub fn judges(&self) -> impl Iterator<Item = (&'static str, String, &JudgeSettings)> {
+        let configured = self.probes.iter().filter(|probe| probe.is_configured);
+        configured.flat_map(|probe| {
+            let judges = probe.settings.judges().into_iter();
+            judges.map(|(place, settings)| (probe.name, place, settings))
+        })
     }
 
     /// How often each invocation has to be made so that every probe has its figures; none where none says.

@@ -15,7 +15,7 @@ use super::*;
 use crate::cli::ask::Answer;
 use crate::cli::ask::Answer::{Several, Stop, Text, Yes};
 use crate::cli::ask::Script;
-use crate::registry::configured_by;
+use crate::registry::Registry;
 use kelvin_evidence::EvidenceSettings;
 use kelvin_probe::DecisionField;
 
@@ -58,13 +58,20 @@ fn complete(folder: &Path) -> Request {
 /// How it ended, and what was printed.
 fn run(request: &Request, script: Option<&Script>) -> (anyhow::Result<Exit>, String) {
     let mut out = Vec::new();
-    let ended = init(request, script.map(|script| script as &dyn Ask), &mut out);
+    let ended = init(
+        Registry::shipped(),
+        request,
+        script.map(|script| script as &dyn Ask),
+        &mut out,
+    );
     (ended, String::from_utf8(out).expect("it is text"))
 }
 
 fn load(folder: &Path) -> EvidenceSettings {
     let text = fs::read_to_string(folder.join("kelvin.yaml")).expect("it was written");
-    let config = configured_by(&text, &folder.join("kelvin.yaml")).expect("it loads");
+    let config = Registry::shipped()
+        .configured_by(&text, &folder.join("kelvin.yaml"))
+        .expect("it loads");
     steps::settings(&config).clone()
 }
 

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::cli::init::Request;
 use crate::cli::init::steps;
 use crate::cli::init::template::configuration;
-use crate::registry::configured_by;
+use crate::registry::Registry;
 
 #[test]
 fn the_commented_lines_say_what_holds_anyway() {
@@ -25,8 +25,14 @@ fn the_commented_lines_say_what_holds_anyway() {
         })
         .collect();
     assert!(options >= 8, "{uncommented}");
-    let [one, other] = [&plain, &uncommented]
-        .map(|text| format!("{:?}", configured_by(text, file).expect("it loads")));
+    let [one, other] = [&plain, &uncommented].map(|text| {
+        format!(
+            "{:?}",
+            Registry::shipped()
+                .configured_by(text, file)
+                .expect("it loads")
+        )
+    });
     assert_eq!(one, other);
 }
 
@@ -52,7 +58,7 @@ proptest! {
             governing_types: types.clone(),
             ..Request::default()
         };
-        let config = configured_by(&configuration(&said), Path::new("kelvin.yaml"));
+        let config = Registry::shipped().configured_by(&configuration(&said), Path::new("kelvin.yaml"));
         let config = config.map_err(|error| TestCaseError::fail(format!("{error:#}")))?;
         let settings = steps::settings(&config);
         prop_assert_eq!(settings.run.text(), run.trim());

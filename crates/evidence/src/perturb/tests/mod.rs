@@ -74,7 +74,7 @@ fn notice<'a>(plan: &'a NotedPlan, kind: &str) -> Option<&'a Notice> {
 fn told(plan: &NotedPlan, kind: &str) -> (Code, Option<u64>, Option<u64>) {
     let notice = notice(plan, kind).expect("a notice about the kind");
     assert!(notice.case.is_some(), "{notice:?}");
-    (notice.code, notice.wanted, notice.got)
+    (notice.code.clone(), notice.wanted, notice.got)
 }
 
 /// Cases with two governing types and four others, all of different content.

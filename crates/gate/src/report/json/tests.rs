@@ -251,8 +251,8 @@ fn a_report_of_a_newer_version_is_read_where_it_only_says_more() {
         .push(json!({"code": "told_by_a_newer_version", "text": "hello"}));
     let read = read(value.to_string().as_bytes(), &fixture::kinds()).expect("it is read");
     assert_eq!(
-        read.notices.last().map(|notice| notice.code),
-        Some(kelvin_base::notice::Code::Other)
+        read.notices.last().map(|notice| notice.code.clone()),
+        Some(kelvin_base::notice::Code::own("told_by_a_newer_version"))
     );
 }
 

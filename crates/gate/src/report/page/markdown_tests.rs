@@ -71,7 +71,7 @@ fn a_report_always_fits_a_comment_and_says_what_it_left_out() {
 fn peer_4e_caps_skips_and_failures_are_in_the_report() {
     let page = render(&fixture::bad());
     assert!(
-        page.contains("Caps, skips and warnings: 1 baseline failed"),
+        page.contains("Caps, skips and warnings: 3 failed invocations, 1 baseline failed"),
         "{page}"
     );
     assert!(page.contains("6 caps") && page.contains("at most 3 units come in, not 4"));

@@ -190,8 +190,8 @@ fn notices_are_counted_by_code_and_kind_with_warnings_first() {
     assert_eq!(
         counted,
         [
-            "1 baseline failed",
             "3 failed invocations",
+            "1 baseline failed",
             "6 caps",
             "1 ignored file"
         ]

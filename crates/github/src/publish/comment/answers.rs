@@ -32,8 +32,9 @@ pub(super) fn answers(publication: &Publication<'_>, judgement: &Judgement, most
     if rows.is_empty() {
         return String::new();
     }
-    let mut text = String::from(
-        "<details><summary>What both sides answered</summary>\n\n| case | before | now | what the judge said |\n| \
+    let item = judgement.verdict.common_nouns().item;
+    let mut text = format!(
+        "<details><summary>What both sides answered</summary>\n\n| {item} | before | now | what the judge said |\n| \
          --- | --- | --- | --- |\n",
     );
     for (case, view) in rows.iter().take(most) {

@@ -6,7 +6,8 @@ use similar::TextDiff;
 
 use crate::publish::{Excerpt, Publication};
 use kelvin_gate::report::page;
-use kelvin_page::safe;
+use kelvin_gate::verdict::Verdict;
+use kelvin_page::{capitalized, safe};
 
 /// Characters of one difference between two texts.
 const DIFF: usize = 4_000;
@@ -27,9 +28,12 @@ pub(super) fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> St
         text = text.chars().take(DIFF).collect();
         text.push_str("\n…");
     }
+    let verdict = publication.judgement.map(|judgement| &judgement.verdict);
+    let item = verdict.map(Verdict::common_nouns).unwrap_or_default().item;
     format!(
-        "<details><summary>Case {}, variant {}: what changed in the input</summary>\n\n\
+        "<details><summary>{} {}, variant {}: what changed in the input</summary>\n\n\
          {answers}{}\n</details>\n",
+        capitalized(&item),
         html(&excerpt.case),
         html(&excerpt.variant),
         safe::fenced(&text, DIFF + 10)

@@ -172,7 +172,7 @@ fn stands_first(shapes: [Shape; 3]) {
         .find(|line| line.starts_with("| `"))
         .expect("a row");
     let looked_at = page
-        .split_once("Look first at case `")
+        .split_once("Look first at item `")
         .and_then(|(_, rest)| rest.split_once('`'))
         .map(|(case, _)| case);
     let worst = (0..3).max_by(|one, other| {

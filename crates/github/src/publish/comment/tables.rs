@@ -9,7 +9,8 @@ use kelvin_gate::judgement::{change, said, value};
 use kelvin_gate::policy::Attention;
 use kelvin_gate::verdict::Word;
 use kelvin_gate::{Judgement, flips};
-use kelvin_page::{counted, safe};
+use kelvin_page::{capitalized, counted, safe};
+use kelvin_record::Nouns;
 
 /// So many answers that went wrong stand above the metrics.
 const FLIPPED: usize = 5;
@@ -19,8 +20,9 @@ pub(super) fn wrong_answers(judgement: &Judgement) -> String {
     if judgement.flips.is_empty() {
         return String::new();
     }
-    let mut page = String::from(
-        "| case | for example in | answer on the base | answer now | wrong in |\n| --- | --- | --- | --- | --- |\n",
+    let Nouns { item, items } = judgement.verdict.common_nouns();
+    let mut page = format!(
+        "| {item} | for example in | answer on the base | answer now | wrong in |\n| --- | --- | --- | --- | --- |\n",
     );
     for flip in judgement.flips.iter().take(FLIPPED) {
         let answer = |text: &str| safe::markdown(&flips::bare(text), 120);
@@ -35,7 +37,7 @@ pub(super) fn wrong_answers(judgement: &Judgement) -> String {
             flip.of,
         );
     }
-    more(&mut page, judgement.flips.len(), FLIPPED, "cases");
+    more(&mut page, judgement.flips.len(), FLIPPED, &items);
     page
 }
 
@@ -113,11 +115,16 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
     } else {
         ""
     };
+    let item = judgement.verdict.common_nouns().item;
     let mut page = format!(
-        "<details{open}><summary>Case by case: {} changed, {worse} got worse (worst first)</summary>\n\n",
+        "<details{open}><summary>{} by {item}: {} changed, {worse} got worse (worst first)</summary>\n\n",
+        capitalized(&item),
         counted(judgement.cases.len(), "value")
     );
-    page.push_str("| case | metric | what | base | head | variants that changed (1.00 is as it should be; of a failure rate 0.00) |\n| --- | --- | --- | ---: | ---: | --- |\n");
+    let _ = write!(
+        page,
+        "| {item} | metric | what | base | head | variants that changed (1.00 is as it should be; of a failure rate 0.00) |\n| --- | --- | --- | ---: | ---: | --- |\n"
+    );
     for case in judgement.cases.iter().take(most) {
         // That a decision moves further than before under a swap is no gain: nobody knows how far it should move.
         let metric = judgement.verdict.metrics.get(&case.metric);

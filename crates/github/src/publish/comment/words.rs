@@ -146,8 +146,9 @@ pub(super) fn foot(publication: &Publication<'_>) -> String {
     {
         let _ = write!(
             calls,
-            ", {} of the invocations to look again at doubtful cases",
-            judgement.reruns
+            ", {} of the invocations to look again at doubtful {}",
+            judgement.reruns,
+            judgement.verdict.common_nouns().items
         );
     }
     let of_the_base = publication

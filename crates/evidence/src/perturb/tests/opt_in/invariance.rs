@@ -172,11 +172,11 @@ fn each_unit_that_does_not_govern_is_dropped_under_its_type() {
     let (variants, notices) = made("drop", &[&many]);
     assert_eq!(variants.len(), 3);
     assert_eq!(
-        (notices[0].code, notices[0].wanted, notices[0].got),
+        (notices[0].code.clone(), notices[0].wanted, notices[0].got),
         (Code::Cap, Some(5), Some(3))
     );
     let (variants, notices) = made("drop", &["## Note\n\nonly\n"]);
-    assert_eq!((variants.len(), notices[0].code), (0, Code::Skip));
+    assert_eq!((variants.len(), notices[0].code.clone()), (0, Code::Skip));
 }
 
 #[test]

@@ -106,5 +106,5 @@ fn ids(variants: &[(String, String)]) -> Vec<&str> {
 }
 
 fn codes(notices: &[Notice]) -> Vec<Code> {
-    notices.iter().map(|notice| notice.code).collect()
+    notices.iter().map(|notice| notice.code.clone()).collect()
 }

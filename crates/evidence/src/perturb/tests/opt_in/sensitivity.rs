@@ -14,7 +14,7 @@ fn only_the_conditions_of_a_rule_are_exchanged() {
          All conditions are currently met. FreakinGenius Ltd signed on 2024-04-24,\nsee Section 3; \
          the fee is $1,250."
     );
-    assert_eq!(codes(&notices), [Code::ParseRate, Code::Cap]);
+    assert_eq!(codes(&notices), [Code::own("parse_rate"), Code::Cap]);
     assert!(
         notices[0].text.contains("1 of 1") && notices[0].text.contains("2 of 3"),
         "{notices:?}"
@@ -25,7 +25,7 @@ fn only_the_conditions_of_a_rule_are_exchanged() {
 fn a_rule_without_the_shape_is_skipped_and_counted() {
     let (variants, notices) = made("swap_condition", &[OPEN_RULE, LOAN, LEASE]);
     assert_eq!(variants, []);
-    assert_eq!(codes(&notices), [Code::ParseRate, Code::Skip]);
+    assert_eq!(codes(&notices), [Code::own("parse_rate"), Code::Skip]);
     assert_eq!((notices[0].wanted, notices[0].got), (Some(1), Some(0)));
 }
 
