@@ -198,7 +198,7 @@ fn stands_first(shapes: [Shape; 3]) {
             "{said}"
         );
     } else if broke {
-        assert!(heading.contains("regression, case `case-"), "{said}");
+        assert!(heading.contains("regression, item `case-"), "{said}");
         assert!(reason.contains("broke: "), "{said}");
         let case = looked_at.expect("a case to look at");
         let broken = shapes
