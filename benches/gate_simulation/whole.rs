@@ -109,7 +109,7 @@ fn promise(
     if is_calm {
         // A base that was run once and stays as it is has all cases run again.
         let is_single = base.runs < 2 && !base.can_be_run;
-        let most = if is_single { 2.5 } else { 2.0 };
+        let most = if is_single { 2.5 } else { 2.2 };
         promises.at_most(none.cost, most, &say("cost without a change"));
         if base.runs >= 5 || base.can_be_run {
             promises.at_most(none.open(), 0.15, &say("left open without a change"));
