@@ -141,6 +141,9 @@ pub(crate) fn more_metrics(promises: &mut Promises) -> String {
                 promises.at_most(none.red, 0.05, &format!("{row}: red without a change"));
                 match metrics {
                     1 => alone = more.metric_red,
+                    // Of six noisy cases the re-runs that the budget allows are too few for four metrics: the page
+                    // says how much is lost there, and promises nothing.
+                    4 if cases == 6 => {}
                     _ => {
                         let what = format!("{row}: power next to that of one metric");
                         promises.at_least(more.metric_red, alone - 0.05, &what);
