@@ -45,13 +45,42 @@ pub enum Code {
     OtherQuestions,
     /// A code of one probe, or of a later version. Its words are people's words for it.
     #[serde(untagged)]
-    Of(Cow<'static, str>),
+    Of(OwnCode),
+}
+
+/// A code of one probe: a few words in snake case. Anything else is read as a further notice.
+// A report may be anybody's, and pages show these words as they are.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(from = "String")]
+pub struct OwnCode(Cow<'static, str>);
+
+impl OwnCode {
+    /// A longer code is none.
+    const LONGEST: usize = 40;
+
+    /// What people read: the code with spaces.
+    pub fn words(&self) -> String {
+        self.0.replace('_', " ")
+    }
+}
+
+impl From<String> for OwnCode {
+    fn from(code: String) -> Self {
+        let is_of_words = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        let is_code = (1..=Self::LONGEST).contains(&code.len()) && code.bytes().all(is_of_words);
+        Self(match is_code {
+            true => Cow::Owned(code),
+            false => Cow::Borrowed("further_notice"),
+        })
+    }
 }
 
 impl Code {
     /// The code of one probe, in snake case: with spaces it is what people read.
     pub const fn own(code: &'static str) -> Self {
-        Self::Of(Cow::Borrowed(code))
+        Self::Of(OwnCode(Cow::Borrowed(code)))
     }
 }
 
@@ -127,5 +156,31 @@ impl Notice {
         self.wanted = Some(wanted as u64);
         self.got = Some(got as u64);
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_of_a_probe_is_kept_and_what_is_none_says_nothing() {
+        let read = |code: &str| -> Code {
+            serde_json::from_value(serde_json::json!(code)).expect("a code")
+        };
+        assert_eq!(read("cap"), Code::Cap);
+        assert_eq!(read("queries_failed"), Code::own("queries_failed"));
+        for hostile in [
+            "![x](https://example.org/x)",
+            "@org/team",
+            "<img src=x>",
+            "",
+            "a\nb",
+            &"a".repeat(41),
+        ] {
+            assert_eq!(read(hostile), Code::own("further_notice"), "{hostile}");
+        }
+        let written = serde_json::to_value(Code::own("queries_failed"));
+        assert_eq!(written.ok(), Some(serde_json::json!("queries_failed")));
     }
 }

@@ -8,9 +8,6 @@ use super::safe;
 use kelvin_base::failure::Failure;
 use kelvin_base::notice::{Code, Notice};
 
-/// A longer code of a probe is cut.
-const LONGEST: usize = 40;
-
 /// A failed invocation with its place.
 #[derive(Debug)]
 pub struct FailedInvocation<'a> {
@@ -101,7 +98,6 @@ pub fn label(code: &Code) -> Cow<'_, str> {
         Code::AnswersKept => "repeats that count as one",
         Code::PathInOutput => "path in an output",
         Code::OtherQuestions => "other questions",
-        // It may come from a report that somebody has edited.
-        Code::Of(code) => return Cow::Owned(safe::cut(&code.replace('_', " "), LONGEST)),
+        Code::Of(code) => return Cow::Owned(code.words()),
     })
 }
