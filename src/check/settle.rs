@@ -304,12 +304,12 @@ fn weigh(
         Some(probe) => base.keep_probe(probe),
         None => Vec::new(),
     };
-    let before = side.invocations();
     side.against(base)?;
     let mut head = match known(side) {
         Ok(head) => head,
         Err(judgement) => return Ok(*judgement),
     };
+    let before = side.invocations();
 
     let mut told = what_differs((base, provenance), &head, &left_out);
     told.told.extend(side.told(config));
