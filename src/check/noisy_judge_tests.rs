@@ -17,11 +17,10 @@ use kelvin_gate::report::{Fingerprints, Report, Run, Session};
 use kelvin_gate::verdict::{Verdict, Word};
 use kelvin_gate::{Gate, Next};
 use kelvin_grading::{
-    Answered, GradedSample, GradingBasis, GradingKind, GradingSection, KeptText, PromptRecord,
-    Scoring,
+    Answered, GradedSample, GradingBasis, GradingKind, GradingSection, PromptRecord, Scoring,
 };
-use kelvin_record::SectionKind as _;
 use kelvin_record::{Ending, SectionFingerprint, Sections};
+use kelvin_record::{KeptText, SectionKind as _};
 use kelvin_run::judge::Grade;
 
 const ID: &str = "grading.judge_score";

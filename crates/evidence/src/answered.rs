@@ -45,6 +45,8 @@ fn item<'a>(
     let holds = |variant: &&VariantRecord| figures::holds(&section.basis, variant);
     let swaps = case.variants.iter().filter(|variant| is_swap(variant));
     AnsweredItem {
+        asked: None,
+        expected: None,
         itself: answers(samples, scorer),
         own: case.variants.iter().filter(holds).map(asked).collect(),
         swaps: swaps

@@ -200,9 +200,10 @@ fn flipped(sample: &GradedSample) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::{Answered, KeptText, Unscored, UnscoredCode};
+    use crate::record::{Answered, Unscored, UnscoredCode};
     use kelvin_base::digest::Digest;
     use kelvin_base::failure::{Failure, FailureKind};
+    use kelvin_record::KeptText;
     use kelvin_run::judge::{Grade, MaxErrors};
 
     fn grade(score: f64) -> Option<Grade> {

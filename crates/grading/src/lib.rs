@@ -21,7 +21,7 @@ mod section;
 mod stored;
 
 pub use config::GradingSettings;
-pub use record::{Answered, GradedSample, GradingBasis, KeptText, PromptRecord, Scoring};
+pub use record::{Answered, GradedSample, GradingBasis, PromptRecord, Scoring};
 pub use section::GradingSection;
 
 /// How good are the answers, in the eyes of a judge?

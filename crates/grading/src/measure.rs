@@ -7,14 +7,12 @@ use super::asking::{self, SampleKey};
 use super::pair::{Grades, Pair};
 use super::plan::Plan;
 use super::prompts::Prompt;
-use super::record::{
-    Answered, GradedSample, KeptText, PromptRecord, Scoring, Unscored, UnscoredCode,
-};
+use super::record::{Answered, GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
 use super::stored::{Next, StoredAnswers};
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 use kelvin_probe::RepeatedItems;
-use kelvin_record::{Ending, WantedRepeats};
+use kelvin_record::{Ending, KeptText, WantedRepeats};
 use kelvin_run::kept;
 use kelvin_run::{Outcome, Runner};
 

@@ -6,11 +6,9 @@ use serde::{Deserialize, Serialize};
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
 use kelvin_base::usage::Usage;
+use kelvin_record::KeptText;
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded, UngradedCode};
 
-/// So many characters of an answer are stored. A report of a thousand prompts with answers of a page each
-/// stays below ten megabytes, and an answer that is longer is no answer that a person reads in a review.
-pub(crate) const KEPT: usize = 20_000;
 /// So many characters of a reason are stored: it may quote the answer of a judge.
 const KEPT_TEXT: usize = 2_000;
 
@@ -67,43 +65,6 @@ pub struct PromptRecord {
     pub tags: Vec<String>,
     /// What came of it; one a repeat.
     pub samples: Vec<GradedSample>,
-}
-
-/// A text as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct KeptText {
-    /// The text, or its beginning.
-    pub text: String,
-    /// The digest of the whole text.
-    pub digest: Digest,
-    /// How many characters the whole text has, where only its beginning is stored.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub characters: Option<usize>,
-}
-
-impl KeptText {
-    /// A text, of which at most `KEPT` characters are stored.
-    pub fn of(text: &str) -> Self {
-        let (kept, characters) = beginning(text, KEPT);
-        Self {
-            text: kept,
-            digest: Digest::of(text.as_bytes()),
-            characters,
-        }
-    }
-
-    /// The text, where all of it is stored.
-    pub fn whole(&self) -> Option<&str> {
-        self.characters.is_none().then_some(self.text.as_str())
-    }
-}
-
-/// The beginning of a text, and how many characters the whole of it has where it has more.
-fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
-    match text.char_indices().nth(most) {
-        None => (text.to_owned(), None),
-        Some((end, _)) => (text[..end].to_owned(), Some(text.chars().count())),
-    }
 }
 
 /// One repeat of a prompt.
@@ -182,7 +143,7 @@ impl Unscored {
         Self {
             code,
             judge: None,
-            text: beginning(text, KEPT_TEXT).0,
+            text: KeptText::beginning(text, KEPT_TEXT).text,
         }
     }
 }

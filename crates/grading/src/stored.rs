@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::prompts::Prompt;
-use super::record::{Answered, KeptText, PromptRecord, Scoring, Unscored, UnscoredCode};
+use super::record::{Answered, PromptRecord, Scoring, Unscored, UnscoredCode};
+use kelvin_record::KeptText;
 use kelvin_run::judge::Grade;
 
 /// What the candidate is graded next to.

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ComparedItem, Ending, Repeats, VariantPart};
+use crate::{ComparedItem, Ending, KeptTexts, Repeats, VariantPart};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 
@@ -95,6 +95,12 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
         let _ = variant;
         None
     }
+
+    /// Leaves no more of what a pipeline has written than a place may have that others can read. What is compared
+    /// stays known by its digest.
+    fn shorten(&mut self, texts: KeptTexts) {
+        let _ = texts;
+    }
 }
 
 /// A place in a file.
@@ -160,6 +166,9 @@ pub trait AnySection: fmt::Debug + Send + Sync {
 
     /// Leaves some of its items out, by their ids.
     fn leave_out(&mut self, ids: &BTreeSet<String>);
+
+    /// As [`Item::shorten`], for all of its items.
+    fn shorten(&mut self, texts: KeptTexts);
 
     /// The same without its items.
     fn without_items(&self) -> Box<dyn AnySection>;
@@ -278,6 +287,10 @@ where
 
     fn leave_out(&mut self, ids: &BTreeSet<String>) {
         self.items.retain(|id, _| !ids.contains(id));
+    }
+
+    fn shorten(&mut self, texts: KeptTexts) {
+        self.items.values_mut().for_each(|item| item.shorten(texts));
     }
 
     fn without_items(&self) -> Box<dyn AnySection> {

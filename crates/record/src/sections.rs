@@ -16,7 +16,7 @@ use kelvin_base::notice::Notice;
 use serde_json::value::RawValue;
 
 use crate::kinds::{Kinds, SectionKind};
-use crate::{ComparedItem, Ending, Nouns};
+use crate::{ComparedItem, Ending, KeptTexts, Nouns};
 
 /// What each probe of a run has stored, by its name.
 #[derive(Debug, Default)]
@@ -91,6 +91,13 @@ impl Sections {
     /// Takes a section out.
     pub fn take(&mut self, name: &str) -> Option<Box<dyn AnySection>> {
         self.by_name.remove(name)
+    }
+
+    /// As [`Item::shorten`](crate::Item::shorten), for every section.
+    pub fn shorten(&mut self, texts: KeptTexts) {
+        for section in self.by_name.values_mut() {
+            section.shorten(texts);
+        }
     }
 
     /// Leaves some items out of every section, by their ids.
@@ -283,6 +290,8 @@ impl AnySection for Unknown {
     fn take_in(&mut self, _: Box<dyn AnySection>) {}
 
     fn leave_out(&mut self, _: &BTreeSet<String>) {}
+
+    fn shorten(&mut self, _: KeptTexts) {}
 
     fn without_items(&self) -> Box<dyn AnySection> {
         self.boxed()

@@ -50,7 +50,7 @@ impl Suite {
                 let mut known = BTreeMap::new();
                 let mut class = |answer: &Answer| {
                     let next = known.len() as u32;
-                    *known.entry(answer.to_string()).or_insert(next)
+                    *known.entry(answer.key().into_owned()).or_insert(next)
                 };
                 Answers::Classes(
                     side(&answered, false, &mut class),
@@ -105,7 +105,7 @@ fn numbers(items: &[&ItemAnswers]) -> bool {
 fn number(answer: &Answer) -> f64 {
     match answer {
         Answer::Number(number) => *number,
-        Answer::Text(_) | Answer::Null => 0.0,
+        Answer::Text(_) | Answer::Kept(_) | Answer::Null => 0.0,
     }
 }
 

@@ -1,0 +1,122 @@
+//! A text as a report stores it: whole, its beginning, or nothing but its digest.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use kelvin_base::digest::Digest;
+
+/// A text as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeptText {
+    /// The text, or its beginning.
+    pub text: String,
+    /// The digest of the whole text.
+    pub digest: Digest,
+    /// How many characters the whole text has, where only its beginning is stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub characters: Option<usize>,
+}
+
+impl KeptText {
+    /// So many characters of an answer are stored. A report of a thousand prompts with answers of a page each
+    /// stays below ten megabytes, and an answer that is longer is no answer that a person reads in a review.
+    pub const MOST: usize = 20_000;
+
+    /// A text, of which at most [`MOST`](Self::MOST) characters are stored.
+    pub fn of(text: &str) -> Self {
+        Self::beginning(text, Self::MOST)
+    }
+
+    /// A text, of which at most so many characters are stored.
+    pub fn beginning(text: &str, most: usize) -> Self {
+        let (kept, characters) = beginning(text, most);
+        Self {
+            text: kept,
+            digest: Digest::of(text.as_bytes()),
+            characters,
+        }
+    }
+
+    /// The text, where all of it is stored.
+    pub fn whole(&self) -> Option<&str> {
+        self.characters.is_none().then_some(self.text.as_str())
+    }
+
+    /// The same text with no more of it than a place may have: see [`KeptTexts`].
+    pub fn shorten(&mut self, texts: KeptTexts) {
+        let Some(most) = texts.most() else { return };
+        let (kept, characters) = beginning(&self.text, most);
+        if characters.is_some() {
+            self.characters = self.characters.or(characters);
+            self.text = kept;
+        }
+    }
+
+    /// The text for people: its beginning with a sign where it is cut, or what is known of it where nothing is kept.
+    pub fn shown(&self) -> String {
+        match self.characters {
+            None => self.text.clone(),
+            Some(_) if !self.text.is_empty() => format!("{}…", self.text),
+            Some(characters) => format!("a text of {characters} characters, which is not kept"),
+        }
+    }
+}
+
+/// How much of the texts that a pipeline has written is kept where others can read it: on the branch of reports, in
+/// an artifact, in a comment. The report of a run has them as they are.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptTexts {
+    /// Nothing but their digests, by which an answer is known to be the same one.
+    None,
+    /// The first [`SHORT`](Self::SHORT) characters.
+    #[default]
+    Short,
+    /// As the report of the run has them.
+    Full,
+}
+
+impl KeptTexts {
+    /// So many characters of an answer are its short form.
+    pub const SHORT: usize = 80;
+
+    /// How many characters are kept; none where there is no limit.
+    pub const fn most(self) -> Option<usize> {
+        match self {
+            Self::None => Some(0),
+            Self::Short => Some(Self::SHORT),
+            Self::Full => None,
+        }
+    }
+}
+
+/// The beginning of a text, and how many characters the whole of it has where it has more.
+fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
+    match text.char_indices().nth(most) {
+        None => (text.to_owned(), None),
+        Some((end, _)) => (text[..end].to_owned(), Some(text.chars().count())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shortened_text_is_known_to_be_the_same_one_and_how_long_it_was() {
+        let whole = KeptText::of(&"é".repeat(100));
+        let mut short = whole.clone();
+        short.shorten(KeptTexts::Short);
+        assert_eq!(short.text, "é".repeat(80));
+        assert_eq!((short.characters, short.digest), (Some(100), whole.digest));
+        assert_eq!(short.shown(), format!("{}…", "é".repeat(80)));
+        short.shorten(KeptTexts::None);
+        assert_eq!(short.shown(), "a text of 100 characters, which is not kept");
+        let mut same = KeptText::of("yes");
+        same.shorten(KeptTexts::Full);
+        same.shorten(KeptTexts::Short);
+        assert_eq!(same.whole(), Some("yes"));
+    }
+}
