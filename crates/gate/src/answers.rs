@@ -3,31 +3,47 @@
 //! Whether another answer is a better one only labels can tell; that there are any, everybody has to know. So no
 //! verdict ends with "Nothing to do" while there are some.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::flips::bare;
 use super::governing::OwnAnswers;
 use crate::compare::AnswerPairs;
-use kelvin_page::{Phrase, safe};
+use kelvin_page::{AnswerList, AnswerRow, Phrase, safe};
 
 /// So many are kept: the reports have them all.
-const KEPT: usize = 20;
+const KEPT: usize = 500;
 
 /// Longer answers are cut.
-const LONGEST: usize = 80;
+const LONGEST: usize = 600;
 
-/// The items of a probe that are answered otherwise.
+/// Longer questions and expected answers are cut.
+const LONGEST_QUESTION: usize = 200;
+
+/// What became of the answers to the items of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedAnswers {
     /// What one of the items is called.
     pub item: String,
     /// What several are called.
     pub items: String,
-    /// How many items both sides have answered.
-    pub of: usize,
+    /// How many items both sides have answered, and usually get the answer of the base.
+    pub same: usize,
     /// How many of them usually get another answer than on the base, and that is not its noise.
-    pub changed: usize,
-    /// The first of them, in the order of their names.
+    pub other: usize,
+    /// How many have an answer on the base and none on the head.
+    pub gone: usize,
+    /// How many have none on the base and one on the head.
+    pub new: usize,
+    /// In how many of those that are the same some run of the head is answered otherwise.
+    #[serde(default)]
+    pub varied: usize,
+    /// In how many of those that are the same some run of the base is answered otherwise than it usually is.
+    #[serde(default)]
+    pub varied_on_base: usize,
+    /// Those that are answered otherwise, the one that lost most in a metric first, else in the order of their names.
     pub answers: Vec<ChangedAnswer>,
 }
 
@@ -36,55 +52,162 @@ pub struct ChangedAnswers {
 pub struct ChangedAnswer {
     /// Its name.
     pub item: String,
-    /// What it was answered most often on the base; as JSON, and cut where it is long.
+    /// What was asked, where the report tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<String>,
+    /// What should be answered, where somebody has said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
+    /// What it was answered most often on the base; a decision as JSON, and cut where it is long.
     pub base: String,
     /// The same on the head.
     pub head: String,
 }
 
 impl ChangedAnswers {
-    /// Of the answers of one probe; none where it has none.
-    pub(super) fn of(pairs: &AnswerPairs) -> Option<Self> {
+    /// Of the answers of one probe; none where it has none. `losses`: how much an item lost in a gated metric.
+    pub(super) fn of(pairs: &AnswerPairs, losses: &BTreeMap<&str, f64>) -> Option<Self> {
         let own = OwnAnswers::of(pairs);
-        let changed = own.changed();
-        let kept = changed.iter().take(KEPT);
-        (own.count() > 0).then(|| Self {
+        let has = |answers: &[Option<_>]| answers.iter().any(Option::is_some);
+        let counted = |is: (bool, bool)| {
+            let items = pairs.items.iter();
+            items
+                .filter(|item| (has(&item.itself.0), has(&item.itself.1)) == is)
+                .count()
+        };
+        let (of, gone, new) = (own.count(), counted((true, false)), counted((false, true)));
+        if of + gone + new == 0 {
+            return None;
+        }
+        let mut changed = own.changed();
+        let loss = |name: &str| losses.get(name).copied().unwrap_or_default();
+        changed.sort_by(|one, other| {
+            loss(&other.item.name).total_cmp(&loss(&one.item.name))
+        });
+        let (varied_on_base, varied) = own.varied();
+        let question = |text: &Option<String>| {
+            let text = text.as_ref();
+            text.map(|text| safe::cut(text, LONGEST_QUESTION))
+        };
+        Some(Self {
             item: pairs.nouns.item.to_string(),
             items: pairs.nouns.items.to_string(),
-            of: own.count(),
-            changed: changed.len(),
-            answers: kept
-                .map(|(item, base, head)| ChangedAnswer {
-                    item: item.clone(),
-                    base: safe::cut(base, LONGEST),
-                    head: safe::cut(head, LONGEST),
+            same: of - changed.len(),
+            other: changed.len(),
+            gone,
+            new,
+            varied,
+            varied_on_base,
+            answers: changed
+                .iter()
+                .take(KEPT)
+                .map(|other| ChangedAnswer {
+                    item: other.item.name.clone(),
+                    asked: question(&other.item.asked),
+                    expected: question(&other.item.expected),
+                    base: safe::cut(&other.base, LONGEST),
+                    head: safe::cut(&other.head, LONGEST),
                 })
                 .collect(),
         })
     }
 
-    /// How many are answered otherwise, for a headline; none where all are answered as before.
+    /// How many are answered otherwise or no more, for a headline; none where all are answered as before.
     pub fn sentence(&self) -> Option<String> {
-        let (of, changed) = (self.of, self.changed);
-        let noun = if of == 1 { &self.item } else { &self.items };
-        let are = if changed == 1 { "is" } else { "are" };
-        (changed > 0).then(|| format!("{changed} of {of} {noun} {are} answered otherwise"))
+        let are = |count| if count == 1 { "is" } else { "are" };
+        let of = self.same + self.other;
+        let other = (self.other > 0).then(|| {
+            let noun = self.noun(of);
+            format!("{} of {of} {noun} {} answered otherwise", self.other, are(self.other))
+        });
+        let gone = (self.gone > 0).then(|| {
+            let noun = self.noun(self.gone);
+            format!("{} {noun} {} answered no more", self.gone, are(self.gone))
+        });
+        let told: Vec<String> = other.into_iter().chain(gone).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    /// That answers vary from run to run, where that is all that there is to say.
+    fn noise(&self) -> Option<String> {
+        let (of, noun) = (self.same + self.other, self.noun(self.same + self.other));
+        let are = if self.varied == 1 { "is" } else { "are" };
+        let as_base = match self.varied_on_base {
+            0 => String::new(),
+            1 => ", as 1 is on the base".to_owned(),
+            count if count == self.varied => ", as they are on the base".to_owned(),
+            count => format!(", as {count} are on the base"),
+        };
+        (self.varied > 0).then(|| {
+            let more = if self.other > 0 { "more " } else { "" };
+            format!(
+                "{} {more}of {of} {noun} {are} answered otherwise in some runs{as_base}",
+                self.varied
+            )
+        })
+    }
+
+    fn noun(&self, count: usize) -> &str {
+        if count == 1 { &self.item } else { &self.items }
+    }
+
+    /// The first of them in a sentence without its full stop; none where there is none.
+    pub fn lead(&self) -> Option<Phrase> {
+        let first = self.answers.first()?;
+        let told = Phrase::of_name(&first.item)
+            .and(" is answered ")
+            .quote(bare(&first.head))
+            .and(" instead of ")
+            .quote(bare(&first.base));
+        let told = match &first.expected {
+            Some(expected) => told.and(", expected is ").quote(bare(expected)),
+            None => told,
+        };
+        Some(match self.other - 1 {
+            0 => told,
+            more => told.and(format!(" (and {more} more {})", self.noun(more))),
+        })
     }
 
     /// What a reader does about it.
     pub fn advice(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
-        Some(
-            Phrase::text(format!(
-                "Look whether the other answers are right: {} ",
-                self.item
-            ))
-            .name(&first.item)
-            .and(" was answered ")
-            .quote(super::flips::bare(&first.base))
-            .and(" and is answered ")
-            .quote(super::flips::bare(&first.head))
-            .and(" now."),
-        )
+        let look = Phrase::text(format!(
+            "Look whether the other answers are right, first that of {} ",
+            self.item
+        ));
+        let look = look.name(&first.item).and(".");
+        Some(match &first.expected {
+            Some(_) => look,
+            None => look.and(" Where it is known what is right, the gate can judge it: add ").name("expected").and(" answers."),
+        })
+    }
+
+    /// All of it for a page.
+    pub fn list(&self) -> Option<AnswerList> {
+        let title = self.sentence();
+        let notes: Vec<String> = self.noise().into_iter().collect();
+        if title.is_none() && notes.is_empty() {
+            return None;
+        }
+        Some(AnswerList {
+            title,
+            notes,
+            item: self.item.clone(),
+            rows: self.answers.iter().map(ChangedAnswer::row).collect(),
+            left: self.other.saturating_sub(self.answers.len()),
+        })
+    }
+}
+
+impl ChangedAnswer {
+    fn row(&self) -> AnswerRow {
+        AnswerRow {
+            item: self.item.clone(),
+            asked: self.asked.clone(),
+            expected: self.expected.as_deref().map(bare),
+            base: bare(&self.base),
+            head: bare(&self.head),
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::reproduce::Reproduction;
 use super::verdict::{MetricVerdict, Verdict, Word};
 use crate::differences::Difference;
 use crate::provenance::{Provenance, Tried};
-use kelvin_page::{Tone, safe, terminal};
+use kelvin_page::{AnswerList, LISTED, Tone, safe, terminal};
 use kelvin_record::{Flip, ItemComparison, ItemComparisons};
 
 /// The version of `gate.json`.
@@ -147,6 +147,9 @@ impl Judgement {
         for reason in self.verdict.reasons.iter().take(5) {
             indented(&mut page, mark(reason.effect), &reason.text);
         }
+        for list in &opening.answers {
+            answers(&mut page, list);
+        }
         for (id, metric) in self.verdict.shown() {
             let _ = writeln!(
                 page,
@@ -222,6 +225,32 @@ impl Judgement {
 )]
 const fn is_none_at_all(count: &usize) -> bool {
     *count == 0
+}
+
+/// The items that are answered otherwise, each with both answers in a line and what was asked in the next.
+fn answers(page: &mut String, list: &AnswerList) {
+    const ANSWER: usize = 32;
+    for row in list.rows.iter().take(LISTED) {
+        let name = safe::cut(&row.item, 24);
+        let answer = |text: &str| safe::cut(text, ANSWER);
+        let (base, head) = (answer(&row.base), answer(&row.head));
+        let _ = match &row.expected {
+            Some(expected) => {
+                writeln!(page, "  {name}: {base} → {head} (expected {})", answer(expected))
+            }
+            None => writeln!(page, "  {name}: {base} → {head}"),
+        };
+        if let Some(asked) = &row.asked {
+            let _ = writeln!(page, "      {}", safe::cut(asked, 72));
+        }
+    }
+    let left = list.left + list.rows.len().saturating_sub(LISTED);
+    if left > 0 {
+        let _ = writeln!(page, "  and {left} more, in report.html");
+    }
+    for note in &list.notes {
+        indented(page, "-", note);
+    }
 }
 
 fn mark(effect: Option<Effect>) -> &'static str {

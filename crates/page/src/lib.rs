@@ -31,7 +31,7 @@ pub use document::{
 };
 pub use estimate::{BANDS, Estimate, band, brief, display};
 pub use notices::{FailedInvocation, NoticeCount, label};
-pub use opening::{FlippedAnswer, Opening};
+pub use opening::{AnswerList, AnswerRow, FlippedAnswer, Opening};
 pub use spread::Spread;
 pub use trend::{Trend, TrendLine, TrendStep};
 pub use words::{

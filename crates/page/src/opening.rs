@@ -23,6 +23,8 @@ pub struct Opening {
     pub next: Phrase,
     /// What it was compared with.
     pub base: Phrase,
+    /// What is answered otherwise than on the base, a list for each kind of item.
+    pub answers: Vec<AnswerList>,
     /// A few answers that went wrong, the worst first.
     pub flips: Vec<FlippedAnswer>,
     /// How many more there are.
@@ -54,6 +56,36 @@ impl Opening {
         });
         Some([x?, y?])
     }
+}
+
+/// The items of one kind that are answered otherwise than on the base. All text but the title is of others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerList {
+    /// How many there are, as a sentence without its full stop; none where there are none.
+    pub title: Option<String>,
+    /// What else there is to say of the answers, one sentence each.
+    pub notes: Vec<String>,
+    /// What one of the items is called.
+    pub item: String,
+    /// The items, the worst first.
+    pub rows: Vec<AnswerRow>,
+    /// How many further ones there are that are not listed.
+    pub left: usize,
+}
+
+/// One item with its answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnswerRow {
+    /// Its name.
+    pub item: String,
+    /// What was asked.
+    pub asked: Option<String>,
+    /// What should be answered.
+    pub expected: Option<String>,
+    /// What the base answers.
+    pub base: String,
+    /// What is answered now.
+    pub head: String,
 }
 
 /// An answer that went wrong. All text is of others.

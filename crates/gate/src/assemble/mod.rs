@@ -147,9 +147,23 @@ impl Assembly<'_> {
     fn answers(&self) -> BTreeMap<String, ChangedAnswers> {
         let answers = self.comparison.answers.iter();
         let answers = answers.filter(|_| self.incomparable.is_none());
-        let changed = answers
-            .filter_map(|(probe, pairs)| Some(((*probe).to_owned(), ChangedAnswers::of(pairs)?)));
+        let changed = answers.filter_map(|(probe, pairs)| {
+            let answers = ChangedAnswers::of(pairs, &self.losses(probe))?;
+            Some(((*probe).to_owned(), answers))
+        });
         changed.collect()
+    }
+
+    /// How much each item of a probe lost in the gated metric in which it lost most.
+    fn losses(&self, probe: &str) -> BTreeMap<&str, f64> {
+        let metrics = self.comparison.metrics.iter();
+        let gated = metrics.filter(|(id, pair)| pair.gated && probe_of(id) == probe);
+        let mut losses: BTreeMap<&str, f64> = BTreeMap::new();
+        for (name, case) in gated.flat_map(|(_, pair)| &pair.cases) {
+            let loss = losses.entry(name).or_default();
+            *loss = loss.max(case.drop.unwrap_or_default());
+        }
+        losses
     }
 
     fn metric(

@@ -1,5 +1,6 @@
 //! The answers of two sides, paired by item and, for variants, by input. No figure is made of them here.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::Measured;
@@ -22,6 +23,10 @@ pub struct AnswerPairs {
 pub struct ItemAnswers {
     /// Its name.
     pub name: String,
+    /// What was asked, for people.
+    pub asked: Option<String>,
+    /// What should be answered by the head's word, for people.
+    pub expected: Option<String>,
     /// To the item as it is.
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// To the variants of both sides that should be answered like it, run after run.
@@ -153,6 +158,8 @@ fn item(
     };
     ItemAnswers {
         name: name.to_owned(),
+        asked: told(head.asked.as_ref().or(base.asked.as_ref())),
+        expected: told(head.expected.as_ref()),
         itself: (counted(&base.itself, once.0), counted(&head.itself, once.1)),
         own: (
             run_after_run(shared.iter().map(|(before, _)| *before), once.0),
@@ -164,6 +171,10 @@ fn item(
         ),
         swaps: swaps.collect(),
     }
+}
+
+fn told(text: Option<&Cow<'_, str>>) -> Option<String> {
+    text.map(|text| text.clone().into_owned())
 }
 
 /// The answers that count: the first alone where the pipeline gave the others from memory.

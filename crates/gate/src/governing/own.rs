@@ -1,11 +1,14 @@
-//! Which cases are usually answered otherwise on the head, with the noise of both sides taken out.
+//! Which items are usually answered otherwise on the head, with the noise of both sides taken out.
 
 use std::collections::BTreeMap;
 
-use super::rule::{Answers, Own, Side, Suite, wrong_own};
+use super::rule::{Answers, Own, Side, Suite};
 use crate::compare::{AnswerPairs, ItemAnswers};
+use kelvin_record::Answer;
 
-/// The chance that one of the two usual answers is not the usual one, up to which a case counts as changed.
+/// The chance that one of the two usual answers is not the usual one, up to which an item counts as changed. Where
+/// answers were seen to vary it is the rate of false discoveries (Benjamini and Hochberg, 1995): among two hundred noisy
+/// items some always turn.
 const CHANCE: f64 = 0.05;
 
 /// Two means of numbers differ where they are this many standard errors apart.
@@ -15,6 +18,16 @@ const APART: f64 = 3.3;
 pub struct OwnAnswers<'p> {
     items: BTreeMap<&'p str, &'p ItemAnswers>,
     suite: Suite,
+}
+
+/// An item that is answered otherwise.
+pub struct OtherAnswer<'p> {
+    /// The item.
+    pub item: &'p ItemAnswers,
+    /// The usual answer of the base, for people.
+    pub base: String,
+    /// That of the head.
+    pub head: String,
 }
 
 impl<'p> OwnAnswers<'p> {
@@ -29,42 +42,96 @@ impl<'p> OwnAnswers<'p> {
 
     /// How many items both sides have answered.
     pub fn count(&self) -> usize {
-        (0..self.suite.cases.len())
-            .filter(|case| self.is_answered(*case))
-            .count()
+        self.answered().count()
     }
 
-    /// The items that are answered otherwise, with the usual answers of both sides as JSON.
-    pub fn changed(&self) -> Vec<(String, String, String)> {
-        let is_changed = match &self.suite.answers {
-            Answers::Classes(base, head) => classes(base, head),
-            Answers::Numbers(base, head) => numbers(base, head),
-        };
-        let cases = self.suite.cases.iter().enumerate();
-        let changed = cases.filter(|(at, _)| is_changed[*at] && self.is_answered(*at));
+    /// The items that are answered otherwise, in the order of their names.
+    pub fn changed(&self) -> Vec<OtherAnswer<'p>> {
+        let is_changed = self.is_changed();
+        let changed = self.answered().filter(|(at, _)| is_changed[*at]);
         changed
-            .filter_map(|(_, case)| {
-                let item = self.items[case.name.as_str()];
-                let base = item.itself.0.iter().chain(&item.own.0).flatten();
-                let head = item.itself.1.iter().chain(&item.own.1).flatten();
-                Some((case.name.clone(), usual(base)?, usual(head)?))
+            .filter_map(|(_, item)| {
+                let (base, head) = sides(item);
+                Some(OtherAnswer {
+                    item,
+                    base: usual(base)?.to_string(),
+                    head: usual(head)?.to_string(),
+                })
             })
             .collect()
     }
 
-    fn is_answered(&self, case: usize) -> bool {
-        let item = self.items[self.suite.cases[case].name.as_str()];
-        item.itself.1.iter().any(Option::is_some)
+    /// How many of the other items have an answer that is not the usual one of the base: on the base, and on the head.
+    pub fn varied(&self) -> (usize, usize) {
+        let is_changed = self.is_changed();
+        let others = self.answered().filter(|(at, _)| !is_changed[*at]);
+        let mut varied = (0, 0);
+        for (_, item) in others {
+            let usual = usual(sides(item).0);
+            let (mut base, mut head) = sides(item);
+            varied.0 += usize::from(base.any(|one| Some(one) != usual));
+            varied.1 += usize::from(head.any(|one| Some(one) != usual));
+        }
+        varied
+    }
+
+    fn is_changed(&self) -> Vec<bool> {
+        match &self.suite.answers {
+            Answers::Classes(base, head) => classes(base, head),
+            Answers::Numbers(base, head) => numbers(base, head),
+        }
+    }
+
+    /// The places and answers of the items that both sides have answered.
+    fn answered(&self) -> impl Iterator<Item = (usize, &'p ItemAnswers)> + '_ {
+        let cases = self.suite.cases.iter().enumerate();
+        let items = cases.map(|(at, case)| (at, self.items[case.name.as_str()]));
+        items.filter(|(_, item)| item.itself.1.iter().any(Option::is_some))
     }
 }
 
+/// The answers of the base and of the head to an item and to what should be answered like it.
+fn sides(item: &ItemAnswers) -> (impl Iterator<Item = &Answer>, impl Iterator<Item = &Answer>) {
+    let base = item.itself.0.iter().chain(&item.own.0).flatten();
+    let head = item.itself.1.iter().chain(&item.own.1).flatten();
+    (base, head)
+}
+
 fn classes(base: &Side<u32>, head: &Side<u32>) -> Vec<bool> {
-    let (before, after) = (Own::of(base), Own::of(head));
-    let case = |at: usize| {
-        let wrong = |own: &Own| wrong_own(own.e[at], own.count[at]);
-        before.answers[at] != after.answers[at] && wrong(&before) + wrong(&after) < CHANCE
+    let (mut before, mut after) = (Own::of(base), Own::of(head));
+    let is_noisy = before.is_noisy() || after.is_noisy();
+    let of_base = before.clone();
+    before.at_least(&after);
+    after.at_least(&of_base);
+    let all = before.answers.len();
+    let mut chances: Vec<(f64, usize)> = (0..all)
+        .filter(|at| before.answers[*at] != after.answers[*at])
+        .map(|at| {
+            let wrong = |own: &Own, answers: &[u32]| unlikely(own.e[at], own.answers[at], answers);
+            let chance = wrong(&before, &base.own[at]) + wrong(&after, &head.own[at]);
+            (chance, at)
+        })
+        .collect();
+    chances.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    let is_told = |rank: usize, chance: f64| match is_noisy {
+        true => chance <= CHANCE * (rank + 1) as f64 / all as f64,
+        false => chance < CHANCE,
     };
-    (0..before.answers.len()).map(case).collect()
+    let told = (0..chances.len()).rev().find(|rank| is_told(*rank, chances[*rank].0));
+    let mut changed = vec![false; all];
+    for (_, at) in chances.iter().take(told.map_or(0, |rank| rank + 1)) {
+        changed[*at] = true;
+    }
+    changed
+}
+
+/// How likely it is that another answer is the usual one, after so many of these have been given, where each is another
+/// than the usual one with a chance of `e`: the odds of the two, by Bayes' rule and with no opinion beforehand.
+fn unlikely(e: f64, usual: u32, answers: &[u32]) -> f64 {
+    let same = answers.iter().filter(|answer| **answer == usual).count();
+    let others = answers.len() - same;
+    let odds = (e / (1.0 - e)).powi(same as i32 - others as i32);
+    odds / (1.0 + odds)
 }
 
 fn numbers(base: &Side<f64>, head: &Side<f64>) -> Vec<bool> {
@@ -102,16 +169,85 @@ fn spreads(side: &Side<f64>) -> Vec<(f64, f64, f64)> {
 }
 
 /// The answer that is given most often; of equals the first.
-fn usual<'a>(answers: impl Iterator<Item = &'a kelvin_record::Answer>) -> Option<String> {
-    let mut counts: Vec<(String, usize)> = Vec::new();
+fn usual<'a>(answers: impl Iterator<Item = &'a Answer>) -> Option<&'a Answer> {
+    let mut counts: Vec<(&Answer, usize)> = Vec::new();
     for answer in answers {
-        let text = answer.to_string();
-        match counts.iter_mut().find(|(known, _)| *known == text) {
+        match counts.iter_mut().find(|(known, _)| *known == answer) {
             Some((_, count)) => *count += 1,
-            None => counts.push((text, 1)),
+            None => counts.push((answer, 1)),
         }
     }
     let most = counts.iter().map(|(_, count)| *count).max()?;
     let first = counts.into_iter().find(|(_, count)| *count == most);
-    first.map(|(text, _)| text)
+    first.map(|(answer, _)| answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt as _, SeedableRng as _};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    const OF_BASE: usize = 3;
+
+    /// Items of four kinds of answers that are answered otherwise with a chance of `noise`, so many times on the head; the
+    /// usual answers of the first ones change.
+    fn pairs(seed: u64, items: usize, noise: f64, of_head: usize, changed: usize) -> AnswerPairs {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut answers = |usual: usize, runs: usize| -> Vec<Option<Answer>> {
+            let one = |_| {
+                let is_other = random.random_bool(noise);
+                let moved = usize::from(is_other) * random.random_range(1..4);
+                Some(Answer::Text(format!("kind {}", (usual + moved) % 4)))
+            };
+            (0..runs).map(one).collect()
+        };
+        let item = |at: usize| {
+            let base = answers(at, OF_BASE);
+            let head = answers(at + usize::from(at < changed), of_head);
+            ItemAnswers {
+                name: format!("item-{at:02}"),
+                itself: (base, head),
+                ..ItemAnswers::default()
+            }
+        };
+        AnswerPairs {
+            items: (0..items).map(item).collect(),
+            ..AnswerPairs::default()
+        }
+    }
+
+    fn trials(noise: f64, of_head: usize, changed: usize) -> Vec<usize> {
+        let trials = (0..400).map(|seed| {
+            let pairs = pairs(seed, 24, noise, of_head, changed);
+            OwnAnswers::of(&pairs).changed().len()
+        });
+        trials.collect()
+    }
+
+    #[test]
+    fn what_only_varies_as_on_the_base_is_seldom_said_to_have_changed() {
+        for (noise, of_head) in [(0.05, 1), (0.05, 3), (0.15, 1), (0.15, 3)] {
+            let wrong = trials(noise, of_head, 0).iter().filter(|n| **n > 0).count();
+            assert!(wrong <= 12, "{noise} {of_head}: {wrong} of 400");
+        }
+        let pairs = pairs(1, 24, 0.15, 3, 0);
+        let (base, head) = OwnAnswers::of(&pairs).varied();
+        assert!(base > 3 && head > 3, "{base} {head}");
+    }
+
+    #[test]
+    fn eight_items_that_changed_are_found_in_the_noise() {
+        for (noise, least) in [(0.0, 8.0), (0.05, 5.5), (0.15, 1.2)] {
+            let found = trials(noise, 3, 8);
+            let mean = found.iter().sum::<usize>() as f64 / 400.0;
+            assert!(mean >= least && mean < 8.3, "{noise}: {mean}");
+        }
+    }
+
+    #[test]
+    fn without_noise_each_item_is_told_and_one_run_is_enough() {
+        assert!(trials(0.0, 1, 1).iter().all(|found| *found == 1));
+    }
 }

@@ -1,6 +1,7 @@
 //! All of it as one value, with the answers that went wrong and the figures of both sides.
 
 use super::{calm, gist, next, reason, word};
+use crate::answers::ChangedAnswers;
 use crate::judgement::{change, said, value};
 use crate::policy::Attention;
 use crate::verdict::{MetricVerdict, Word};
@@ -26,13 +27,14 @@ pub fn opening(judgement: &Judgement) -> Opening {
     let again = judgement.reproduce.as_ref();
     let again = again.filter(|_| !judgement.asks_nothing());
     let before = verdict.metrics.iter();
+    let answers = || verdict.answers.values();
     Opening {
         tone,
         mark,
         word,
         gist: gist(judgement),
         changes: verdict.changes(),
-        lead: flips::lead(&judgement.flips, verdict),
+        lead: flips::lead(&judgement.flips, verdict).or_else(|| answers().find_map(ChangedAnswers::lead)),
         reasons,
         next: match &judgement.approval {
             Some(_) => next(judgement).and("."),
@@ -42,6 +44,7 @@ pub fn opening(judgement: &Judgement) -> Opening {
             Some(_) => format!("Compared with {}", judgement.provenance()),
             None => format!("Compared with nothing: {}", judgement.provenance()),
         }),
+        answers: answers().filter_map(ChangedAnswers::list).collect(),
         flips: judgement.flips.iter().take(FLIPS).map(flipped).collect(),
         more_flips: judgement.flips.len().saturating_sub(FLIPS),
         metrics: metrics(judgement),

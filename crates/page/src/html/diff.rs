@@ -30,6 +30,27 @@ impl DiffLine {
     }
 }
 
+/// Two texts of one line each in pieces, each with whether it is what the other one does not have.
+pub(super) fn words(before: &str, after: &str) -> [Vec<(bool, String)>; 2] {
+    let diff = TextDiff::from_words(before, after);
+    let side = |own: ChangeTag, other: ChangeTag| {
+        let changes = diff.iter_all_changes().filter(|change| change.tag() != other);
+        let mut pieces: Vec<(bool, String)> = Vec::new();
+        for change in changes {
+            let changed = change.tag() == own;
+            match pieces.last_mut() {
+                Some((before, text)) if *before == changed => text.push_str(change.value()),
+                _ => pieces.push((changed, change.value().to_owned())),
+            }
+        }
+        pieces
+    };
+    [
+        side(ChangeTag::Delete, ChangeTag::Insert),
+        side(ChangeTag::Insert, ChangeTag::Delete),
+    ]
+}
+
 /// The changed lines with a little around them, and how many more there are.
 pub(super) fn lines(before: &str, after: &str) -> (Vec<DiffLine>, usize) {
     let diff = TextDiff::from_lines(before, after);
@@ -103,6 +124,14 @@ mod tests {
             })
             .collect();
         assert_eq!(changed, [('-', "3".to_owned()), ('+', "4".to_owned())]);
+    }
+
+    #[test]
+    fn both_sides_of_an_answer_mark_what_the_other_one_lacks() {
+        let [before, after] = words("within 30 days", "within 60 days");
+        let piece = |changed, text: &str| (changed, text.to_owned());
+        assert_eq!(before, [piece(false, "within "), piece(true, "30"), piece(false, " days")]);
+        assert_eq!(after, [piece(false, "within "), piece(true, "60"), piece(false, " days")]);
     }
 
     #[test]

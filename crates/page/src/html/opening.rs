@@ -3,9 +3,12 @@
 use serde::Serialize;
 
 use super::blocks::{Budget, DetailView, TableView};
+use super::diff::words;
 use super::foreign::shortened;
-use crate::{Detail, FlippedAnswer, Opening, Phrase, RunPage, Tone, capitalized, safe};
+use crate::{AnswerList, AnswerRow, Detail, FlippedAnswer, Opening, Phrase, RunPage, Tone, capitalized, safe};
 
+/// Columns of an answer.
+const ANSWER: usize = 600;
 /// Columns of a reason, which may hold what a program printed.
 const REASON: usize = 400;
 
@@ -20,10 +23,33 @@ pub(super) struct OpeningView {
     others: Vec<Phrase>,
     next: Phrase,
     base: Phrase,
+    answers: Vec<AnswersView>,
     flips: Vec<FlipView>,
     more_flips: usize,
     metrics: Option<TableView>,
     again: Option<(Phrase, String)>,
+}
+
+#[derive(Serialize)]
+struct AnswersView {
+    title: Option<String>,
+    notes: Vec<String>,
+    item: String,
+    rows: Vec<AnswerView>,
+    left: usize,
+    /// Whether any of them says what should be answered.
+    has_expected: bool,
+}
+
+#[derive(Serialize)]
+struct AnswerView {
+    item: String,
+    /// The place of the item on the page.
+    anchor: Option<usize>,
+    asked: Option<String>,
+    expected: Option<String>,
+    base: Vec<(bool, String)>,
+    head: Vec<(bool, String)>,
 }
 
 #[derive(Serialize)]
@@ -54,6 +80,11 @@ impl OpeningView {
             others: reasons.collect(),
             next: shortened(&opening.next),
             base: reason(&opening.base),
+            answers: opening
+                .answers
+                .iter()
+                .map(|list| AnswersView::of(list, page))
+                .collect(),
             flips: opening
                 .flips
                 .iter()
@@ -79,9 +110,40 @@ fn again(opening: &Opening) -> Option<(Phrase, String)> {
     Some((shortened(place), safe::line(command)))
 }
 
+impl AnswersView {
+    fn of(list: &AnswerList, page: &RunPage<'_>) -> Self {
+        Self {
+            title: list.title.as_deref().map(capitalized),
+            notes: list.notes.iter().map(|note| capitalized(note)).collect(),
+            item: safe::cut(&list.item, 60),
+            rows: list
+                .rows
+                .iter()
+                .map(|row| AnswerView::of(row, anchor(page, &row.item)))
+                .collect(),
+            left: list.left,
+            has_expected: list.rows.iter().any(|row| row.expected.is_some()),
+        }
+    }
+}
+
+impl AnswerView {
+    fn of(row: &AnswerRow, anchor: Option<usize>) -> Self {
+        let text = |text: &String| safe::cut(text, ANSWER);
+        let [base, head] = words(&text(&row.base), &text(&row.head));
+        Self {
+            item: safe::cut(&row.item, 120),
+            anchor,
+            asked: row.asked.as_ref().map(text),
+            expected: row.expected.as_ref().map(text),
+            base,
+            head,
+        }
+    }
+}
+
 impl FlipView {
     fn of(flip: &FlippedAnswer, anchor: Option<usize>, budget: &mut Budget<'_>) -> Self {
-        const ANSWER: usize = 600;
         let detail = Detail::Difference {
             title: "what was changed in the input",
             item: flip.item.clone(),

@@ -12,7 +12,7 @@ mod worlds_tests;
 
 pub use look::{Open, Status, TypeFigures, TypeVerdict};
 pub use looks::{Asked, Looks, TypeEnding};
-pub use noise::{Own, wrong_own};
+pub use noise::Own;
 pub use suite::{Answers, Case, Item, Side, Suite};
 
 /// The part of what the base had that a type may lose, where that is less than `max_drop`. A limit that is absolute

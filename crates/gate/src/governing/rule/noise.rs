@@ -71,7 +71,7 @@ impl Own {
 }
 
 /// The chance that what a case was answered most often, in so many answers, is not its answer.
-pub fn wrong_own(e: f64, count: usize) -> f64 {
+pub(super) fn wrong_own(e: f64, count: usize) -> f64 {
     let mut chance = 0.0;
     for wrong in count.div_ceil(2)..=count {
         let halves = if 2 * wrong == count { 0.5 } else { 1.0 };

@@ -23,7 +23,7 @@ use inputs::difference;
 use kelvin_gate::Judgement;
 use kelvin_gate::report::Report;
 use kelvin_page::markdown;
-use tables::{cases, figures, metrics, wrong_answers};
+use tables::{cases, figures, metrics, other_answers, wrong_answers};
 use words::{claim, differences, foot, notices, reasons, reproduce, unposted};
 
 /// How long lists may be.
@@ -131,6 +131,8 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
             "the answers that went wrong",
             wrong_answers(judgement),
         ));
+        let other = other_answers(judgement);
+        sections.push(section(3, "the answers of both sides", other));
         sections.push(section(
             1,
             "the metrics",

@@ -6,6 +6,7 @@ use super::more;
 use crate::publish::Publication;
 use kelvin_gate::compare::Change;
 use kelvin_gate::judgement::{change, said, value};
+use kelvin_gate::opening::opening;
 use kelvin_gate::policy::Attention;
 use kelvin_gate::verdict::Word;
 use kelvin_gate::{Judgement, flips};
@@ -38,6 +39,45 @@ pub(super) fn wrong_answers(judgement: &Judgement) -> String {
         );
     }
     more(&mut page, judgement.flips.len(), FLIPPED, &items);
+    page
+}
+
+/// The first items that are answered otherwise, with both answers.
+pub(super) fn other_answers(judgement: &Judgement) -> String {
+    const LISTED: usize = 3;
+    const ANSWER: usize = 160;
+    const QUESTION: usize = 100;
+    let mut page = String::new();
+    for list in opening(judgement).answers {
+        let text = |text: &str| safe::markdown(text, ANSWER);
+        let is_labelled = list.rows.iter().any(|row| row.expected.is_some());
+        if !list.rows.is_empty() {
+            let item = safe::markdown(&list.item, 60);
+            let (expected, rule) = if is_labelled { (" expected |", " --- |") } else { ("", "") };
+            let _ = writeln!(page, "| {item} |{expected} on the base | now |\n| --- |{rule} --- | --- |");
+        }
+        for row in list.rows.iter().take(LISTED) {
+            let asked = row.asked.as_deref().map_or_else(String::new, |asked| {
+                format!("<br>{}", safe::markdown(asked, QUESTION))
+            });
+            let expected = match is_labelled {
+                true => format!(" {} |", text(row.expected.as_deref().unwrap_or("-"))),
+                false => String::new(),
+            };
+            let _ = writeln!(
+                page,
+                "| {}{asked} |{expected} {} | {} |",
+                safe::code(&row.item, 60),
+                text(&row.base),
+                text(&row.head),
+            );
+        }
+        more(&mut page, list.rows.len() + list.left, LISTED, "answers");
+        for note in &list.notes {
+            let _ = writeln!(page, "\n{}.", capitalized(&safe::markdown(note, 200)));
+        }
+        page.push('\n');
+    }
     page
 }
 

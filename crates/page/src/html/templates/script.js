@@ -1,5 +1,20 @@
 "use strict";
 (() => {
+  for (const one of document.querySelectorAll(".scripted")) one.hidden = false;
+  for (const find of document.querySelectorAll(".find")) {
+    const rows = [...document.getElementById(find.getAttribute("aria-controls")).tBodies[0].rows];
+    const texts = rows.map((row) => row.textContent.toLowerCase());
+    const found = find.closest(".filter").querySelector(".found");
+    find.addEventListener("input", () => {
+      const wanted = find.value.trim().toLowerCase();
+      let shown = 0;
+      rows.forEach((row, at) => {
+        row.hidden = !texts[at].includes(wanted);
+        shown += !row.hidden;
+      });
+      found.textContent = wanted ? shown + " of " + rows.length : "";
+    });
+  }
   const list = document.getElementById("list");
   if (!list) return;
   const items = [...list.children];
@@ -24,7 +39,6 @@
       one.scrollIntoView();
     }
   };
-  for (const one of document.querySelectorAll(".scripted")) one.hidden = false;
   name.addEventListener("input", filter);
   order.addEventListener("change", () => list.append(...(order.value === "name" ? named : items)));
   addEventListener("hashchange", point);
