@@ -12,6 +12,7 @@ use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 use kelvin_github::publish::event::Variables;
+use kelvin_github::publish::mask::Masker;
 use kelvin_page::safe;
 use kelvin_record::Ending;
 use kelvin_run::config::Config;
@@ -142,7 +143,15 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
         );
     }
     let name = configuration(config);
-    let stored = serde_json::to_vec(report).context("failed to write the report")?;
+    let masker = Masker::of_environment([]);
+    let mut shared = match masker.may_find(report)? {
+        true => masker
+            .report(report)
+            .context("failed to take the secrets out of the report")?,
+        false => report.clone(),
+    };
+    shared.probes.shorten(config.baseline.texts);
+    let stored = serde_json::to_vec(&shared).context("failed to write the report")?;
     let nothing = Hint::default();
     let remote = Remote::of(&repo).with(request.login, &nothing);
     let kept_on = &config.baseline.branch;

@@ -81,9 +81,7 @@ impl ChangedAnswers {
         }
         let mut changed = own.changed();
         let loss = |name: &str| losses.get(name).copied().unwrap_or_default();
-        changed.sort_by(|one, other| {
-            loss(&other.item.name).total_cmp(&loss(&one.item.name))
-        });
+        changed.sort_by(|one, other| loss(&other.item.name).total_cmp(&loss(&one.item.name)));
         let (varied_on_base, varied) = own.varied();
         let question = |text: &Option<String>| {
             let text = text.as_ref();
@@ -118,7 +116,11 @@ impl ChangedAnswers {
         let of = self.same + self.other;
         let other = (self.other > 0).then(|| {
             let noun = self.noun(of);
-            format!("{} of {of} {noun} {} answered otherwise", self.other, are(self.other))
+            format!(
+                "{} of {of} {noun} {} answered otherwise",
+                self.other,
+                are(self.other)
+            )
         });
         let gone = (self.gone > 0).then(|| {
             let noun = self.noun(self.gone);
@@ -179,7 +181,10 @@ impl ChangedAnswers {
         let look = look.name(&first.item).and(".");
         Some(match &first.expected {
             Some(_) => look,
-            None => look.and(" Where it is known what is right, the gate can judge it: add ").name("expected").and(" answers."),
+            None => look
+                .and(" Where it is known what is right, the gate can judge it: add ")
+                .name("expected")
+                .and(" answers."),
         })
     }
 

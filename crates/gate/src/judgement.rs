@@ -154,7 +154,7 @@ impl Judgement {
             let _ = writeln!(
                 page,
                 "  {:<30} {} to {}, {} ({})",
-                safe::cut(id, 30),
+                safe::cut(id, 30) + sense(metric),
                 value(metric.base),
                 value(metric.head),
                 change(metric),
@@ -236,7 +236,11 @@ fn answers(page: &mut String, list: &AnswerList) {
         let (base, head) = (answer(&row.base), answer(&row.head));
         let _ = match &row.expected {
             Some(expected) => {
-                writeln!(page, "  {name}: {base} → {head} (expected {})", answer(expected))
+                writeln!(
+                    page,
+                    "  {name}: {base} → {head} (expected {})",
+                    answer(expected)
+                )
             }
             None => writeln!(page, "  {name}: {base} → {head}"),
         };
@@ -277,8 +281,20 @@ pub fn said(metric: &MetricVerdict) -> String {
 /// How far the head is from the base, with its sign.
 pub fn change(metric: &MetricVerdict) -> String {
     match (metric.base, metric.head) {
-        (Some(base), Some(head)) => format!("{:+.4}", head - base),
+        (Some(base), Some(head)) => match format!("{:+.4}", head - base) {
+            // Rounding may leave nothing but a sign.
+            none if none == "-0.0000" => "+0.0000".to_owned(),
+            change => change,
+        },
         _ => "-".to_owned(),
+    }
+}
+
+/// Which value of a metric is the best, where a reader may think that it is the largest.
+pub const fn sense(metric: &MetricVerdict) -> &'static str {
+    match metric.lower_is_better {
+        true => " (best 0)",
+        false => "",
     }
 }
 

@@ -75,6 +75,9 @@ pub struct MetricVerdict {
     /// Whether it is among the first that people are shown, whatever it may do.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub headline: bool,
+    /// Whether a smaller value is better.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lower_is_better: bool,
     /// The base over the cells that both sides measured; where there are none, as reported.
     pub base: Option<f64>,
     /// The head over the same.

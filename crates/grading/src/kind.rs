@@ -9,7 +9,7 @@ use super::measure::Grading;
 use super::plan::Plan;
 use super::prompts::Prompt;
 use super::regrade::StoredPairs;
-use super::section::{GradingSection, findings, own};
+use super::section::{GradingSection, answered, findings, own};
 use super::stored::StoredAnswers;
 use super::{GradingKind, GradingSettings, base, ledger, page};
 use kelvin_base::digest::Fields;
@@ -103,6 +103,10 @@ impl SectionKind for GradingKind {
 
     fn answers(&self, section: &dyn AnySection, item: &str) -> Option<AnswersView> {
         page::answers(own(section), item)
+    }
+
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<kelvin_record::Answered<'a>> {
+        Some(answered(own(section)))
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

@@ -1,12 +1,15 @@
 //! What a report stores of this probe, and the figures that are made of it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::figures;
 use super::record::{GradingBasis, PromptRecord};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
-use kelvin_record::{AnySection, Findings, Item, Repeats, Section};
+use kelvin_record::{
+    Answer, Answered, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section,
+};
 
 /// What a report stores of this probe.
 pub type GradingSection = Section<GradingBasis, PromptRecord>;
@@ -24,6 +27,24 @@ impl Item for PromptRecord {
         self.samples
             .iter()
             .any(|sample| sample.candidate.answer.is_some())
+    }
+
+    /// A judge compares whole answers with those of the base, so that nothing but all of them can go.
+    fn shorten(&mut self, texts: KeptTexts) {
+        if texts > KeptTexts::None {
+            return;
+        }
+        for sample in &mut self.samples {
+            let sides = [Some(&mut sample.candidate), sample.baseline.as_mut()];
+            let answers = sides.into_iter().flatten();
+            for answer in answers.filter_map(|side| side.answer.as_mut()) {
+                answer.shorten(texts);
+            }
+            let grades = [&mut sample.grade, &mut sample.baseline_grade];
+            for grade in grades.into_iter().flatten() {
+                grade.withhold_notes();
+            }
+        }
     }
 }
 
@@ -71,4 +92,26 @@ fn notices(prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
         shown.join(", ")
     );
     vec![Notice::new(Code::Unscored, text).counts(total, total - errors)]
+}
+
+/// What the candidate answered to each prompt.
+pub(super) fn answered(section: &GradingSection) -> Answered<'_> {
+    let items = section.items.iter().map(|(id, prompt)| {
+        let samples = prompt.samples.iter();
+        let answers = samples.map(|sample| sample.candidate.answer.clone().map(Answer::Kept));
+        let item = AnsweredItem {
+            asked: Some(Cow::Borrowed(prompt.prompt.text.as_str())),
+            expected: prompt
+                .reference
+                .as_ref()
+                .map(|reference| Cow::Borrowed(reference.text.as_str())),
+            itself: answers.collect(),
+            ..AnsweredItem::default()
+        };
+        (id.as_str(), item)
+    });
+    Answered {
+        types: Vec::new(),
+        items: items.collect(),
+    }
 }

@@ -6,6 +6,8 @@ use std::num::NonZeroUsize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::KeptTexts;
+
 use crate::approval::ApprovalSettings;
 
 /// Where the report that a change is compared with comes from.
@@ -28,6 +30,11 @@ pub struct BaselineSettings {
     /// How many reports of each configuration stay on the branch.
     #[schemars(range(max = 10_000))]
     pub keep: NonZeroUsize,
+    /// How much of the texts that the pipeline answered a report has on the branch: `short` keeps the first 80
+    /// characters of each and its digest, `none` the digest alone, `full` what the report of the run has. Decisions
+    /// stay as they are, and so do graded answers, except with `none`: then a judge has nothing of the base to compare
+    /// with, and `compute` has to make it anew.
+    pub texts: KeptTexts,
     /// How many commits before the base a report may be.
     #[schemars(range(max = 10_000))]
     pub max_age_commits: usize,
@@ -65,6 +72,7 @@ impl Default for BaselineSettings {
             path: ".kelvin/baseline.json".to_owned(),
             branch: "kelvin-reports".to_owned(),
             keep: NonZeroUsize::new(50).unwrap_or(NonZeroUsize::MIN),
+            texts: KeptTexts::Short,
             max_age_commits: 50,
             max_age_days: 90,
             repeats: NonZeroUsize::MIN,

@@ -7,6 +7,7 @@ use crate::look::{GUARD, Look};
 use crate::policy::Attention;
 use crate::unpaired;
 use crate::verdict::{Cause, CellCounts, Driver, MetricVerdict, SwapsVerdict};
+use kelvin_record::Direction;
 
 /// Cases that a drop is put down to, and variants of each.
 const MOST_DRIVERS: usize = 3;
@@ -43,6 +44,7 @@ impl Assembly<'_> {
             cause: found.cause,
             policy,
             headline: pair.headline,
+            lower_is_better: pair.direction == Direction::Lower,
             base: look.map_or(pair.base, |look| Some(value(look.base))),
             head: look.map_or(pair.head, |look| Some(value(look.head))),
             drop: rounded(look.map_or_else(|| drop_of_values(pair), |look| Some(look.drop))),

@@ -117,7 +117,9 @@ fn classes(base: &Side<u32>, head: &Side<u32>) -> Vec<bool> {
         true => chance <= CHANCE * (rank + 1) as f64 / all as f64,
         false => chance < CHANCE,
     };
-    let told = (0..chances.len()).rev().find(|rank| is_told(*rank, chances[*rank].0));
+    let told = (0..chances.len())
+        .rev()
+        .find(|rank| is_told(*rank, chances[*rank].0));
     let mut changed = vec![false; all];
     for (_, at) in chances.iter().take(told.map_or(0, |rank| rank + 1)) {
         changed[*at] = true;

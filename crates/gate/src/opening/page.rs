@@ -2,7 +2,7 @@
 
 use super::{calm, gist, next, reason, word};
 use crate::answers::ChangedAnswers;
-use crate::judgement::{change, said, value};
+use crate::judgement::{change, said, sense, value};
 use crate::policy::Attention;
 use crate::verdict::{MetricVerdict, Word};
 use crate::{Judgement, flips};
@@ -34,7 +34,8 @@ pub fn opening(judgement: &Judgement) -> Opening {
         word,
         gist: gist(judgement),
         changes: verdict.changes(),
-        lead: flips::lead(&judgement.flips, verdict).or_else(|| answers().find_map(ChangedAnswers::lead)),
+        lead: flips::lead(&judgement.flips, verdict)
+            .or_else(|| answers().find_map(ChangedAnswers::lead)),
         reasons,
         next: match &judgement.approval {
             Some(_) => next(judgement).and("."),
@@ -101,7 +102,7 @@ fn row(id: &str, metric: &MetricVerdict) -> TableRow {
     let text = |text: String| TableCell::from(Phrase::text(text));
     TableRow {
         cells: vec![
-            TableCell::from(Phrase::of_name(id)),
+            TableCell::from(Phrase::of_name(id).and(sense(metric))),
             text(value(metric.base)),
             text(value(metric.head)),
             text(change(metric)),

@@ -34,7 +34,9 @@ impl DiffLine {
 pub(super) fn words(before: &str, after: &str) -> [Vec<(bool, String)>; 2] {
     let diff = TextDiff::from_words(before, after);
     let side = |own: ChangeTag, other: ChangeTag| {
-        let changes = diff.iter_all_changes().filter(|change| change.tag() != other);
+        let changes = diff
+            .iter_all_changes()
+            .filter(|change| change.tag() != other);
         let mut pieces: Vec<(bool, String)> = Vec::new();
         for change in changes {
             let changed = change.tag() == own;
@@ -130,8 +132,22 @@ mod tests {
     fn both_sides_of_an_answer_mark_what_the_other_one_lacks() {
         let [before, after] = words("within 30 days", "within 60 days");
         let piece = |changed, text: &str| (changed, text.to_owned());
-        assert_eq!(before, [piece(false, "within "), piece(true, "30"), piece(false, " days")]);
-        assert_eq!(after, [piece(false, "within "), piece(true, "60"), piece(false, " days")]);
+        assert_eq!(
+            before,
+            [
+                piece(false, "within "),
+                piece(true, "30"),
+                piece(false, " days")
+            ]
+        );
+        assert_eq!(
+            after,
+            [
+                piece(false, "within "),
+                piece(true, "60"),
+                piece(false, " days")
+            ]
+        );
     }
 
     #[test]

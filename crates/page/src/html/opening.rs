@@ -5,7 +5,9 @@ use serde::Serialize;
 use super::blocks::{Budget, DetailView, TableView};
 use super::diff::words;
 use super::foreign::shortened;
-use crate::{AnswerList, AnswerRow, Detail, FlippedAnswer, Opening, Phrase, RunPage, Tone, capitalized, safe};
+use crate::{
+    AnswerList, AnswerRow, Detail, FlippedAnswer, Opening, Phrase, RunPage, Tone, capitalized, safe,
+};
 
 /// Columns of an answer.
 const ANSWER: usize = 600;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::more;
 use crate::publish::Publication;
 use kelvin_gate::compare::Change;
-use kelvin_gate::judgement::{change, said, value};
+use kelvin_gate::judgement::{change, said, sense, value};
 use kelvin_gate::opening::opening;
 use kelvin_gate::policy::Attention;
 use kelvin_gate::verdict::Word;
@@ -53,8 +53,15 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
         let is_labelled = list.rows.iter().any(|row| row.expected.is_some());
         if !list.rows.is_empty() {
             let item = safe::markdown(&list.item, 60);
-            let (expected, rule) = if is_labelled { (" expected |", " --- |") } else { ("", "") };
-            let _ = writeln!(page, "| {item} |{expected} on the base | now |\n| --- |{rule} --- | --- |");
+            let (expected, rule) = if is_labelled {
+                (" expected |", " --- |")
+            } else {
+                ("", "")
+            };
+            let _ = writeln!(
+                page,
+                "| {item} |{expected} on the base | now |\n| --- |{rule} --- | --- |"
+            );
         }
         for row in list.rows.iter().take(LISTED) {
             let asked = row.asked.as_deref().map_or_else(String::new, |asked| {
@@ -105,8 +112,9 @@ pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most
         let verdict = format!("{mark}{}", said(metric));
         let _ = writeln!(
             page,
-            "| {} | {} | {} | {} | {n} | {verdict} |",
+            "| {}{} | {} | {} | {} | {n} | {verdict} |",
             safe::code(id, 80),
+            sense(metric),
             value(metric.base),
             value(metric.head),
             change(metric),

@@ -1,5 +1,6 @@
 //! What is said below the tables.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::more;
@@ -43,32 +44,57 @@ pub(super) fn differences(judgement: &Judgement) -> String {
 pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
     let sections = publication.report.probes.iter();
     let of_items = sections.flat_map(|(_, section)| section.notices());
-    let all: Vec<String> = publication
-        .warnings
-        .iter()
-        .map(|text| prose(text))
-        .chain(
-            publication
-                .report
-                .notices
-                .iter()
-                .chain(of_items)
-                .map(|notice| prose(&notice.text)),
-        )
+    let of_run = publication.report.notices.iter();
+    let warnings = publication.warnings.iter();
+    // What is said of many items is said once, in the place of the first.
+    let mut said: Vec<(&str, BTreeSet<&str>, usize)> = warnings
+        .map(|text| (text.as_str(), BTreeSet::new(), 1))
         .collect();
-    if all.is_empty() {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for notice in of_run.chain(of_items) {
+        let place = *places.entry(&notice.text).or_insert(said.len());
+        if place == said.len() {
+            said.push((&notice.text, BTreeSet::new(), 0));
+        }
+        let (_, items, times) = &mut said[place];
+        items.extend(notice.case.as_deref());
+        *times += 1;
+    }
+    if said.is_empty() {
         return String::new();
     }
+    let all: usize = said.iter().map(|(_, _, times)| times).sum();
     let mut page = format!(
         "<details><summary>{}: caps, skips, warnings</summary>\n\n",
-        page::counted(all.len(), "notice")
+        page::counted(all, "notice")
     );
-    for notice in all.iter().take(most) {
-        let _ = writeln!(page, "- {notice}");
+    for (text, items, times) in said.iter().take(most) {
+        let _ = writeln!(page, "- {}{}", prose(text), of_whom(items, *times));
     }
-    more(&mut page, all.len(), most, "notices");
+    more(&mut page, said.len(), most, "notices");
     page.push_str("\n</details>\n");
     page
+}
+
+/// How often something is said, and of which items, where it is more than once.
+fn of_whom(items: &BTreeSet<&str>, times: usize) -> String {
+    const NAMED: usize = 5;
+    if times == 1 {
+        return String::new();
+    }
+    let named: Vec<String> = items
+        .iter()
+        .take(NAMED)
+        .map(|item| safe::code(item, 40))
+        .collect();
+    let more = match items.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    match named.as_slice() {
+        [] => format!(" ({times} times)"),
+        named => format!(" ({times} times: {}{more})", named.join(", ")),
+    }
 }
 
 /// What the figures are to be taken for, where another run has measured them.
