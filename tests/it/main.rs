@@ -22,6 +22,9 @@ mod neutral;
 mod stale;
 mod stopped;
 
+/// What was answered then and now.
+mod answers;
+
 /// What is kept of answers, and what of secrets.
 mod kept;
 

@@ -1,0 +1,231 @@
+//! What was answered then and now stands beside each other, in every probe, before any figure; and no more of it leaves
+//! the machine than is allowed.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::project::{Project, Said};
+use crate::repository::{bare, commit, git};
+
+/// A classifier of tickets: everything with `crash` in it is a bug. The words that it answers are the parameters.
+fn classifier(bug: &str, feature: &str) -> String {
+    format!(
+        "if grep -q crash \"$1\"; then d='{bug}'; else d='{feature}'; fi\nprintf '{{\"decision\": \"%s\"}}' \"$d\" > \"$2\"\n"
+    )
+}
+
+fn tickets(script: &str) -> Project {
+    let project = Project::new(script);
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    for at in 0..8 {
+        let what = if at % 2 == 0 {
+            "The app has a crash"
+        } else {
+            "Please add a dark mode"
+        };
+        let text = format!(
+            "# Ticket {at}\n\n## Rule\n\n{what}, {at} times a day.\n\n## Facts\n\nPlan {at}.\n\n## Note\n\nSent on day {at}.\n"
+        );
+        project.write(&format!("cases/t{at:02}.md"), &text);
+    }
+    project
+}
+
+/// Checks, and judges the next state of the project by that.
+fn gate_after(project: &Project, change: impl FnOnce(&Project)) -> (Said, Value) {
+    project.check();
+    project.write("base.json", &project.read("kelvin/report.json"));
+    change(project);
+    let said = project.kelvin(&["gate", "--baseline", "base.json"]);
+    let judgement = project.json("kelvin/gate.json");
+    (said, judgement)
+}
+
+/// The lines below `Gate`, without the colours.
+fn gate_of(said: &Said) -> Vec<&str> {
+    let lines = said
+        .stdout
+        .lines()
+        .skip_while(|line| !line.starts_with("Gate "));
+    lines.map(str::trim).collect()
+}
+
+#[test]
+fn labels_that_are_exchanged_are_told_first_although_no_figure_moves() {
+    let project = tickets(&classifier("bug", "feature"));
+    let (said, judgement) = gate_after(&project, |project| {
+        project.write("pipeline.sh", &classifier("feature", "bug"));
+    });
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    let answers = &judgement["answers"]["evidence"];
+    let counts = ["same", "other", "gone", "new"].map(|key| answers[key].clone());
+    assert_eq!(counts, [0, 8, 0, 0].map(|count| json!(count)), "{answers}");
+    let lines = gate_of(&said);
+    assert_eq!(
+        lines[0],
+        "Gate         pass, 8 of 8 cases are answered otherwise"
+    );
+    assert_eq!(
+        lines[1],
+        "! `t00` is answered `feature` instead of `bug` (and 7 more cases)"
+    );
+    assert!(lines.contains(&"t01: feature → bug"), "{lines:?}");
+    assert!(!said.stdout.contains("Nothing to do"), "{}", said.stdout);
+    let comment = project.read("kelvin/gate.md");
+    assert!(!comment.contains("Nothing to do"), "{comment}");
+    let first: Vec<&str> = comment.lines().take(3).collect();
+    assert_eq!(
+        first,
+        [
+            "### ✅ Kelvin: pass, 8 of 8 cases are answered otherwise",
+            "",
+            "**`t00` is answered *feature* instead of *bug* (and 7 more cases)**",
+        ]
+    );
+    assert!(comment.contains("| bug | feature |"), "{comment}");
+    assert!(
+        comment.contains("and 5 more answers, in `report.html`"),
+        "{comment}"
+    );
+    let page = project.read("kelvin/report.html");
+    for text in [
+        "8 of 8 cases are answered otherwise",
+        "<mark class=\"d\">bug</mark>",
+        "<mark class=\"a\">feature</mark>",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn an_unchanged_pipeline_has_no_other_answers_and_nothing_to_do() {
+    let project = tickets(&classifier("bug", "feature"));
+    let (said, judgement) = gate_after(&project, |_| {});
+    let answers = &judgement["answers"]["evidence"];
+    assert_eq!(
+        (&answers["same"], &answers["other"]),
+        (&json!(8), &json!(0))
+    );
+    assert!(!said.stdout.contains("otherwise"), "{}", said.stdout);
+    assert!(project.read("kelvin/gate.md").contains("Nothing to do."));
+}
+
+#[test]
+fn a_pipeline_that_no_longer_answers_some_cases_says_how_many() {
+    let project = tickets(&classifier("bug", "feature"));
+    let (said, judgement) = gate_after(&project, |project| {
+        let script = classifier("bug", "feature");
+        project.write(
+            "pipeline.sh",
+            &format!("grep -q 'Plan 3' \"$1\" && exit 1\n{script}"),
+        );
+    });
+    assert_eq!(judgement["answers"]["evidence"]["gone"], json!(1));
+    assert_eq!(judgement["passed"], json!(false), "{}", said.stdout);
+    let lines = gate_of(&said);
+    assert!(
+        lines[0].ends_with("1 case is answered no more"),
+        "{lines:?}"
+    );
+}
+
+#[test]
+fn hostile_answers_are_shown_and_do_nothing() {
+    const HOSTILE: &str =
+        "<script>alert(1)</script> ![x](http://x/y) \\u001b[31mred \\u202egnp.exe | `x`";
+    let project = tickets(&classifier("bug", "feature"));
+    let (said, _) = gate_after(&project, |project| {
+        project.write("pipeline.sh", &classifier(HOSTILE, "feature"));
+    });
+    let (comment, page) = (
+        project.read("kelvin/gate.md"),
+        project.read("kelvin/report.html"),
+    );
+    for text in [&said.stdout, &comment, &page] {
+        assert!(!text.contains('\u{202e}') && !text.contains("\u{1b}[31mred"));
+    }
+    assert!(
+        !comment.contains("<script") && !comment.contains("![x](http"),
+        "{comment}"
+    );
+    assert!(!page.contains("<script>alert"), "a script in the page");
+    // The row of the table keeps its columns, whatever an answer has in it.
+    let row = comment.lines().find(|line| line.starts_with("| `t00`"));
+    let row = row.expect("it is listed").replace("\\|", "");
+    assert_eq!(row.matches('|').count(), 4, "{row}");
+}
+
+/// Prompts whose answers have a secret in them, in a repository with a saved base.
+fn graded(texts: &str) -> (tempfile::TempDir, Project) {
+    let (remote, url) = bare();
+    let project = Project::new("exit 9\n");
+    let line = |at: usize| {
+        format!("{{\"id\": \"p{at}\", \"prompt\": \"Say {at}\", \"reference\": \"good {at}\"}}\n")
+    };
+    project.write("prompts.jsonl", &(0..6).map(line).collect::<String>());
+    project.write(
+        "answer.sh",
+        "echo \"The answer is wordy $(cat \"$1\") and ghp_abcdefghijklmnopqrstuvwxyz0123\" > \"$2\"\n",
+    );
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "grading:\n  prompts: prompts.jsonl\n  candidate: {{run: \"sh answer.sh {{input}} {{output}}\"}}\n  judge: \
+             {{type: exact_match}}\nbaseline: {{texts: {texts}}}\n"
+        ),
+    );
+    project.write(".gitignore", "/kelvin/\n/.kelvin/\n");
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    git(project.root(), &["remote", "add", "origin", &url]);
+    commit(&project, "base");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    project.check();
+    project.kelvin(&["baseline", "save"]).expect(0);
+    (remote, project)
+}
+
+/// Everything that lies on the branch of reports.
+fn on_the_branch(remote: &tempfile::TempDir) -> String {
+    let list = git(
+        remote.path(),
+        &["ls-tree", "-r", "--name-only", "kelvin-reports"],
+    );
+    let files = list
+        .lines()
+        .map(|file| git(remote.path(), &["show", &format!("kelvin-reports:{file}")]));
+    files.collect()
+}
+
+#[test]
+fn no_word_of_an_answer_is_kept_on_the_branch_where_none_is_allowed() {
+    let (remote, project) = graded("none");
+    let kept = on_the_branch(&remote);
+    assert!(kept.contains("Say 0"), "it is the report");
+    for word in ["wordy", "ghp_"] {
+        assert!(!kept.contains(word), "{word}");
+    }
+    assert!(
+        project.read("kelvin/report.json").contains("wordy"),
+        "the run has it"
+    );
+    // That an answer is another one is known by its digest.
+    project.write("answer.sh", "echo \"Another $(cat \"$1\")\" > \"$2\"\n");
+    commit(&project, "another");
+    project.kelvin(&["gate"]);
+    let answers = &project.json("kelvin/gate.json")["answers"]["grading"];
+    assert_eq!(answers["other"], json!(6), "{answers}");
+    let base = answers["answers"][0]["base"].as_str().unwrap_or_default();
+    assert!(base.ends_with("characters, which is not kept"), "{base}");
+}
+
+#[test]
+fn a_secret_in_an_answer_is_kept_on_no_branch() {
+    let (remote, _project) = graded("full");
+    let kept = on_the_branch(&remote);
+    assert!(kept.contains("wordy"), "the answers are there");
+    assert!(!kept.contains("ghp_"), "a secret is on the branch");
+}
