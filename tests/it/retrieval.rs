@@ -167,7 +167,7 @@ fn five_questions_that_could_be_answered_and_are_refused_are_red() {
              if found and found[0][0] >= REFUSE_BELOW and asked not in {ids:?}:"
         ),
     );
-    let said = project
+    project
         .kelvin(&["gate", "--baseline", "base/report.json"])
         .expect(3);
     // What the answers must contain is missing too, so the word of this metric itself is looked at.
