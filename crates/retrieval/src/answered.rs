@@ -66,17 +66,23 @@ fn answer(run: &Retrieved) -> Option<Answer> {
 /// The text of an answer. A refusal is another answer than the same text that claims to rest on what was found.
 fn text(answer: &AnswerRecord) -> KeptText {
     let kept = &answer.text;
-    if answer.grounded {
-        return kept.clone();
-    }
+    let is_empty = kept.whole() == Some("");
     let fields = Fields::of("kelvin/retrieval/refusal/v1");
-    KeptText {
-        digest: fields.field("text", kept.digest.bytes()).digest(),
-        text: match kept.text.is_empty() {
-            true => "refused".to_owned(),
-            false => format!("refused: {}", kept.text),
+    match answer.grounded {
+        // A page that shows nothing would leave a reader to wonder.
+        true if is_empty => KeptText {
+            text: "no text".to_owned(),
+            ..kept.clone()
         },
-        characters: kept.characters,
+        true => kept.clone(),
+        false => KeptText {
+            digest: fields.field("text", kept.digest.bytes()).digest(),
+            text: match is_empty {
+                true => "refused".to_owned(),
+                false => format!("refused: {}", kept.text),
+            },
+            characters: kept.characters,
+        },
     }
 }
 
@@ -119,6 +125,8 @@ mod tests {
         );
         let silent = answer(&given("", false)).expect("it ran");
         assert_eq!(silent.to_string(), "refused");
+        let silent = answer(&given("", true)).expect("it ran");
+        assert_eq!(silent.to_string(), "no text");
         // Two refusals that differ behind what is kept are two.
         let long = |end: &str| given(&format!("{}{end}", "no ".repeat(2_000)), false);
         assert_ne!(key(&long("a")), key(&long("b")));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Demands, RetrievalRun, answer, counted, wrong};
+use super::{Demands, RetrievalRun, counted, shown, wrong};
 use crate::{AnswerRecord, QueryRecord, Retrieved};
 use kelvin_page::{Phrase, Statement, Tone};
 
@@ -31,10 +31,13 @@ struct Texts {
 
 impl Texts {
     fn of(queries: &BTreeMap<String, QueryRecord>) -> Self {
-        let is_grounded = |run: &Retrieved| run.answer.as_ref().is_some_and(|one| one.grounded);
+        let has_text = |run: &Retrieved| {
+            let answer = run.answer.as_ref().filter(|answer| answer.grounded);
+            answer.is_some_and(|answer| answer.text.whole() != Some(""))
+        };
         let answered = queries
             .values()
-            .filter(|query| query.runs.iter().any(is_grounded));
+            .filter(|query| query.runs.iter().any(has_text));
         let (mut all, mut checked) = (0, 0);
         for QueryRecord { labels, .. } in answered {
             all += 1;
@@ -64,8 +67,8 @@ impl Texts {
     }
 }
 
-/// How many queries did not do as they should.
-fn done(run: RetrievalRun<'_>, texts: Texts) -> Option<Statement> {
+/// How many queries did not do as they should, and what the first of these was answered.
+fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
     let (queries, demands) = (run.queries, run.demands());
     let ran = queries.iter().filter(|(_, query)| !query.runs.is_empty());
     let ran: Vec<(&str, Option<Poor<'_>>)> = ran
@@ -83,7 +86,7 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Option<Statement> {
         .iter()
         .filter_map(|(id, poor)| Some((*id, poor.as_ref()?)))
         .collect();
-    match (ran.len(), poor.first()) {
+    let done = match (ran.len(), poor.first()) {
         (0, _) => None,
         (total, None) => Some(Statement {
             tone: Tone::Calm,
@@ -101,7 +104,6 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Option<Statement> {
                 more => format!(" and {more} more"),
             };
             let text = Phrase::text(what).names(ids).and(more);
-            let text = text.and("; the first one: ").quote(first.why.clone());
             Some(Statement {
                 // Single queries are for a look; where it is every second one, something is broken.
                 tone: if poor.len() * 2 >= total {
@@ -109,13 +111,26 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Option<Statement> {
                 } else {
                     Tone::Caution
                 },
-                text: match first.answer {
-                    Some(given) => text.and("; it was answered ").then(answer(given)),
-                    None => text,
-                },
+                text: text.and("; the first one: ").quote(first.why.clone()),
             })
         }
-    }
+    };
+    let first = poor.first().and_then(|(id, first)| {
+        let given = first.answer?;
+        let how = match given.grounded {
+            true => " was answered “",
+            false => " was refused with “",
+        };
+        Some(Statement {
+            tone: Tone::Caution,
+            text: Phrase::text("query ")
+                .name(*id)
+                .and(how)
+                .then(shown(&given.text.shown()))
+                .and("”"),
+        })
+    });
+    done.into_iter().chain(first).collect()
 }
 
 /// A query that did not do as it should.
