@@ -176,12 +176,12 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
     tell(
         Code::own("citations_not_retrieved"),
         with_stray(&|stray| !stray.not_retrieved.is_empty()),
-        "have an answer that cites what was not retrieved for them",
+        "got an answer that cites what was not retrieved",
     );
     tell(
         Code::own("citations_elsewhere"),
         with_stray(&|stray| !stray.elsewhere.is_empty()),
-        "have an answer that cites no expected document, although one was found",
+        "got an answer that cites no expected document, although one was found",
     );
     let items = section.items.iter();
     let cut_anew = items.filter(|(_, query)| query.labels.cut_anew);

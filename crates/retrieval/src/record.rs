@@ -275,9 +275,7 @@ impl Retrieved {
                 .for_each(|name| shorten(name, most));
         }
     }
-}
 
-impl Retrieved {
     /// The citations of an answer that should not be there. A refusal may cite what it has looked at.
     pub(super) fn stray(&self, labels: &Labels) -> StrayCitations<'_> {
         let answer = self.answer.as_ref();

@@ -194,7 +194,7 @@ fn citations_of_the_worst_hit_are_red_and_said_first() {
         );
         let page = project.read("kelvin/report.md");
         assert!(
-            page.contains("13 of 13 queries have an answer that cites no expected document, although one was found: "),
+            page.contains("13 of 13 queries got an answer that cites no expected document, although one was found: "),
             "{page}"
         );
     }

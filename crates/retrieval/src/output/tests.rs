@@ -453,8 +453,8 @@ fn queries_with_stray_citations_are_told_and_a_right_one_among_others_is_enough(
     assert_eq!(
         told,
         [
-            "1 of 4 queries have an answer that cites what was not retrieved for them: q2",
-            "1 of 4 queries have an answer that cites no expected document, although one was found: q1",
+            "1 of 4 queries got an answer that cites what was not retrieved: q2",
+            "1 of 4 queries got an answer that cites no expected document, although one was found: q1",
         ]
     );
     // Where nothing that is expected was found, the search is wrong, and not the citation.
