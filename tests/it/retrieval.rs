@@ -167,6 +167,23 @@ fn five_questions_that_could_be_answered_and_are_refused_are_red() {
              if found and found[0][0] >= REFUSE_BELOW and asked not in {ids:?}:"
         ),
     );
+    // Without a base, too, the first thing that is said is how many are wrong, and none is told to be right.
+    let said = project.kelvin(&["check"]).expect(0);
+    let words = |said: &Said| -> Vec<String> {
+        let lines = said.stdout.lines();
+        let told = lines.filter(|line| line.starts_with(['!', '~', '=']));
+        told.map(str::to_owned).collect()
+    };
+    let told = words(&said);
+    assert!(
+        told[0].starts_with("~ 5 of 26 queries did not do as they should: "),
+        "{told:?}"
+    );
+    assert_eq!(
+        told[1],
+        "~ Query `how-many-tools` was refused with “I do not know.”"
+    );
+    assert_eq!(told.len(), 2, "{told:?}");
     project
         .kelvin(&["gate", "--baseline", "base/report.json"])
         .expect(3);

@@ -43,6 +43,9 @@ pub struct ChangedAnswers {
     /// In how many of those that are the same some run of the base is answered otherwise than it usually is.
     #[serde(default)]
     pub varied_on_base: usize,
+    /// Whether each side has answered each of them once, so that nothing tells a change from noise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
     /// Those that are answered otherwise, the one that lost most in a metric first, else in the order of their names.
     pub answers: Vec<ChangedAnswer>,
 }
@@ -66,7 +69,12 @@ pub struct ChangedAnswer {
 
 impl ChangedAnswers {
     /// Of the answers of one probe; none where it has none. `losses`: how much an item lost in a gated metric.
-    pub(super) fn of(pairs: &AnswerPairs, losses: &BTreeMap<&str, f64>) -> Option<Self> {
+    /// `is_exact`: whether the configuration says that the pipeline has no noise.
+    pub(super) fn of(
+        pairs: &AnswerPairs,
+        losses: &BTreeMap<&str, f64>,
+        is_exact: bool,
+    ) -> Option<Self> {
         let own = OwnAnswers::of(pairs);
         let has = |answers: &[Option<_>]| answers.iter().any(Option::is_some);
         let counted = |is: (bool, bool)| {
@@ -96,6 +104,7 @@ impl ChangedAnswers {
             new,
             varied,
             varied_on_base,
+            once: !is_exact && own.are_single(),
             answers: changed
                 .iter()
                 .take(KEPT)
@@ -191,7 +200,11 @@ impl ChangedAnswers {
     /// All of it for a page.
     pub fn list(&self) -> Option<AnswerList> {
         let title = self.sentence();
-        let notes: Vec<String> = self.noise().into_iter().collect();
+        let once = (self.once && self.other > 0).then(|| {
+            "Each side has answered once, so that nothing tells a change from the noise of the pipeline; `repeats: 3` would"
+                .to_owned()
+        });
+        let notes: Vec<String> = self.noise().into_iter().chain(once).collect();
         if title.is_none() && notes.is_empty() {
             return None;
         }

@@ -14,8 +14,8 @@ use kelvin_base::exit::Misuse;
 pub struct Documents {
     /// The ids of documents.
     pub documents: BTreeSet<String>,
-    /// The paths of documents, where they have some.
-    pub paths: BTreeSet<String>,
+    /// The paths of documents, where they have some, each with the documents that lie there.
+    pub paths: BTreeMap<String, BTreeSet<String>>,
     /// The ids of chunks, each with its document.
     pub chunks: BTreeMap<String, String>,
     /// The digest of the file.
@@ -90,7 +90,10 @@ impl Documents {
                     .help("each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`")
             })?;
             all.documents.insert(line.doc_id.clone());
-            all.paths.extend(line.path);
+            if let Some(path) = line.path {
+                let docs = all.paths.entry(path).or_default();
+                docs.insert(line.doc_id.clone());
+            }
             if let Some(chunk) = line.chunk_id
                 && all.chunks.insert(chunk.clone(), line.doc_id).is_some()
             {
@@ -124,7 +127,7 @@ mod tests {
                     {\"doc_id\":\"a\",\"chunk_id\":\"a#2\",\"path\":\"a.md\"}\n";
         let all = load(text).expect("fine");
         assert_eq!((all.documents.len(), all.chunks.len()), (1, 2));
-        assert!(all.paths.contains("a.md"));
+        assert!(all.paths["a.md"].contains("a"));
     }
 
     #[test]

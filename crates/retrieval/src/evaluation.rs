@@ -137,6 +137,7 @@ fn retrieved(basis: &RetrievalBasis, judgements: &Judgements, ranked: &Ranked<'_
             .map(|(document, score)| Hit {
                 chunk_id: None,
                 doc_id: document.to_owned(),
+                title: None,
                 score: Some(f64::from(score)).filter(|score| score.is_finite()),
                 spans: Vec::new(),
             })

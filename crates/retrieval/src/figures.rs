@@ -14,14 +14,18 @@ const ALL: &str = "retrieval";
 
 /// Every figure of a run, by id.
 pub fn figures(section: &RetrievalSection) -> BTreeMap<String, Metric> {
-    figures_of(section, measures::all(&section.basis.figures))
+    figures_of(section, measures_of(section))
 }
 
 /// The figures that a run of other chunks has too: those that need no judged chunk.
 pub(super) fn figures_by_document(section: &RetrievalSection) -> BTreeMap<String, Metric> {
-    let mut measures = measures::all(&section.basis.figures);
+    let mut measures = measures_of(section);
     measures.retain(|measure| !measure.needs_chunks);
     figures_of(section, measures)
+}
+
+fn measures_of(section: &RetrievalSection) -> Vec<Measure> {
+    measures::all(&section.basis.figures, answers(&section.items))
 }
 
 fn figures_of(section: &RetrievalSection, measures: Vec<Measure>) -> BTreeMap<String, Metric> {
@@ -32,11 +36,13 @@ fn figures_of(section: &RetrievalSection, measures: Vec<Measure>) -> BTreeMap<St
             (id, figure(measure, &section.items))
         })
         .collect();
-    if !cites(&section.items)
-        && let Some(metric) = metrics.get_mut(&format!("{ALL}.{}", measures::CITATIONS))
-    {
-        // Where the other side of a comparison cites, its metric is gated, and so is this one.
-        metric.gated = false;
+    if !cites(&section.items) {
+        for name in measures::CITATIONS {
+            // Where the other side of a comparison cites, its metric is gated, and so is this one.
+            if let Some(metric) = metrics.get_mut(&format!("{ALL}.{name}")) {
+                metric.gated = false;
+            }
+        }
     }
     gate_one(&mut metrics);
     metrics.insert("retrieval.failure_rate".to_owned(), failure_rate(section));
@@ -52,6 +58,12 @@ fn figures_of(section: &RetrievalSection, measures: Vec<Measure>) -> BTreeMap<St
     let lower = count(failed).lower_is_better();
     metrics.insert("retrieval.failed_queries".to_owned(), lower);
     metrics
+}
+
+/// Whether a run has any answer.
+pub(super) fn answers(queries: &BTreeMap<String, QueryRecord>) -> bool {
+    let mut runs = queries.values().flat_map(|query| &query.runs);
+    runs.any(|run| run.answer.is_some())
 }
 
 /// Whether any answer of a run cites.

@@ -7,6 +7,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::RetrievalKind;
+use super::answered;
 use super::compare::{self, RetrievalChange};
 use super::documents::{Documents, KnownDocuments};
 use super::figures::figures;
@@ -20,8 +21,8 @@ use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_record::Shard;
 use kelvin_record::{
-    AlignedSection, AlignedSections, AnySection, Findings, Forecast, ItemComparison, Listing,
-    RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
+    AlignedSection, AlignedSections, Answered, AnySection, Findings, Forecast, ItemComparison,
+    Listing, RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Step};
@@ -126,8 +127,14 @@ impl SectionKind for RetrievalKind {
         page::chapter(RetrievalRun {
             metrics: run.metrics,
             depth: section.basis.figures.depth(),
+            citations: section.basis.figures.citations,
             queries: &section.items,
         })
+    }
+
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+        let section = section.as_any().downcast_ref::<RetrievalSection>()?;
+        Some(answered::of(section))
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

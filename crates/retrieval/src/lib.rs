@@ -3,6 +3,7 @@
 //!
 //! Makes the metrics `retrieval.*`; docs/retrieval.md defines them.
 
+mod answered;
 pub mod compare;
 mod config;
 pub mod documents;
@@ -24,7 +25,7 @@ pub use evaluation::{EvalRequest, evaluate};
 pub use figures::figures;
 pub use measure::notices;
 pub use ranking::Ranking;
-pub use record::{Citations, RetrievalBasis};
+pub use record::{AnswerRecord, Citations, Cited, RetrievalBasis};
 pub use record::{Hit, Labels, QueryRecord, RetrievalSection, Retrieved, Span, StoredBasis};
 
 /// Is found what there is to find?

@@ -9,7 +9,8 @@ use super::RetrievalSettings;
 use super::golden::GoldenQuery;
 use super::output::{self, Output};
 use super::record::{
-    Citations, QueryRecord, RetrievalBasis, RetrievalSection, Retrieved, chunker_versions,
+    Citations, QueryRecord, RetrievalBasis, RetrievalSection, Retrieved, StrayCitations,
+    chunker_versions,
 };
 use crate::documents::Documents;
 use kelvin_base::digest::{Digest, Fields};
@@ -163,6 +164,24 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
         Code::own("missing_queries"),
         missing,
         "are not in the run, and count 0",
+    );
+    let with_stray = |is_it: &dyn Fn(StrayCitations<'_>) -> bool| -> Vec<&str> {
+        let queries = section.items.iter();
+        let queries = queries.filter(|(_, query)| {
+            let mut runs = query.runs.iter();
+            runs.any(|run| is_it(run.stray(&query.labels)))
+        });
+        queries.map(|(id, _)| id.as_str()).collect()
+    };
+    tell(
+        Code::own("citations_not_retrieved"),
+        with_stray(&|stray| !stray.not_retrieved.is_empty()),
+        "got an answer that cites what was not retrieved",
+    );
+    tell(
+        Code::own("citations_elsewhere"),
+        with_stray(&|stray| !stray.elsewhere.is_empty()),
+        "got an answer that cites no expected document, although one was found",
     );
     let items = section.items.iter();
     let cut_anew = items.filter(|(_, query)| query.labels.cut_anew);

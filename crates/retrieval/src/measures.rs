@@ -7,8 +7,8 @@ use kelvin_record::Direction;
 /// A measure of one query.
 type Value = Box<dyn Fn(&Labels, &Retrieved) -> Option<f64>>;
 
-/// The measure of citations, which is asked of a pipeline that cites.
-pub(super) const CITATIONS: &str = "citation_coverage";
+/// The measures of citations, which are asked of a pipeline that cites.
+pub(super) const CITATIONS: [&str; 2] = ["citation_coverage", "citation_precision"];
 
 /// One measure.
 pub(super) struct Measure {
@@ -78,8 +78,8 @@ const NO_DOCS: &str = "no query has expected documents";
 const NO_JUDGEMENT: &str = "no query has judged relevance";
 
 /// Every measure, in the order of the documentation. What counts, and in which queries, is what
-/// docs/retrieval.md says.
-pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
+/// docs/retrieval.md says. `answers`: whether the pipeline answers any query.
+pub(super) fn all(basis: &RetrievalBasis, answers: bool) -> Vec<Measure> {
     let deepest = basis.k.iter().copied().max();
     let by_k = basis.k.iter().flat_map(|&k| at(k, Some(k) == deepest));
     let mut all: Vec<Measure> = by_k.collect();
@@ -103,7 +103,7 @@ pub(super) fn all(basis: &RetrievalBasis) -> Vec<Measure> {
     all.push(mrr.headline(true).by_rank());
     all.push(found.headline(true));
     all.push(map.by_rank().needs_chunks());
-    all.extend(of_answers());
+    all.extend(of_answers(answers));
     all
 }
 
@@ -132,11 +132,27 @@ fn at(k: usize, is_deepest: bool) -> [Measure; 4] {
 }
 
 /// The measures of what was answered.
-fn of_answers() -> [Measure; 5] {
-    let citations = Measure::new(CITATIONS, "no query has a grounded answer", |_, run| {
+fn of_answers(answers: bool) -> [Measure; 6] {
+    let no_answer = "no query has a grounded answer";
+    let [coverage, precision] = CITATIONS;
+    let coverage = Measure::new(coverage, no_answer, |_, run| {
         let answer = run.answer.as_ref().filter(|_| run.ran())?;
         let covered = answer.citations > 0 && answer.broken.is_empty();
         answer.grounded.then(|| f64::from(u8::from(covered)))
+    });
+    let precision = Measure::new(precision, no_answer, |labels, run| {
+        let answer = run.answer.as_ref().filter(|_| run.ran())?;
+        let right = answer.cited.iter();
+        let right = right
+            .filter(|cited| labels.accepts(cited, &run.hits))
+            .count();
+        let share = match (answer.cited.len(), answer.citations) {
+            (0, 0) => 0.0,
+            // What it cites are documents that nobody can have judged.
+            (0, _) => return None,
+            (all, _) => right as f64 / all as f64,
+        };
+        answer.grounded.then_some(share)
     });
     let groundedness = Measure::new(
         "groundedness",
@@ -150,10 +166,11 @@ fn of_answers() -> [Measure; 5] {
     let answered = Measure::new(
         "answered_rate",
         "no query that should be answered has an answer",
-        |labels, run| {
-            let answer = run.answer.as_ref().filter(|_| run.ran())?;
-            let is_answered = f64::from(u8::from(answer.grounded));
-            labels.wants_an_answer().then_some(is_answered)
+        move |labels, run| {
+            // Who leaves the answer out has not answered, unless the pipeline only searches.
+            let is_asked = labels.wants_an_answer() && answers && run.ran();
+            let is_grounded = run.answer.as_ref().is_some_and(|answer| answer.grounded);
+            is_asked.then(|| f64::from(u8::from(is_grounded)))
         },
     );
     let refusals = Measure::new(
@@ -168,7 +185,8 @@ fn of_answers() -> [Measure; 5] {
         run.ran().then(|| f64::from(u8::from(run.count == 0)))
     });
     [
-        citations.headline(true),
+        coverage.headline(true),
+        precision.headline(true),
         groundedness.headline(true),
         answered.headline(true),
         refusals.headline(true),

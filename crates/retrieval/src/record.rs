@@ -9,8 +9,9 @@ use super::Ranking;
 use super::SpanRule;
 use super::documents::KnownDocuments;
 use kelvin_base::digest::Digest;
-use kelvin_base::failure::Failure;
-use kelvin_record::{Item, Repeats, Section};
+use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_page::safe;
+use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section};
 
 /// What a report stores of this probe.
 pub type RetrievalSection = Section<StoredBasis, QueryRecord>;
@@ -45,6 +46,13 @@ impl Item for QueryRecord {
     fn folders(&self) -> Vec<&str> {
         // The file names its folders itself, and nothing is copied from there.
         Vec::new()
+    }
+
+    /// The question and what is expected are of the golden set, which lies in the repository, so that they stay.
+    fn shorten(&mut self, texts: KeptTexts) {
+        for run in &mut self.runs {
+            run.shorten(texts);
+        }
     }
 }
 
@@ -130,6 +138,9 @@ pub struct Labels {
     /// Whether the text of an answer is judged: counts in `groundedness`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub content: bool,
+    /// What the text of an answer must contain, for people who see what was answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub must_contain: Vec<String>,
     /// The expected documents; empty where the run was made elsewhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expected_docs: Vec<String>,
@@ -149,6 +160,31 @@ impl Labels {
     /// Whether the system can and should answer: something is expected of it, and that is no refusal.
     pub const fn wants_an_answer(&self) -> bool {
         !self.refuse && (self.chunks || self.docs || self.content)
+    }
+
+    /// Whether a citation leads to what is expected, among the hits of its own query. Where no document is known that
+    /// should be found, any hit will do.
+    pub(super) fn accepts(&self, cited: &Cited, hits: &[Hit]) -> bool {
+        if cited.rank.is_none() {
+            return false;
+        }
+        let is_chunk = |id: &String| !self.cut_anew && self.expected_chunks.contains_key(id);
+        if cited.chunk_id.as_ref().is_some_and(is_chunk) {
+            return true;
+        }
+        let homes = self.expected_chunks.values().flatten();
+        let spans = self.expected_spans.iter().map(|span| &span.doc_id);
+        // Without a corpus, the hits alone tell which document an expected chunk is of.
+        let found = hits
+            .iter()
+            .filter(|hit| hit.chunk_id.as_ref().is_some_and(is_chunk));
+        let known = self.expected_docs.iter().chain(homes).chain(spans);
+        let mut docs = known.chain(found.map(|hit| &hit.doc_id)).peekable();
+        match docs.peek() {
+            Some(_) => docs.any(|doc| *doc == cited.doc_id),
+            // Chunks alone are expected, and of none of them is the document known: only another chunk is wrong.
+            None => self.cut_anew || self.expected_chunks.is_empty() || cited.chunk_id.is_none(),
+        }
     }
 }
 
@@ -204,6 +240,81 @@ impl Retrieved {
     pub const fn ran(&self) -> bool {
         !self.missing && self.failure.is_none()
     }
+
+    /// As [`Item::shorten`]. The names of documents and chunks stay as long as hits have them, since two runs are
+    /// compared by them; names that an answer cites and no hit has may be any text.
+    fn shorten(&mut self, texts: KeptTexts) {
+        if let Some(answer) = &mut self.answer {
+            answer.text.shorten(texts);
+        }
+        let Some(most) = texts.most() else { return };
+        for hit in &mut self.hits {
+            hit.title = hit.title.take().and_then(|title| title_of(&title, most));
+        }
+        if let (KeptTexts::None, Some(failure)) = (texts, &mut self.failure) {
+            failure.stdout.clear();
+            failure.stderr.clear();
+            if failure.kind == FailureKind::DecisionRefused {
+                // The message quotes the output.
+                "its output cannot be used".clone_into(&mut failure.message);
+            }
+        }
+        let Some(answer) = &mut self.answer else {
+            return;
+        };
+        answer
+            .broken
+            .iter_mut()
+            .for_each(|name| shorten(name, most));
+        let elsewhere = answer.cited.iter_mut().filter(|cited| cited.rank.is_none());
+        for cited in elsewhere {
+            shorten(&mut cited.doc_id, most);
+            cited
+                .chunk_id
+                .iter_mut()
+                .for_each(|name| shorten(name, most));
+        }
+    }
+
+    /// The citations of an answer that should not be there. A refusal may cite what it has looked at.
+    pub(super) fn stray(&self, labels: &Labels) -> StrayCitations<'_> {
+        let answer = self.answer.as_ref();
+        let cited = match answer.filter(|answer| self.ran() && answer.grounded) {
+            Some(answer) => answer.cited.as_slice(),
+            None => &[],
+        };
+        let has_found = self.rank.or(self.docs.first()).is_some();
+        let is_right = |cited: &Cited| labels.accepts(cited, &self.hits);
+        StrayCitations {
+            not_retrieved: cited.iter().filter(|one| one.rank.is_none()).collect(),
+            elsewhere: match has_found && !cited.iter().any(is_right) {
+                true => cited.iter().filter(|one| one.rank.is_some()).collect(),
+                false => Vec::new(),
+            },
+        }
+    }
+}
+
+/// Citations of one answer that should not be there.
+pub(super) struct StrayCitations<'a> {
+    /// Those that name no hit of their own query.
+    pub(super) not_retrieved: Vec<&'a Cited>,
+    /// Those that name hits of other documents than the expected ones, although one of these was found. Labels seldom
+    /// name every document that supports an answer, so there are none of these where one citation is a right one.
+    pub(super) elsewhere: Vec<&'a Cited>,
+}
+
+/// The first characters of a name.
+fn shorten(name: &mut String, most: usize) {
+    if let Some((end, _)) = name.char_indices().nth(most) {
+        name.truncate(end);
+    }
+}
+
+/// What is kept of a title, in so many columns; none where nothing can be shown of it.
+pub(super) fn title_of(text: &str, most: usize) -> Option<String> {
+    let title = safe::cut(text, most);
+    (most > 0 && !title.is_empty()).then_some(title)
 }
 
 /// One hit.
@@ -214,6 +325,9 @@ pub struct Hit {
     pub chunk_id: Option<String>,
     /// The document.
     pub doc_id: String,
+    /// Its title or the beginning of its text, where the output has either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The score, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
@@ -223,15 +337,18 @@ pub struct Hit {
 }
 
 /// What there is to judge of an answer.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerRecord {
     /// Whether it claims to rest on what was found; false is a refusal.
     pub grounded: bool,
-    /// The digest of its text, by which an answer is known to be the same one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<Digest>,
+    /// Its text. The digest is that of the text with every run of white space as one space: an answer that is broken
+    /// into other lines is no other answer.
+    pub text: KeptText,
     /// How many citations it has.
     pub citations: usize,
+    /// The first distinct ones of them, by what they name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cited: Vec<Cited>,
     /// Those that lead nowhere.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<String>,
@@ -241,4 +358,63 @@ pub struct AnswerRecord {
     /// What it must not contain and does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forbidden: Vec<String>,
+}
+
+impl AnswerRecord {
+    /// So many characters of a text are stored: an answer that is longer is none that a person reads in a review, and
+    /// the file of the output has all of it.
+    const MOST: usize = 2_000;
+
+    /// An answer with a text, and without citations and demands.
+    pub(super) fn of(text: &str, grounded: bool) -> Self {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        Self {
+            grounded,
+            text: KeptText {
+                digest: Digest::of(words.join(" ").as_bytes()),
+                ..KeptText::beginning(text, Self::MOST)
+            },
+            citations: 0,
+            cited: Vec::new(),
+            broken: Vec::new(),
+            lacks: Vec::new(),
+            forbidden: Vec::new(),
+        }
+    }
+}
+
+/// What an answer cites.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Cited {
+    /// The document.
+    pub doc_id: String,
+    /// The chunk, where the citation names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_id: Option<String>,
+    /// The rank of the first hit that it names; none where it was never retrieved for this query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+}
+
+impl Cited {
+    /// Its name for people.
+    pub(super) fn name(&self) -> String {
+        named(&self.doc_id, self.chunk_id.as_deref())
+    }
+}
+
+impl Hit {
+    /// Its name for people.
+    pub(super) fn name(&self) -> String {
+        named(&self.doc_id, self.chunk_id.as_deref())
+    }
+}
+
+/// A chunk and its document in one name, for people. Most chunks begin with the name of their document, which is not said twice.
+pub(super) fn named(doc: &str, chunk: Option<&str>) -> String {
+    match chunk {
+        None => doc.to_owned(),
+        Some(chunk) if chunk.starts_with(doc) => chunk.to_owned(),
+        Some(chunk) => format!("{doc}#{chunk}"),
+    }
 }

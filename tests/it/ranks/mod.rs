@@ -1,6 +1,7 @@
 //! The gate on retrieval pipelines whose right verdict is known.
 
 mod aligned;
+mod answered;
 mod chunks;
 mod dodges;
 mod newcomers;
@@ -128,7 +129,21 @@ fn a_run_says_no_more_than_what_was_looked_at() {
     told(
         &by_chunk,
         &with_answer,
-        "did as they should; of the answers the citations alone were looked at",
+        "All 13 queries found what they should; of the answers the citations alone were looked at",
+    );
+    let with_text = |at: usize| {
+        let mut golden = by_chunk(at);
+        if at < 3 {
+            golden["must_contain"] = json!(["no"]);
+        }
+        golden
+    };
+    told(
+        &with_text,
+        &with_answer,
+        "~ The text of 10 of 13 answers is checked by nothing in the golden set: add `must_contain`, or let a judge \
+         grade the answers = All 13 queries found what they should; of the answers the citations and 3 of 13 texts \
+         were looked at",
     );
     let few = |at: usize| if at < 3 { by_chunk(at) } else { json!({}) };
     told(

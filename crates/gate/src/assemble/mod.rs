@@ -148,7 +148,7 @@ impl Assembly<'_> {
         let answers = self.comparison.answers.iter();
         let answers = answers.filter(|_| self.incomparable.is_none());
         let changed = answers.filter_map(|(probe, pairs)| {
-            let answers = ChangedAnswers::of(pairs, &self.losses(probe))?;
+            let answers = ChangedAnswers::of(pairs, &self.losses(probe), self.policy.is_exact())?;
             Some(((*probe).to_owned(), answers))
         });
         changed.collect()

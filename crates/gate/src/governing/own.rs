@@ -75,6 +75,14 @@ impl<'p> OwnAnswers<'p> {
         varied
     }
 
+    /// Whether no item has more than one answer on either side.
+    pub fn are_single(&self) -> bool {
+        self.answered().all(|(_, item)| {
+            let (base, head) = sides(item);
+            base.count() <= 1 && head.count() <= 1
+        })
+    }
+
     fn is_changed(&self) -> Vec<bool> {
         match &self.suite.answers {
             Answers::Classes(base, head) => classes(base, head),

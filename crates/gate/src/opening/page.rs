@@ -28,14 +28,18 @@ pub fn opening(judgement: &Judgement) -> Opening {
     let again = again.filter(|_| !judgement.asks_nothing());
     let before = verdict.metrics.iter();
     let answers = || verdict.answers.values();
+    // What an edit of the rules or a missing base says of the whole verdict comes before any answer.
+    let is_of_figures = reason(judgement).is_none_or(|reason| reason.metric.is_some());
     Opening {
         tone,
         mark,
         word,
         gist: gist(judgement),
         changes: verdict.changes(),
-        lead: flips::lead(&judgement.flips, verdict)
-            .or_else(|| answers().find_map(ChangedAnswers::lead)),
+        lead: flips::lead(&judgement.flips, verdict).or_else(|| {
+            let mut answers = answers().filter(|_| is_of_figures);
+            answers.find_map(ChangedAnswers::lead)
+        }),
         reasons,
         next: match &judgement.approval {
             Some(_) => next(judgement).and("."),

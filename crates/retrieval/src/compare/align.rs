@@ -335,7 +335,7 @@ fn may_have_lost(before: &QueryRecord, after: &QueryRecord) -> bool {
     let held = |answer: &&AnswerRecord| answer.lacks.is_empty() && answer.forbidden.is_empty();
     let is_known = |answer: &&AnswerRecord| {
         let mut old = old.iter();
-        answer.text.is_some() && old.any(|one| one.text == answer.text)
+        old.any(|one| one.text.digest == answer.text.digest)
     };
     let is_same = !new.is_empty() && new.iter().all(is_known);
     old.iter().any(held) && !is_same

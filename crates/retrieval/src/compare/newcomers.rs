@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::documents::KnownDocuments;
+use crate::record::Cited;
 use crate::{Hit, Labels, QueryRecord, RetrievalSection};
 use kelvin_record::Viewpoint;
 
@@ -77,6 +78,11 @@ impl Newcomers {
             if let Some(without) = without {
                 run.hits = without;
                 displaced = true;
+                // No label can say of such a document whether it is a right one to cite.
+                if let Some(answer) = &mut run.answer {
+                    let is_new = |cited: &Cited| cited.rank.is_some() && self.is_new(&cited.doc_id);
+                    answer.cited.retain(|cited| !is_new(cited));
+                }
             }
         }
         displaced
@@ -131,6 +137,7 @@ mod tests {
         let hit = |doc: &&str| Hit {
             chunk_id: None,
             doc_id: (*doc).to_owned(),
+            title: None,
             score: None,
             spans: Vec::new(),
         };

@@ -204,6 +204,7 @@ mod tests {
         Hit {
             chunk_id: None,
             doc_id: doc.to_owned(),
+            title: None,
             score: None,
             spans: spans
                 .iter()

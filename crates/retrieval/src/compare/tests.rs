@@ -21,6 +21,7 @@ fn query(rank: Option<u32>) -> QueryRecord {
     let hits = (1..=10).map(|place| Hit {
         chunk_id: None,
         doc_id: if Some(place) == rank { "x" } else { "other" }.to_owned(),
+        title: None,
         score: None,
         spans: Vec::new(),
     });
@@ -261,6 +262,7 @@ fn by_chunk(home: Option<&str>, hits: &[Short<'_>]) -> QueryRecord {
         .map(|(chunk, doc, span)| Hit {
             chunk_id: Some((*chunk).to_owned()),
             doc_id: (*doc).to_owned(),
+            title: None,
             score: None,
             spans: span
                 .iter()

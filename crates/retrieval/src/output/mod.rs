@@ -6,11 +6,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::compare::by_document;
-use super::record::{AnswerRecord, Hit, Labels, Retrieved, Span};
+use super::record::{AnswerRecord, Cited, Hit, Labels, Retrieved, Span, named, title_of};
 use super::{Ranking, SpanRule};
 use crate::documents::Documents;
 use crate::golden::GoldenQuery;
-use kelvin_base::digest::Digest;
 
 /// An output; what else it has is left alone.
 #[derive(Debug, Deserialize)]
@@ -25,6 +24,9 @@ struct RawHit {
     chunk_id: Option<String>,
     doc_id: String,
     doc_path: Option<String>,
+    // What these two hold is shown and never judged, so that an output in which they are something else is no error.
+    title: Option<Value>,
+    text: Option<Value>,
     rank: Option<u32>,
     score: Option<f64>,
     #[serde(default)]
@@ -59,6 +61,12 @@ const INFRASTRUCTURE: [&str; 5] = [
 
 /// How many hits a record keeps beyond those that the measures need.
 const KEPT: usize = 10;
+
+/// How many columns of the title of a hit, or of its text, a record keeps.
+const TITLE: usize = 80;
+
+/// How many distinct citations of an answer a record keeps; no person checks more.
+const CITED: usize = 100;
 
 impl Output {
     /// Reads an output, and puts its hits in the order of their ranks where they have some.
@@ -138,17 +146,18 @@ impl Output {
             .filter_map(|doc| Some((self.first(|hit| hit.doc_id == *doc)?, 1)));
         judged.docs = Ranking::new(found, docs.iter().map(|_| 1), 1);
         judged.answer = self.answer.as_ref().map(|answer| AnswerRecord {
-            grounded: answer.grounded,
-            text: Some(Digest::of(answer.text.as_bytes())),
             citations: answer.citations.len(),
+            cited: self.cited(answer, corpus),
             broken: self.broken(answer, corpus),
             lacks: missing(&golden.must_contain, |text| answer.text.contains(text)),
             forbidden: missing(&golden.forbidden, |text| !answer.text.contains(text)),
+            ..AnswerRecord::of(&answer.text, answer.grounded)
         });
         judged.chunker_version = self.chunker_version;
         let hits = self.hits.into_iter().take(most.max(KEPT));
         judged.hits = hits
             .map(|hit| Hit {
+                title: hit.title(),
                 chunk_id: hit.chunk_id,
                 doc_id: hit.doc_id,
                 score: hit.score,
@@ -166,13 +175,39 @@ impl Output {
         self.hits.iter().find(|hit| is_it(hit))?.rank
     }
 
+    /// The distinct citations of an answer, each with the hit that it names. A document may go by another name in a
+    /// citation: its path, as the hits or the corpus tell it.
+    fn cited(&self, answer: &RawAnswer, corpus: Option<&Documents>) -> Vec<Cited> {
+        let mut cited: Vec<Cited> = Vec::new();
+        for Citation { doc_id, chunk_id } in &answer.citations {
+            let by_path = corpus.and_then(|corpus| corpus.paths.get(doc_id));
+            let hit = self.hits.iter().find(|hit| {
+                let is_document = hit.doc_id == *doc_id
+                    || hit.doc_path.as_ref() == Some(doc_id)
+                    || by_path.is_some_and(|docs| docs.contains(&hit.doc_id));
+                // Hits that name no chunk do not tell which ones were retrieved.
+                let is_chunk = hit.chunk_id.is_none() || chunk_id.is_none();
+                is_document && (is_chunk || hit.chunk_id == *chunk_id)
+            });
+            let one = Cited {
+                doc_id: hit.map_or(doc_id, |hit| &hit.doc_id).clone(),
+                chunk_id: chunk_id.clone(),
+                rank: hit.and_then(|hit| hit.rank),
+            };
+            if !cited.contains(&one) && cited.len() < CITED {
+                cited.push(one);
+            }
+        }
+        cited
+    }
+
     /// The citations that lead nowhere: to nothing in the corpus or, without one, to no hit.
     fn broken(&self, answer: &RawAnswer, corpus: Option<&Documents>) -> Vec<String> {
         let resolves = |citation: &Citation| match corpus {
             Some(corpus) => {
                 let chunk = citation.chunk_id.as_ref();
                 let doc = &citation.doc_id;
-                (corpus.documents.contains(doc) || corpus.paths.contains(doc))
+                (corpus.documents.contains(doc) || corpus.paths.contains_key(doc))
                     && chunk.is_none_or(|chunk| corpus.chunks.contains_key(chunk))
             }
             None => self.hits.iter().any(|hit| {
@@ -186,11 +221,17 @@ impl Output {
             .iter()
             .filter(|citation| !resolves(citation));
         broken
-            .map(|citation| match &citation.chunk_id {
-                Some(chunk) => format!("{} {chunk}", citation.doc_id),
-                None => citation.doc_id.clone(),
-            })
+            .map(|citation| named(&citation.doc_id, citation.chunk_id.as_deref()))
             .collect()
+    }
+}
+
+impl RawHit {
+    /// Its title or, where it has none, the beginning of its text.
+    fn title(&self) -> Option<String> {
+        let each = [&self.title, &self.text].into_iter().flatten();
+        let mut texts = each.filter_map(Value::as_str);
+        texts.find_map(|text| title_of(text, TITLE))
     }
 }
 
@@ -235,7 +276,8 @@ pub(super) fn labels(golden: &GoldenQuery, corpus: Option<&Documents>) -> Labels
         docs: !docs.is_empty(),
         judged: judged && (!cut_anew || !docs.is_empty()),
         refuse: golden.refuses(),
-        content: judged && configured,
+        content: configured && !golden.refuses(),
+        must_contain: golden.must_contain.clone(),
         expected_chunks: chunks
             .iter()
             .map(|chunk| ((*chunk).to_owned(), home(chunk)))

@@ -8,7 +8,7 @@ use crate::{
     Citations, QueryRecord, RetrievalBasis, RetrievalSection, StoredBasis, figures, notices,
 };
 use kelvin_base::failure::{Failure, FailureKind};
-use kelvin_record::{Ending, Metric, SectionFingerprint};
+use kelvin_record::{Ending, Item as _, KeptTexts, Metric, SectionFingerprint};
 
 fn golden(value: Value) -> GoldenQuery {
     let mut query = json!({ "id": "q", "query": "what?" });
@@ -179,7 +179,7 @@ fn ret_08_no_applicable_query_is_null_with_a_reason_and_n_zero_for_every_measure
         );
         count += 1;
     }
-    assert_eq!(count, 24);
+    assert_eq!(count, 25);
     assert!(
         metrics["retrieval.mrr"].gated,
         "it must not pass unmeasured"
@@ -304,11 +304,14 @@ fn ret_17_ret_18_groundedness_leaves_out_what_is_not_configured_or_should_be_ref
     for known in [
         json!({ "expected_doc_ids": ["a"] }),
         json!({ "expected_doc_ids": [], "forbidden": ["blue"] }),
-        json!({ "must_contain": ["blue"] }),
     ] {
         let metrics = of_answers(vec![(known.clone(), answer(true, json!({})))]);
         assert_eq!(value(&metrics, "groundedness"), (None, 0), "{known}");
     }
+    // Whoever writes no more than what an answer must contain wants that to be looked at.
+    let known = json!({ "must_contain": ["green"] });
+    let metrics = of_answers(vec![(known, answer(true, json!({})))]);
+    assert_eq!(value(&metrics, "groundedness"), (Some(0.0), 1));
 }
 
 #[test]
@@ -349,6 +352,177 @@ fn citations_are_gated_where_an_answer_cites() {
     let metrics = of_answers(vec![(json!({}), bare()), (json!({}), cited)]);
     assert!(metrics["retrieval.citation_coverage"].gated);
     assert_eq!(value(&metrics, "citation_coverage"), (Some(0.5), 2));
+}
+
+#[test]
+fn who_leaves_the_answer_out_has_not_answered_unless_nothing_is_ever_answered() {
+    let wanted = json!({ "expected_doc_ids": ["a"] });
+    let metrics = of_answers(vec![
+        (wanted.clone(), answer(true, json!({}))),
+        (wanted.clone(), hits(&["a#1"])),
+        (json!({}), hits(&["a#1"])),
+    ]);
+    assert_eq!(value(&metrics, "answered_rate"), (Some(0.5), 2));
+    let metrics = of_answers(vec![(wanted, hits(&["a#1"]))]);
+    assert_eq!(value(&metrics, "answered_rate"), (None, 0));
+}
+
+/// The hits `a#1` and `b#1`, and an answer with these citations.
+fn citing(citations: Value) -> Value {
+    answer(true, json!({ "citations": citations }))
+}
+
+#[test]
+fn a_citation_is_right_where_it_names_a_hit_of_an_expected_document() {
+    let doc = json!({ "expected_doc_ids": ["a"] });
+    let by_chunk = json!({ "expected_chunk_ids": ["a#1"] });
+    let of_nothing = json!({ "expected_chunk_ids": ["z#1"] });
+    let cases = [
+        (&doc, json!([{ "doc_id": "a" }]), 1.0),
+        (&doc, json!([{ "doc_id": "a", "chunk_id": "a#1" }]), 1.0),
+        // The other hit, a chunk that was never retrieved, and a document that was not.
+        (&doc, json!([{ "doc_id": "b" }]), 0.0),
+        (&doc, json!([{ "doc_id": "a", "chunk_id": "a#9" }]), 0.0),
+        (&doc, json!([{ "doc_id": "c" }]), 0.0),
+        (&doc, json!([]), 0.0),
+        (&doc, json!([{ "doc_id": "a" }, { "doc_id": "b" }]), 0.5),
+        // Who says the right one many times has cited one.
+        (
+            &doc,
+            json!([{ "doc_id": "a" }, { "doc_id": "a" }, { "doc_id": "a" }, { "doc_id": "b" }]),
+            0.5,
+        ),
+        // The hit tells the document of the expected chunk.
+        (&by_chunk, json!([{ "doc_id": "a" }]), 1.0),
+        (
+            &by_chunk,
+            json!([{ "doc_id": "b", "chunk_id": "b#1" }]),
+            0.0,
+        ),
+        // Nobody knows where the expected chunk is.
+        (&of_nothing, json!([{ "doc_id": "b" }]), 1.0),
+        // Nothing is expected.
+        (&json!({}), json!([{ "doc_id": "b" }]), 1.0),
+        (&json!({}), json!([{ "doc_id": "c" }]), 0.0),
+    ];
+    for (known, citations, expected) in cases {
+        let metrics = of_answers(vec![(known.clone(), citing(citations.clone()))]);
+        let found = value(&metrics, "citation_precision");
+        assert_eq!(found, (Some(expected), 1), "{known} {citations}");
+    }
+    let refusal = answer(false, json!({ "citations": [{ "doc_id": "b" }] }));
+    let metrics = of_answers(vec![(doc, refusal)]);
+    assert_eq!(value(&metrics, "citation_precision"), (None, 0));
+}
+
+#[test]
+fn a_citation_may_call_its_document_by_the_path_that_the_corpus_knows() {
+    let known = golden(json!({ "expected_doc_ids": ["a"] }));
+    let corpus = Documents {
+        documents: ["a".to_owned(), "b".to_owned()].into(),
+        paths: [("a.md".to_owned(), ["a".to_owned()].into())].into(),
+        ..Documents::default()
+    };
+    let run = judged(&known, citing(json!([{ "path": "a.md" }])), Some(&corpus));
+    let metrics = metrics(vec![(known, run)]);
+    assert_eq!(value(&metrics, "citation_coverage"), (Some(1.0), 1));
+    assert_eq!(value(&metrics, "citation_precision"), (Some(1.0), 1));
+}
+
+#[test]
+fn queries_with_stray_citations_are_told_and_a_right_one_among_others_is_enough() {
+    let known = golden(json!({ "expected_doc_ids": ["a"] }));
+    let cited = [
+        json!(["a", "b"]),
+        json!(["b"]),
+        json!(["a", "c"]),
+        json!([]),
+    ];
+    let queries = cited.map(|names| {
+        let names = names.as_array().expect("a list").iter();
+        let citations: Vec<Value> = names.map(|name| json!({ "doc_id": name })).collect();
+        (
+            known.clone(),
+            judged(&known, citing(json!(citations)), None),
+        )
+    });
+    let told: Vec<String> = notices(&record(queries.to_vec()))
+        .into_iter()
+        .map(|notice| notice.text)
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "1 of 4 queries got an answer that cites what was not retrieved: q2",
+            "1 of 4 queries got an answer that cites no expected document, although one was found: q1",
+        ]
+    );
+    // Where nothing that is expected was found, the search is wrong, and not the citation.
+    let lost = golden(json!({ "expected_doc_ids": ["z"] }));
+    let run = judged(&lost, citing(json!([{ "doc_id": "b" }])), None);
+    assert_eq!(notices(&record(vec![(lost, run)])), []);
+}
+
+#[test]
+fn a_hit_is_kept_with_its_title_or_the_beginning_of_its_text() {
+    let known = golden(json!({}));
+    let output = json!({ "hits": [
+        { "doc_id": "a", "title": "Fees", "text": "Late tools cost." },
+        { "doc_id": "b", "title": "", "text": "x".repeat(100) },
+        { "doc_id": "c", "title": { "de": "Gebühren" }, "text": 7 },
+        { "doc_id": "d", "title": "a\u{202e}b\n\u{1b}[2Jc" },
+    ] });
+    let mut run = judged(&known, output, None);
+    let titles = |run: &Retrieved| -> Vec<Option<String>> {
+        run.hits.iter().map(|hit| hit.title.clone()).collect()
+    };
+    let kept = titles(&run);
+    assert_eq!(kept[0].as_deref(), Some("Fees"));
+    assert_eq!(kept[1], Some(format!("{}…", "x".repeat(79))));
+    assert_eq!(kept[2], None);
+    assert_eq!(kept[3].as_deref(), Some("ab [2Jc"));
+    let mut section = record(vec![(known, run.clone())]);
+    let query = section.items.get_mut("q0").expect("it is there");
+    query.shorten(KeptTexts::Short);
+    assert_eq!(titles(&query.runs[0]), kept);
+    query.shorten(KeptTexts::None);
+    run = query.runs[0].clone();
+    assert_eq!(titles(&run), vec![None; 4]);
+}
+
+#[test]
+fn without_texts_no_word_of_an_answer_is_left_and_the_figures_stay() {
+    let known = golden(json!({ "expected_doc_ids": ["a"], "must_contain": ["sea"] }));
+    let output = answer(
+        true,
+        json!({
+            "text": "the moon is made of cheese",
+            "citations": [{ "doc_id": "a" }, { "doc_id": "cheese", "chunk_id": "moon" }],
+        }),
+    );
+    let mut section = record(vec![
+        (known.clone(), judged(&known, output, None)),
+        (
+            known.clone(),
+            Retrieved {
+                failure: Some(Box::new(Failure {
+                    kind: FailureKind::DecisionRefused,
+                    message: "its output cannot be used: found cheese".to_owned(),
+                    stderr: "cheese".to_owned(),
+                    stdout: "moon".to_owned(),
+                })),
+                ..unranked(&known, None)
+            },
+        ),
+    ]);
+    let before = figures(&section);
+    for query in section.items.values_mut() {
+        query.shorten(KeptTexts::None);
+    }
+    assert_eq!(figures(&section), before);
+    let text = format!("{:?}", section.items);
+    assert!(!text.contains("cheese") && !text.contains("moon"), "{text}");
+    assert!(text.contains("sea"), "the golden set is the user's: {text}");
 }
 
 #[test]

@@ -3,18 +3,19 @@
 mod queries;
 mod statements;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::{Labels, QueryRecord, Retrieved, figures};
+use super::measures::CITATIONS;
+use super::{AnswerRecord, Citations, Labels, QueryRecord, Retrieved, figures};
 use kelvin_page::{
     Block, Chapter, Column, Estimate, FailedInvocation, FigureTable, Headword, Phrase, Table,
-    TableRow,
+    TableRow, listed, safe,
 };
 use kelvin_record::{Metric, estimate, family, spread};
 
 /// The order of the measures, without their `@k`.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "success",
     "found",
     "mrr",
@@ -23,6 +24,7 @@ const ORDER: [&str; 14] = [
     "ndcg",
     "map",
     "citation_coverage",
+    "citation_precision",
     "groundedness",
     "answered_rate",
     "refusal_correctness",
@@ -36,21 +38,31 @@ const NOTE: &str = "Means over the queries that count for each; a failed query c
                     measures of ranking.";
 /// So many queries are listed in a text.
 const LISTED: usize = 30;
+/// So many columns of a question or an answer stand in a cell of a table.
+const CELL: usize = 120;
+/// So many hits stand in a cell of a table.
+const FIRST_HITS: usize = 3;
 
 /// What every query of a run has to do, beside what its own labels say.
 #[derive(Clone, Copy)]
 struct Demands {
     /// An expected hit is among so many.
     depth: usize,
+    /// There is an answer. Of a pipeline that only searches nobody asks it.
+    answers: bool,
     /// An answer cites. Of a pipeline that never does nobody asks it.
     citations: bool,
+    /// What citations must lead to.
+    lead_to: Citations,
 }
 
 impl RetrievalRun<'_> {
     fn demands(&self) -> Demands {
         Demands {
             depth: self.depth,
+            answers: figures::answers(self.queries),
             citations: figures::cites(self.queries),
+            lead_to: self.citations,
         }
     }
 }
@@ -62,6 +74,8 @@ pub struct RetrievalRun<'a> {
     pub metrics: &'a BTreeMap<String, Metric>,
     /// How many hits were looked at.
     pub depth: usize,
+    /// What citations must lead to.
+    pub citations: Citations,
     /// Every query, by id.
     pub queries: &'a BTreeMap<String, QueryRecord>,
 }
@@ -118,6 +132,8 @@ fn counted(queries: usize) -> String {
 /// The figures with their names; `success@k` is also known as `hit@k`.
 fn rows(metrics: &BTreeMap<String, Metric>) -> Vec<(Phrase, Estimate<'_>)> {
     let mut rows: Vec<_> = family(metrics, "retrieval");
+    // The answers of a pipeline that never cites lack nothing, so that it is shown no zeros.
+    rows.retain(|(name, metric)| metric.gated || !CITATIONS.contains(name));
     rows.sort_by_key(|(name, _)| place(name));
     let shown = rows.into_iter().map(|(name, metric)| {
         let shown = match name.strip_prefix("success@") {
@@ -145,15 +161,23 @@ fn poor(run: RetrievalRun<'_>) -> Option<Table> {
     let demands = run.demands();
     let rows = run.queries.iter().filter_map(|(id, query)| {
         let runs = query.runs.iter();
-        let wrong: Vec<String> = runs
-            .flat_map(|run| wrong(&query.labels, run, demands))
-            .collect();
-        (!wrong.is_empty()).then(|| {
-            TableRow::new([
-                Phrase::of_name(id),
-                Phrase::default().quote(wrong.join("; ")),
-            ])
-        })
+        let poor = runs.map(|run| (run, wrong(&query.labels, run, demands)));
+        let poor: Vec<(&Retrieved, Vec<String>)> =
+            poor.filter(|(_, wrong)| !wrong.is_empty()).collect();
+        let (first, _) = poor.first()?;
+        let mut wrong: Vec<&str> = Vec::new();
+        for what in poor.iter().flat_map(|(_, wrong)| wrong) {
+            if !wrong.contains(&what.as_str()) {
+                wrong.push(what);
+            }
+        }
+        Some(TableRow::new([
+            Phrase::of_name(id),
+            shown(&query.query),
+            first.answer.as_ref().map_or_else(|| shown(""), answer),
+            first_hits(first),
+            Phrase::default().quote(wrong.join("; ")),
+        ]))
     });
     let rows: Vec<TableRow> = rows.collect();
     (!rows.is_empty()).then(|| Table {
@@ -161,7 +185,13 @@ fn poor(run: RetrievalRun<'_>) -> Option<Table> {
             "Queries that did not do as they should ({})",
             rows.len()
         )),
-        columns: vec![Column::text("query"), Column::text("what")],
+        columns: vec![
+            Column::text("query"),
+            Column::text("asked"),
+            Column::text("answered"),
+            Column::text("first hits"),
+            Column::text("what"),
+        ],
         rows,
         most: Some(LISTED),
         noun: "row",
@@ -178,8 +208,39 @@ fn first_rank(labels: &Labels, run: &Retrieved) -> Option<u32> {
     }
 }
 
+/// A text of others in a cell.
+fn shown(text: &str) -> Phrase {
+    match safe::cut(text, CELL) {
+        empty if empty.is_empty() => Phrase::text("–"),
+        text => Phrase::default().quote(text),
+    }
+}
+
+/// What was answered, in short.
+fn answer(answer: &AnswerRecord) -> Phrase {
+    let text = shown(&answer.text.shown());
+    match answer.grounded {
+        true => text,
+        false => Phrase::text("refused: ").then(text),
+    }
+}
+
+/// The first hits with their titles.
+fn first_hits(run: &Retrieved) -> Phrase {
+    let first = run.hits.iter().take(FIRST_HITS).enumerate();
+    let all = first.fold(Phrase::default(), |all, (at, hit)| {
+        let all = if at == 0 { all } else { all.and("; ") };
+        let all = all.name(safe::cut(&hit.name(), CELL));
+        match &hit.title {
+            Some(title) => all.and(": ").quote(title.clone()),
+            None => all,
+        }
+    });
+    if all.is_empty() { shown("") } else { all }
+}
+
+/// What a run of a query has not done as it should.
 fn wrong(labels: &Labels, run: &Retrieved, demands: Demands) -> Vec<String> {
-    let Demands { depth, citations } = demands;
     if run.missing {
         return vec!["not in the run".to_owned()];
     }
@@ -187,11 +248,15 @@ fn wrong(labels: &Labels, run: &Retrieved, demands: Demands) -> Vec<String> {
         return vec![format!("failed: {}", failure.message)];
     }
     let mut wrong = Vec::new();
+    let depth = demands.depth;
     let found = first_rank(labels, run).is_some_and(|rank| rank as usize <= depth);
     if (labels.chunks || labels.docs) && !found {
         wrong.push(format!("no expected hit among the first {depth}"));
     }
     let Some(answer) = &run.answer else {
+        if labels.wants_an_answer() && demands.answers {
+            wrong.push("no answer, and should have been answered".to_owned());
+        }
         return wrong;
     };
     if labels.refuse && answer.grounded {
@@ -200,16 +265,68 @@ fn wrong(labels: &Labels, run: &Retrieved, demands: Demands) -> Vec<String> {
     if labels.wants_an_answer() && !answer.grounded {
         wrong.push("refused, and should have been answered".to_owned());
     }
-    if answer.grounded && answer.citations == 0 && citations {
-        wrong.push("no citation".to_owned());
-    }
     let quoted = |what: &str, texts: &[String]| {
         (!texts.is_empty()).then(|| format!("{what} {}", texts.join(", ")))
     };
-    wrong.extend(quoted("cites what does not exist:", &answer.broken).filter(|_| answer.grounded));
+    wrong.extend(citations(labels, run, answer, demands));
     if labels.content {
         wrong.extend(quoted("the answer lacks", &answer.lacks));
         wrong.extend(quoted("the answer says", &answer.forbidden));
     }
     wrong
+}
+
+/// What is wrong with the citations of an answer that claims to rest on what was found.
+fn citations(
+    labels: &Labels,
+    run: &Retrieved,
+    answer: &AnswerRecord,
+    demands: Demands,
+) -> Vec<String> {
+    if !answer.grounded {
+        return Vec::new();
+    }
+    if answer.citations == 0 {
+        let is_asked = demands.citations;
+        return is_asked
+            .then(|| "no citation".to_owned())
+            .into_iter()
+            .collect();
+    }
+    let broken: BTreeSet<&str> = answer.broken.iter().map(String::as_str).collect();
+    let stray = run.stray(labels);
+    let not_retrieved: BTreeSet<String> =
+        stray.not_retrieved.iter().map(|one| one.name()).collect();
+    let not_retrieved = not_retrieved.iter().map(String::as_str);
+    let (nowhere, not_retrieved): (Vec<&str>, Vec<&str>) = match demands.lead_to {
+        Citations::Corpus => {
+            let others = not_retrieved.filter(|name| !broken.contains(name));
+            let others = others.collect();
+            (broken.into_iter().collect(), others)
+        }
+        // Without a corpus nobody knows what exists.
+        Citations::Hits => (
+            Vec::new(),
+            broken
+                .into_iter()
+                .chain(not_retrieved)
+                .collect::<BTreeSet<_>>()
+                .into_iter()
+                .collect(),
+        ),
+    };
+    let elsewhere: Vec<String> = stray.elsewhere.iter().map(|one| one.name()).collect();
+    let elsewhere = elsewhere.iter().map(String::as_str).collect();
+    [
+        ("cites what does not exist:", nowhere),
+        ("cites what was not retrieved:", not_retrieved),
+        (
+            "cites no expected document, although one was found, but",
+            elsewhere,
+        ),
+    ]
+    .into_iter()
+    .filter(|(_, names): &(&str, Vec<&str>)| !names.is_empty())
+    .map(|(what, names)| format!("{what} {}", listed(&names)))
+    .collect()
 }

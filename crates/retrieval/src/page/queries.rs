@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Demands, RetrievalRun, first_rank, wrong};
-use crate::{Hit, Labels, QueryRecord, Retrieved};
+use crate::{Cited, Hit, Labels, QueryRecord, Retrieved};
 use kelvin_base::stats;
 use kelvin_page::{
     Block, Column, HeatCell, HeatGrid, HeatRow, ItemList, ItemSignal, ItemView, Phrase, Status,
-    Table, TableRow, display,
+    Table, TableRow, display, safe,
 };
 
 /// So many hits of a run are listed.
 const HITS: usize = 20;
+/// So many columns of an answer are shown, which keeps the page of thousands of queries small.
+const LONGEST: usize = 600;
 /// Ranks that the map shows together, each with its name; the last has no end.
 const RANKS: [(u32, &str); 6] = [
     (1, "1"),
@@ -149,6 +151,10 @@ impl<'a> Shown<'a> {
         if !expected.is_empty() {
             sentences.push(Phrase::text("Expected: ").names(expected));
         }
+        if !labels.must_contain.is_empty() {
+            let texts = labels.must_contain.join(", ");
+            sentences.push(Phrase::text("Must contain: ").quote(safe::cut(&texts, LONGEST)));
+        }
         let wrong = self.wrong.iter();
         sentences.extend(wrong.map(|text| Phrase::text("Wrong: ").quote(text)));
         let mut blocks: Vec<Block<'_>> = sentences
@@ -173,8 +179,39 @@ impl<'a> Shown<'a> {
     }
 }
 
+/// What was answered in a run, with what the answer cites, and the hits in their order.
+fn of_run<'a>(number: usize, of: usize, labels: &Labels, run: &Retrieved) -> Vec<Block<'a>> {
+    let in_run = match of {
+        1 => String::new(),
+        _ => format!(" in run {number}"),
+    };
+    let mut sentences = Vec::new();
+    if let Some(answer) = &run.answer {
+        let what = if answer.grounded {
+            "Answered"
+        } else {
+            "Refused"
+        };
+        let text = safe::cut(&answer.text.shown(), LONGEST);
+        let said = Phrase::text(format!("{what}{in_run}"));
+        sentences.push(match text.is_empty() {
+            true => said.and(" without a text"),
+            false => said.and(": ").quote(text),
+        });
+        let cited: Vec<String> = answer.cited.iter().take(HITS).map(Cited::name).collect();
+        if !cited.is_empty() {
+            let cited = cited.iter().map(String::as_str);
+            sentences.push(Phrase::text(format!("Cited{in_run}: ")).names(cited));
+        }
+    }
+    let sentences = sentences.into_iter();
+    let mut blocks: Vec<Block<'a>> = sentences.map(|one| Block::Text(vec![one])).collect();
+    blocks.extend(hits(&in_run, labels, run));
+    blocks
+}
+
 /// The hits of a run in their order.
-fn of_run<'a>(number: usize, of: usize, labels: &Labels, run: &Retrieved) -> Option<Block<'a>> {
+fn hits<'a>(in_run: &str, labels: &Labels, run: &Retrieved) -> Option<Block<'a>> {
     let rows: Vec<TableRow> = (1..)
         .zip(&run.hits)
         .take(HITS)
@@ -182,14 +219,12 @@ fn of_run<'a>(number: usize, of: usize, labels: &Labels, run: &Retrieved) -> Opt
         .collect();
     (!rows.is_empty()).then(|| {
         Block::Table(Table {
-            title: match of {
-                1 => Phrase::text("What came back"),
-                _ => Phrase::text(format!("What came back in run {number}")),
-            },
+            title: Phrase::text(format!("What came back{in_run}")),
             columns: vec![
                 Column::text("rank"),
                 Column::text("document"),
                 Column::text("chunk"),
+                Column::text("title"),
                 Column::number("score"),
                 Column::text("expected"),
             ],
@@ -212,6 +247,9 @@ fn row(rank: usize, hit: &Hit, labels: &Labels) -> TableRow {
             Phrase::text(rank.to_string()),
             Phrase::of_name(&hit.doc_id),
             by_chunk.map_or_else(|| Phrase::text("–"), Phrase::of_name),
+            hit.title
+                .as_ref()
+                .map_or_else(|| Phrase::text("–"), |title| Phrase::default().quote(title)),
             Phrase::text(hit.score.map_or_else(|| "–".to_owned(), display)),
             Phrase::text(if is_expected { "yes" } else { "" }),
         ])
@@ -221,13 +259,14 @@ fn row(rank: usize, hit: &Hit, labels: &Labels) -> TableRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Ranking;
+    use crate::{Citations, Ranking};
     use kelvin_base::digest::Digest;
 
     fn query(rank: Option<u32>) -> QueryRecord {
         let hit = |rank: u32, doc: &str| Hit {
             chunk_id: None,
             doc_id: format!("{doc}-{rank}"),
+            title: None,
             score: Some(1.0 / f64::from(rank)),
             spans: Vec::new(),
         };
@@ -268,6 +307,7 @@ mod tests {
         let list = items(RetrievalRun {
             metrics: &metrics,
             depth: 10,
+            citations: Citations::Hits,
             queries: &queries,
         });
         assert_eq!((list.count, list.against, list.failing), (4, 2, 0));

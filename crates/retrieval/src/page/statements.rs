@@ -2,35 +2,97 @@
 
 use std::collections::BTreeMap;
 
-use super::{RetrievalRun, counted, wrong};
-use crate::QueryRecord;
+use super::{Demands, RetrievalRun, counted, shown, wrong};
+use crate::{AnswerRecord, QueryRecord, Retrieved};
 use kelvin_page::{Phrase, Statement, Tone};
 
 /// So many ids are named in a sentence.
 const NAMED: usize = 3;
 
-/// How many queries did not do as they should, which, and what was wrong with the first of them.
+/// How many answers nothing was held against, how many queries did not do as they should, which, and what was wrong
+/// with the first of them.
 pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
+    let texts = Texts::of(run.queries);
+    texts
+        .unchecked()
+        .into_iter()
+        .chain(done(run, texts))
+        .collect()
+}
+
+/// The texts of the answers.
+#[derive(Clone, Copy)]
+struct Texts {
+    /// How many queries are answered with one.
+    all: usize,
+    /// How many of these have something that the text is held against.
+    checked: usize,
+}
+
+impl Texts {
+    fn of(queries: &BTreeMap<String, QueryRecord>) -> Self {
+        let has_text = |run: &Retrieved| {
+            let answer = run.answer.as_ref().filter(|answer| answer.grounded);
+            answer.is_some_and(|answer| answer.text.whole() != Some(""))
+        };
+        let answered = queries
+            .values()
+            .filter(|query| query.runs.iter().any(has_text));
+        let (mut all, mut checked) = (0, 0);
+        for QueryRecord { labels, .. } in answered {
+            all += 1;
+            // Where a refusal is expected, any text is wrong.
+            checked += usize::from(labels.content || labels.refuse);
+        }
+        Self { all, checked }
+    }
+
+    /// That nothing says whether texts are right: a reader of good figures would believe that something does.
+    fn unchecked(self) -> Option<Statement> {
+        let unchecked = self.all - self.checked;
+        let of = match self.all {
+            1 => "the one answer".to_owned(),
+            all if all == unchecked => format!("all {all} answers"),
+            all => format!("{unchecked} of {all} answers"),
+        };
+        let text = Phrase::text(format!(
+            "the text of {of} is checked by nothing in the golden set: add "
+        ))
+        .name("must_contain")
+        .and(", or let a judge grade the answers");
+        (unchecked > 0).then_some(Statement {
+            tone: Tone::Caution,
+            text,
+        })
+    }
+}
+
+/// How many queries did not do as they should, and what the first of these was answered.
+fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
     let (queries, demands) = (run.queries, run.demands());
     let ran = queries.iter().filter(|(_, query)| !query.runs.is_empty());
-    let ran: Vec<(&str, Option<String>)> = ran
+    let ran: Vec<(&str, Option<Poor<'_>>)> = ran
         .map(|(id, query)| {
             let mut runs = query.runs.iter();
-            let why = runs.find_map(|run| wrong(&query.labels, run, demands).into_iter().next());
-            (id.as_str(), why)
+            let poor = runs.find_map(|run| {
+                let why = wrong(&query.labels, run, demands).into_iter().next()?;
+                let answer = run.answer.as_ref();
+                Some(Poor { why, answer })
+            });
+            (id.as_str(), poor)
         })
         .collect();
-    let poor: Vec<(&str, &str)> = ran
+    let poor: Vec<(&str, &Poor<'_>)> = ran
         .iter()
-        .filter_map(|(id, why)| Some((*id, why.as_deref()?)))
+        .filter_map(|(id, poor)| Some((*id, poor.as_ref()?)))
         .collect();
-    let statement = match (ran.len(), poor.first()) {
-        (0, _) => return Vec::new(),
-        (total, None) => Statement {
+    let done = match (ran.len(), poor.first()) {
+        (0, _) => None,
+        (total, None) => Some(Statement {
             tone: Tone::Calm,
-            text: Phrase::text(fine(queries, total, demands.citations)),
-        },
-        (total, Some((_, why))) => {
+            text: Phrase::text(fine(queries, total, demands, texts)),
+        }),
+        (total, Some((_, first))) => {
             let what = format!(
                 "{} of {} did not do as they should: ",
                 poor.len(),
@@ -42,48 +104,87 @@ pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
                 more => format!(" and {more} more"),
             };
             let text = Phrase::text(what).names(ids).and(more);
-            Statement {
+            Some(Statement {
                 // Single queries are for a look; where it is every second one, something is broken.
                 tone: if poor.len() * 2 >= total {
                     Tone::Alarm
                 } else {
                     Tone::Caution
                 },
-                text: text.and("; the first one: ").quote((*why).to_owned()),
-            }
+                text: text.and("; the first one: ").quote(first.why.clone()),
+            })
         }
     };
-    vec![statement]
+    let first = poor.first().and_then(|(id, first)| {
+        let given = first.answer?;
+        let how = match given.grounded {
+            true => " was answered “",
+            false => " was refused with “",
+        };
+        Some(Statement {
+            tone: Tone::Caution,
+            text: Phrase::text("query ")
+                .name(*id)
+                .and(how)
+                .then(shown(&given.text.shown()))
+                .and("”"),
+        })
+    });
+    done.into_iter().chain(first).collect()
+}
+
+/// A query that did not do as it should.
+struct Poor<'a> {
+    /// What is wrong with the first such run.
+    why: String,
+    /// What was answered in it.
+    answer: Option<&'a AnswerRecord>,
 }
 
 /// What is said where nothing went wrong: no more than was looked at.
-fn fine(queries: &BTreeMap<String, QueryRecord>, total: usize, cites: bool) -> String {
+fn fine(
+    queries: &BTreeMap<String, QueryRecord>,
+    total: usize,
+    demands: Demands,
+    texts: Texts,
+) -> String {
     let expects = |query: &&QueryRecord| {
         let labels = &query.labels;
         labels.chunks || labels.docs || labels.refuse || labels.content
     };
     let expecting = queries.values().filter(expects).count();
-    let mut answers = queries.values().flat_map(|query| &query.runs);
-    let has_answer = answers.any(|run| run.answer.is_some());
-    let is_asked = |query: &QueryRecord| query.labels.content || query.labels.refuse;
-    let looked_at = match (has_answer, queries.values().any(is_asked)) {
-        (false, _) => "; nothing of an answer was looked at",
-        (true, false) if cites => "; of the answers the citations alone were looked at",
-        (true, false) => "; of the answers nothing was looked at but that there is one",
-        (true, true) => "",
+    let refuses = queries.values().any(|query| query.labels.refuse);
+    let is_all_checked = texts.checked == texts.all;
+    let looked_at = match (demands.answers, demands.citations) {
+        (false, _) => "; nothing of an answer was looked at".to_owned(),
+        (true, _) if is_all_checked => String::new(),
+        (true, cites) if texts.checked > 0 => {
+            let citations = if cites { "the citations and " } else { "" };
+            format!(
+                "; of the answers {citations}{} of {} texts were looked at",
+                texts.checked, texts.all
+            )
+        }
+        (true, true) => "; of the answers the citations alone were looked at".to_owned(),
+        (true, false) => "; of the answers nothing was looked at but that there is one".to_owned(),
+    };
+    // What was not looked at is not covered by what is said of the whole.
+    let did = match (
+        demands.answers && is_all_checked,
+        demands.answers && refuses,
+    ) {
+        (true, _) => "did as",
+        (false, true) => "found or refused what",
+        (false, false) => "found what",
     };
     let what = match (expecting, total) {
         (0, 1) => return format!("nothing is expected of the query{looked_at}"),
         (0, total) => return format!("nothing is expected of the {total} queries{looked_at}"),
-        (1, 1) => "the query did as it should".to_owned(),
+        (1, 1) => format!("the query {did} it should"),
         (expecting, total) if expecting < total => format!(
-            "{expecting} of {total} queries did as they should, and of the others nothing is expected"
+            "{expecting} of {total} queries {did} they should, and of the others nothing is expected"
         ),
-        (_, total) => format!("all {total} queries did as they should"),
+        (_, total) => format!("all {total} queries {did} they should"),
     };
-    // Where no answer was looked at, finding is all that they did.
-    match has_answer {
-        true => format!("{what}{looked_at}"),
-        false => format!("{}{looked_at}", what.replace(" did as ", " found what ")),
-    }
+    format!("{what}{looked_at}")
 }

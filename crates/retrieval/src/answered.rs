@@ -1,0 +1,182 @@
+//! What the queries were answered, as the gate compares it.
+
+use std::borrow::Cow;
+
+use super::record::{AnswerRecord, Labels, QueryRecord, RetrievalSection, Retrieved};
+use kelvin_base::digest::Fields;
+use kelvin_page::safe;
+use kelvin_record::{Answer, Answered, AnsweredItem, KeptText};
+
+/// So many columns of a question, and of what is expected, are told.
+const ASKED: usize = 200;
+
+/// So many hits stand for the answer of a pipeline that only searches: what stands behind them few people read.
+const HITS: usize = 3;
+
+/// The answers of a section.
+pub(super) fn of(section: &RetrievalSection) -> Answered<'_> {
+    let items = section.items.iter();
+    Answered {
+        types: Vec::new(),
+        items: items
+            .map(|(id, query)| (id.as_str(), item(query)))
+            .collect(),
+    }
+}
+
+fn item(query: &QueryRecord) -> AnsweredItem<'_> {
+    let has_question = !query.query.is_empty();
+    AnsweredItem {
+        asked: has_question.then(|| Cow::Owned(safe::cut(&query.query, ASKED))),
+        expected: expected(&query.labels).map(Cow::Owned),
+        itself: query.runs.iter().map(answer).collect(),
+        own: Vec::new(),
+        swaps: Vec::new(),
+    }
+}
+
+/// What should be answered, as far as anybody has said it: the text, else where it is to be found.
+fn expected(labels: &Labels) -> Option<String> {
+    if labels.refuse {
+        return Some("a refusal".to_owned());
+    }
+    let texts = labels.must_contain.iter().cloned();
+    let chunks = labels.expected_chunks.keys().cloned();
+    let docs = labels.expected_docs.iter().cloned();
+    let spans = labels.expected_spans.iter();
+    let spans = spans.map(|span| format!("{} from {} to {}", span.doc_id, span.start, span.end));
+    let each: [Vec<String>; 4] = [
+        texts.collect(),
+        chunks.collect(),
+        docs.collect(),
+        spans.collect(),
+    ];
+    let first = each.into_iter().find(|names| !names.is_empty())?;
+    Some(safe::cut(&first.join(", "), ASKED))
+}
+
+/// What a run was answered; none where it failed or the run lacks the query.
+fn answer(run: &Retrieved) -> Option<Answer> {
+    run.ran().then(|| match &run.answer {
+        Some(answer) => Answer::Kept(text(answer)),
+        None => Answer::Text(hits(run)),
+    })
+}
+
+/// The text of an answer. A refusal is another answer than the same text that claims to rest on what was found.
+fn text(answer: &AnswerRecord) -> KeptText {
+    let kept = &answer.text;
+    let is_empty = kept.whole() == Some("");
+    let fields = Fields::of("kelvin/retrieval/refusal/v1");
+    match answer.grounded {
+        // A page that shows nothing would leave a reader to wonder.
+        true if is_empty => KeptText {
+            text: "no text".to_owned(),
+            ..kept.clone()
+        },
+        true => kept.clone(),
+        false => KeptText {
+            digest: fields.field("text", kept.digest.bytes()).digest(),
+            text: match is_empty {
+                true => "refused".to_owned(),
+                false => format!("refused: {}", kept.text),
+            },
+            characters: kept.characters,
+        },
+    }
+}
+
+/// The first hits in their order.
+fn hits(run: &Retrieved) -> String {
+    let first = run.hits.iter().take(HITS).map(|hit| hit.name());
+    match first.collect::<Vec<_>>() {
+        none if none.is_empty() => "no hits".to_owned(),
+        names => names.join(", "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Hit;
+    use kelvin_base::failure::{Failure, FailureKind};
+
+    fn given(text: &str, grounded: bool) -> Retrieved {
+        Retrieved {
+            answer: Some(AnswerRecord::of(text, grounded)),
+            ..Retrieved::default()
+        }
+    }
+
+    fn key(run: &Retrieved) -> String {
+        answer(run).expect("it ran").key().into_owned()
+    }
+
+    #[test]
+    fn an_answer_in_other_lines_is_the_same_one_and_a_refusal_in_the_same_words_is_none() {
+        let plain = given("I do not know.", true);
+        assert_eq!(key(&plain), key(&given(" I do\n not\tknow. ", true)));
+        assert_ne!(key(&plain), key(&given("I do know.", true)));
+        let refused = given("I do not know.", false);
+        assert_ne!(key(&plain), key(&refused));
+        assert_eq!(
+            answer(&refused).expect("it ran").to_string(),
+            "refused: I do not know."
+        );
+        let silent = answer(&given("", false)).expect("it ran");
+        assert_eq!(silent.to_string(), "refused");
+        let silent = answer(&given("", true)).expect("it ran");
+        assert_eq!(silent.to_string(), "no text");
+        // Two refusals that differ behind what is kept are two.
+        let long = |end: &str| given(&format!("{}{end}", "no ".repeat(2_000)), false);
+        assert_ne!(key(&long("a")), key(&long("b")));
+    }
+
+    #[test]
+    fn the_first_hits_are_the_answer_where_there_is_no_other() {
+        let hit = |doc: &str, chunk: Option<&str>| Hit {
+            chunk_id: chunk.map(str::to_owned),
+            doc_id: doc.to_owned(),
+            title: None,
+            score: None,
+            spans: Vec::new(),
+        };
+        let mut run = Retrieved {
+            hits: vec![
+                hit("a", Some("a#1")),
+                hit("b", Some("7")),
+                hit("c", None),
+                hit("d", None),
+            ],
+            ..Retrieved::default()
+        };
+        assert_eq!(key(&run), "a#1, b#7, c");
+        run.answer = Some(AnswerRecord::of("yes", true));
+        let with_answer = key(&run);
+        run.hits.reverse();
+        assert_eq!(key(&run), with_answer);
+        assert_eq!(key(&Retrieved::default()), "no hits");
+        let failure = Failure::new(FailureKind::Timeout, "it took too long");
+        run.failure = Some(Box::new(failure));
+        assert_eq!(answer(&run), None);
+        let missing = Retrieved {
+            missing: true,
+            ..Retrieved::default()
+        };
+        assert_eq!(answer(&missing), None);
+    }
+
+    #[test]
+    fn what_is_expected_is_the_text_before_the_place() {
+        let mut labels = Labels {
+            expected_docs: vec!["fees".to_owned(), "rules".to_owned()],
+            ..Labels::default()
+        };
+        assert_eq!(expected(&labels).as_deref(), Some("fees, rules"));
+        labels.must_contain = vec!["fifty cents".to_owned()];
+        assert_eq!(expected(&labels).as_deref(), Some("fifty cents"));
+        labels.refuse = true;
+        assert_eq!(expected(&labels).as_deref(), Some("a refusal"));
+        assert_eq!(expected(&Labels::default()), None);
+    }
+}
