@@ -12,7 +12,8 @@ use kelvin_run::judging::Graded;
 use kelvin_run::{Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
 use kelvin_system::pipeline::Watch;
 
-/// A judge that grades none of the first answers, this many, is not asked about the others.
+/// How many of the first answers a judge may fail to grade: if it grades none of these, it is not asked about the
+/// others.
 const FIRST: usize = 3;
 
 /// The settings for the calls of a trial.
