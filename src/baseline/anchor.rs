@@ -15,7 +15,7 @@ use super::{Branch, commit, tree};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::Anchor;
 
-/// How far back an anchor is looked for.
+/// How many commits are searched for an anchor.
 const MOST_STEPS: usize = 10_000;
 /// How often a shallow clone is deepened to find the anchor, each time four times as far.
 const MOST_FETCHES: usize = 6;

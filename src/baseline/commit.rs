@@ -37,8 +37,8 @@ pub(crate) fn bases(
     }
 }
 
-/// The tip before a push. A tip that was replaced by a forced push may be gone from the remote and have a report all
-/// the same.
+/// The tip before a push, and if that tip cannot be fetched, the parent of the new tip as well. A tip that was replaced
+/// by a forced push may be gone from the remote and still have a report.
 fn before_push(repo: &Repository, remote: &Remote<'_>, before: &str) -> anyhow::Result<Vec<Base>> {
     let of = |commit: Oid, why: String| Base { commit, why };
     let error = match named(repo, remote, before) {

@@ -82,7 +82,7 @@ pub(crate) fn furnished(
 ///
 /// # Errors
 ///
-/// Where one of them was changed or removed.
+/// Where a file was changed or removed.
 pub(crate) fn demand_untouched(root: &Path) -> anyhow::Result<()> {
     let repo = super::open(root)?;
     let mut options = StatusOptions::new();

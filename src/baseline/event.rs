@@ -1,4 +1,4 @@
-//! What the payload of a GitHub event says about where a change begins.
+//! Reads from the payload of a GitHub event where a change begins.
 
 use serde_json::Value;
 

@@ -164,7 +164,7 @@ impl Place<'_> {
                 Some(error) => error.context(format!("there is no branch `{}`", settings.branch)),
             });
         }
-        // What an earlier fetch has left is enough; where it is not, the server may have more.
+        // The branch as an earlier fetch has left it is enough if it has a report; if not, the server may have more.
         self.on(&kept).map_err(|error| beside(error, asked))
     }
 

@@ -1,8 +1,8 @@
-//! What the event that started a run says about where the change begins.
+//! The information of the event that started a run about where the change begins.
 
 use super::tip::Tip;
 
-/// What the event that started a run says about where the change begins.
+/// The information of the event that started a run about where the change begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hint {
     /// A revision that somebody asked for; then nothing else counts.

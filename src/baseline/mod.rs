@@ -1,7 +1,7 @@
 //! The baseline: the report of the commit that a change is compared with, or why there is no such report.
 //!
-//! Nothing is read from what the change itself can write: a report in the tree is taken from the
-//! tree of the base commit, never from the work tree.
+//! No baseline is read from anything that the change itself can write: a report in the tree is read from the tree of
+//! the base commit, never from the work tree.
 
 mod ancestry;
 mod anchor;

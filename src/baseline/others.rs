@@ -42,7 +42,7 @@ pub(crate) struct OtherReport {
     pub(crate) first_is_copied: bool,
 }
 
-/// Finds such reports, nearest to the base first.
+/// Finds other reports of the base's code, nearest to the base first.
 ///
 /// # Errors
 ///

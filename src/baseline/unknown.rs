@@ -30,7 +30,7 @@ impl Unknown {
         error.downcast_ref::<Self>().is_some()
     }
 
-    /// The same error, marked.
+    /// Marks an error with this reason, unless it is marked already.
     pub(crate) fn mark(self, error: anyhow::Error) -> anyhow::Error {
         match Self::is_in(&error) {
             true => error,

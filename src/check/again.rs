@@ -1,4 +1,4 @@
-//! What a reader needs to run a gate again elsewhere.
+//! The information that a reader needs to run a gate again elsewhere.
 
 use super::GateRequest;
 use crate::baseline;

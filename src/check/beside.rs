@@ -6,7 +6,7 @@ use super::asked::Side;
 use crate::history;
 use kelvin_run::config::Config;
 
-/// What lies beside the pipeline and is no part of its code: a change to such a file changes no answer.
+/// Files beside the pipeline that are no part of its code: a change to such a file changes no answer.
 pub(super) fn not_pipeline(config: &Config, sides: &[Side<'_>], out: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();
     paths.extend(not_code(config, out));

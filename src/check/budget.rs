@@ -16,7 +16,7 @@ use kelvin_run::config::Config;
 /// Together with its first run, a gate costs at most four runs of each side that it can run.
 pub(super) const RUNS_OF_THE_SUITE: usize = 3;
 
-/// What is left for re-runs.
+/// The calls and the time that are left for re-runs.
 pub(super) struct Allowance {
     calls: usize,
     /// Whether the configuration gives the number of calls.

@@ -15,9 +15,9 @@ use kelvin_run::judge::trial::Fitness;
 /// A judge that asks a language model.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedJudge<'c> {
-    /// The name of the probe for which it grades.
+    /// The name of the probe for which the judge grades.
     probe: &'static str,
-    /// Its place in the configuration.
+    /// The place of the judge in the configuration.
     place: String,
     settings: &'c JudgeSettings,
 }

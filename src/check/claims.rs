@@ -104,7 +104,7 @@ pub(super) fn hold(
     ))
 }
 
-/// What to do about a report whose claims are not true.
+/// The advice about a report whose claims are not true.
 const MEND: &str = "check who may push to that branch, and replace the report by running the job of \
                     that commit again";
 

@@ -21,7 +21,7 @@ pub(super) struct OtherSettings<'a> {
 
 /// The side that is judged: a running measurement, or a finished report.
 pub(super) trait Head {
-    /// What has been measured so far.
+    /// The measurement so far.
     fn report(&self) -> Report;
 
     /// How many calls of the pipeline were made so far.

@@ -19,7 +19,7 @@ use kelvin_record::{CaseValue, Ending, Metric};
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// What the base was asked in addition to its stored answers.
+/// The questions that the base was asked in addition to its stored answers.
 #[derive(Default)]
 pub(super) struct AskedOfTheBase {
     /// How many calls the questions took.

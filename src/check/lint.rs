@@ -12,7 +12,7 @@ use kelvin_run::config::Overrides;
 /// The problems of a configuration and its items.
 #[derive(Debug, Default)]
 pub(crate) struct Linted {
-    /// What was read, in words, e.g. `12 cases`.
+    /// The parts that were read, in words, e.g. `12 cases`.
     pub(crate) read: Vec<String>,
     /// The notices that a run would show as well.
     pub(crate) notices: Vec<Notice>,

@@ -34,9 +34,9 @@ pub(super) struct Looking<'l> {
 
 /// How the comparison ended.
 pub(super) enum Ending {
-    /// There is a verdict.
+    /// The gate has reached a verdict.
     Verdict(Box<Verdict>),
-    /// It is not known what was measured.
+    /// Nobody knows what was measured.
     Unknown(Box<Judgement>),
     /// The base has to be run again, and must be checked out for that.
     Base(Rerun),

@@ -38,7 +38,7 @@ pub(crate) struct RescoreRequest {
     pub(crate) out: PathBuf,
 }
 
-/// What was scored again.
+/// The scores after the change of rules.
 pub(crate) enum Rescored {
     /// A report, which was written.
     Report(Box<Checked>),

@@ -21,7 +21,7 @@ use kelvin_system::pipeline::{Code, Made, Watch};
 
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {
-    /// What was asked for.
+    /// The request.
     pub(super) request: &'a Request,
     /// The checked configuration.
     pub(super) config: &'a Config,
@@ -258,7 +258,7 @@ impl Stage<'_> {
         self.confirm()
     }
 
-    /// What has been measured so far.
+    /// The measurement so far.
     pub(super) fn report(&self) -> Report {
         let mut notices = self.notices.clone();
         notices.extend(self.runners().flat_map(Runner::notices));

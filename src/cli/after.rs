@@ -66,7 +66,7 @@ pub(super) fn after(
             }
         }
         Some(judgement) if judgement.asks_nothing() => view(args).next(),
-        // Another run would be void too.
+        // A repeated run would be void too, until git ignores the files that the pipeline leaves.
         Some(_) if checked.report.run.ending == Ending::Changed => {
             let line = ignoring(args.config(), &checked.ignorable);
             line.map_or_else(String::new, |line| format!("next: {line}\n"))

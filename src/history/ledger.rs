@@ -20,9 +20,9 @@ pub(crate) struct LedgerEntry {
     pub(crate) prompt: String,
     /// The digest of the prompt.
     pub(crate) prompt_digest: String,
-    /// What answered: a command line or a model.
+    /// The command line or the model that answered.
     pub(crate) candidate: String,
-    /// What it was graded next to.
+    /// The respondent that the answer was graded next to; none where it was graded by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) baseline: Option<String>,
     /// The score, from 0 to 1.
@@ -41,7 +41,7 @@ pub(crate) struct LedgerEntry {
     /// Tokens of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tokens_out: Option<u64>,
-    /// What the judge cost for it, in US dollars; it is no part of `cost_usd`.
+    /// The cost of the judge for this answer, in US dollars; it is no part of `cost_usd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) judge_cost_usd: Option<f64>,
     /// Tokens that the judge used for it.

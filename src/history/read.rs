@@ -73,7 +73,7 @@ impl History {
     ///
     /// # Errors
     ///
-    /// Where there is no such run, or what was stored is damaged.
+    /// Where there is no such run, or its stored data is damaged.
     pub(crate) fn report(&self, id: &str, registry: Registry) -> anyhow::Result<Report> {
         let read = || -> anyhow::Result<Report> {
             let (number, frame): (i64, Vec<u8>) = self.connection.query_row(

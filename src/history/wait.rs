@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// One wait.
+/// The time of one wait.
 const STEP: Duration = Duration::from_millis(20);
 /// How long a wait stays silent.
 const SILENT: Duration = Duration::from_secs(1);

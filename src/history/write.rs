@@ -17,7 +17,7 @@ fn list(probe: &str) -> String {
     format!("/probes/{probe}/items")
 }
 
-/// Where a run took place.
+/// The place of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scene {
     /// The name of the configuration.

@@ -1,8 +1,8 @@
 //! Results over many reports: the means of a period beside those of the period before it, lasting falls with their
 //! start, flaky cases, and one version beside the version before it.
 //!
-//! Nothing here reads a report from anywhere, and nothing knows a probe: only the direction, the range and the values
-//! by case of a metric are used.
+//! This module reads no report from disk and knows no probe: it uses only the direction, the range and the values by
+//! case of a metric.
 
 mod change;
 mod course;

@@ -1,4 +1,4 @@
-//! A stretch of time, and the one before it.
+//! A period of time, and the one before it.
 
 use kelvin_base::calendar;
 

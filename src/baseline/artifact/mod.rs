@@ -25,7 +25,7 @@ use kelvin_system::git;
 /// How many artifacts are looked into before giving up.
 const MOST: usize = 5;
 
-/// Where artifacts are, and which of them may be believed.
+/// The source of artifacts, and the rules by which one is believed.
 #[derive(Clone, Debug)]
 pub(crate) struct Artifacts {
     /// The client of the repository.

@@ -58,8 +58,8 @@ impl Desk {
     }
 }
 
-/// What became of the request to approve what a run has found. Nothing is approved where GitHub does not answer. None
-/// where nobody can be asked any more and nobody has approved.
+/// Looks up the decision about the regression of a run. Nothing is approved where GitHub does not answer. None where
+/// nobody can be asked any more and nobody has approved.
 pub(in crate::check) fn answer(
     site: &Site,
     request: Request,
@@ -189,7 +189,7 @@ fn is_labelled(request: &PullRequest, rules: &Rules) -> bool {
         .is_some_and(|ours| names.any(|name| name.eq_ignore_ascii_case(ours)))
 }
 
-/// What people did about the request, in the order in which it happened.
+/// The actions of people on the request, in the order in which they happened.
 fn deeds(client: &Client, desk: &Desk, rules: &Rules) -> Result<Vec<Deed>, Error> {
     let mut found = Vec::new();
     for comment in &desk.comments {

@@ -32,16 +32,16 @@ pub(crate) struct Site {
     /// The commit at its tip.
     pub(crate) head: String,
     /// The commit whose rules count: the tip of the branch that the pull request is to be merged into, or the commit
-    /// that this branch had before a push. What was pushed may have changed the rules.
+    /// that this branch had before a push. The pushed commits may have changed the rules.
     pub(crate) rules_at: String,
     /// The stage of the change.
     pub(crate) stage: Stage,
 }
 
-/// Where a change is on its way.
+/// The stage of a change on its way into the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Its pull request is open: an approval can be asked for, and is bound to the base.
+    /// The pull request of the change is open: an approval can be asked for, and is bound to the base.
     Open,
     /// The change is about to be merged, or was: an earlier approval counts, on whatever base.
     Merging,

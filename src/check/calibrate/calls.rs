@@ -129,7 +129,8 @@ fn call(task: TrialTask) -> Task {
     }
 }
 
-/// What a judge is shown. A judge that grades by criteria sees a reference only where somebody gave one, as in a run.
+/// The texts that a judge is shown. A judge that grades by criteria sees a reference only where somebody gave one, as
+/// in a run.
 fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a> {
     let is_shown = needs_reference || exhibit.is_reference_given;
     Exhibit {

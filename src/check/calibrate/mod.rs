@@ -28,7 +28,7 @@ use kelvin_run::{Observer, Start};
 use kelvin_system::pipeline;
 use kelvin_system::pipeline::Made;
 
-/// What a person asks of a trial.
+/// The inputs of a trial.
 #[derive(Clone, Debug)]
 pub(crate) struct CalibrateRequest {
     /// The kinds of probes that the program knows.
@@ -59,7 +59,7 @@ pub(crate) struct CalibrateRequest {
 pub(crate) struct Calibrated {
     /// The result; none where a signal stopped the trial.
     pub(crate) record: Option<TrialRecord>,
-    /// What the calls have cost.
+    /// The cost of the calls.
     pub(crate) cost: Cost,
     /// The file in which the result is kept; none where it is not kept.
     pub(crate) file: Option<PathBuf>,

@@ -30,13 +30,13 @@ pub(crate) struct DecideRequest<'a> {
     pub(crate) pull_request: u64,
     /// The configuration, as the repository names it.
     pub(crate) config: String,
-    /// What is done after a decision.
+    /// The action that follows a decision.
     pub(crate) then: Then,
     /// Prints.
     pub(crate) say: &'a dyn Fn(&str),
 }
 
-/// What is done after a decision.
+/// The action that follows a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// The job that asked is run again, and looks for the decision itself.

@@ -123,7 +123,7 @@ pub(super) fn configuration_of(request: &CiRequest<'_>) -> (PathBuf, PathBuf) {
 }
 
 /// The name of a configuration that is missing or cannot be read: from its text if possible, else from the base, else
-/// from its path. It has to be the name in the comment of an earlier run.
+/// from its path. This name has to match the one in the comment of an earlier run.
 pub(super) fn name(root: &Path, file: &Path, hint: &Hint) -> String {
     let of_base = || {
         let name = Path::new(file.file_name()?);

@@ -19,7 +19,7 @@ use kelvin_github::publish::bundle::{Bundle, SaidVerdict};
 use kelvin_run::Silent;
 use kelvin_run::config::Overrides;
 
-/// What is published of a bundle.
+/// The published part of a bundle.
 pub(super) struct Held {
     /// The verdict; all its texts were written by this program.
     pub(super) judgement: Judgement,
@@ -42,8 +42,8 @@ struct Again {
 
 const OWN: &str = "The figures are the pull request's own claim: its own code has measured them.";
 
-/// What is published on each of the pull requests that the run of a bundle can have been for. GitHub does not say which
-/// of them it was, so the verdict of the run need not follow from the base of every one.
+/// The result to publish on each of the pull requests that the run of a bundle can have been for. GitHub does not say
+/// which of them it was, so the verdict of the run need not follow from the base of every one.
 pub(super) fn hold(
     request: &PostRequest<'_>,
     (found, workflow): (&[PullRequest], &str),
@@ -79,7 +79,7 @@ pub(super) fn hold(
         .collect()
 }
 
-/// What is published on a pull request that the run was for. `again`: the judgement of the gate on its figures.
+/// The result to publish on a pull request that the run was for. `again`: the judgement of the gate on its figures.
 pub(super) fn of_one(
     found: &PullRequest,
     said: Option<&SaidVerdict>,
@@ -92,7 +92,7 @@ pub(super) fn of_one(
     }
 }
 
-/// What is published where the run was for another pull request.
+/// The result to publish where the run was for another pull request.
 fn of_another(found: &PullRequest, again: Judgement) -> Held {
     Held {
         claim: format!("{OWN} The verdict is what they give {}.", with(found)),
@@ -102,7 +102,7 @@ fn of_another(found: &PullRequest, again: Judgement) -> Held {
     }
 }
 
-/// What is published where a run gives its figures and no verdict: our own runs always give both.
+/// The result to publish where a run gives its figures and no verdict: our own runs always give both.
 fn of_nothing_said(found: &PullRequest, again: Judgement) -> Held {
     let why = format!(
         "The run does not say what its gate has found. Computed from its figures, {}, the verdict is `{}`",
@@ -117,7 +117,7 @@ fn of_nothing_said(found: &PullRequest, again: Judgement) -> Held {
     }
 }
 
-/// What is published where the run was for this pull request.
+/// The result to publish where the run was for this pull request.
 fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Held {
     let word = again.verdict.verdict.as_str();
     if !follows(said, &again.verdict) {
@@ -190,7 +190,7 @@ fn worse_by_its_own_word(again: Judgement, said: &SaidVerdict, found: &PullReque
     Judgement { verdict, ..again }
 }
 
-/// What is published where nobody knows whether the run is right: never a pass.
+/// The result to publish where nobody knows whether the run is right: never a pass.
 fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> Held {
     let says = match said {
         Some(said) => format!("The run says `{}`. ", plain(said.verdict).as_str()),
@@ -312,7 +312,7 @@ fn judged_again(
         }),
         hint,
         by_the_base: true,
-        // As in the run, and as in the commands to reproduce it; a finished report is not run again here.
+        // The run had re-runs, and so have the commands to reproduce it; a finished report is not run again here.
         rerun: true,
         ..GateRequest::new(check)
     };

@@ -1,4 +1,4 @@
-//! What outlives the run: the report of a push, the artifact, and the bundle of a run that may not write.
+//! The results that outlive the run: the report of a push, the artifact, and the bundle of a run that may not write.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What a run has left for `post/`, as far as GitHub and the run's artifact say; or why nothing of it can be published,
-//! in words that hold for the way in which the run ended.
+//! Finds the bundle that a run has left for `post/`, as far as GitHub and the run's artifact say; or explains why
+//! nothing of it can be published, in words that fit the way in which the run ended.
 
 use crate::registry::Registry;
 use kelvin_github as github;

@@ -84,10 +84,10 @@ pub(crate) struct CiRequest<'a> {
     pub(crate) say: &'a dyn Fn(&str),
 }
 
-/// How a run in a workflow ended.
+/// The result of a run in a workflow.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// What was measured.
+    /// The measurement.
     pub(crate) checked: Checked,
     /// The judgement of the gate; none for a share of the cases, which is judged with the others.
     pub(crate) judgement: Option<Judgement>,
@@ -399,7 +399,7 @@ fn login(request: &CiRequest<'_>, context: &Context) -> Option<Login> {
 }
 
 impl Ran {
-    /// How the process ends: a measurement that failed outranks a gate that did not pass.
+    /// The exit code: a measurement that failed outranks a gate that did not pass.
     pub(crate) fn exit(&self) -> Exit {
         match (self.checked.exit(), &self.judgement) {
             (Exit::Passed, Some(judgement)) => judgement.verdict.exit(),

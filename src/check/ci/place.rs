@@ -1,4 +1,4 @@
-//! Where a run happens: its pull request, its base branch, its workflow.
+//! The place of a run: its pull request, its base branch, its workflow.
 
 use std::path::{Path, PathBuf};
 

@@ -27,7 +27,7 @@ use kelvin_page::safe;
 ///
 /// # Errors
 ///
-/// Where the run or its bundle is not valid. Whatever could be said about it is on the pull request by then.
+/// Where the run or its bundle is not valid. By then, the pull request shows everything that can be said about it.
 pub(crate) fn post(
     request: &PostRequest<'_>,
     surfaces: Surfaces<'_>,
@@ -217,7 +217,7 @@ fn several(found: &[PullRequest]) -> String {
     )
 }
 
-/// Where the result is shown for each pull request; what belongs to the job itself is written for the first one.
+/// Where the result is shown for each pull request; the outputs of the job itself are written for the first one.
 struct Places<'a> {
     surfaces: Surfaces<'a>,
     say: &'a dyn Fn(&str),

@@ -1,4 +1,4 @@
-//! Where a run can ask for the approval of a regression, or look for one that was given.
+//! Finds the pull request where a run can ask for the approval of a regression, or look for an earlier approval.
 
 use std::path::Path;
 use std::sync::Arc;

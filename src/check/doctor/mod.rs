@@ -88,7 +88,7 @@ const CHECKOUT: &str = "the workflow, in place of its checkout";
 /// The place for the lines of a job.
 const JOB: &str = "the workflow, at the job";
 
-/// What the environment says of the place of this run; the caller reads it.
+/// The environment of this run; the caller reads it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
     /// Whether this is a job of GitHub Actions.
@@ -116,7 +116,7 @@ pub(crate) struct Right {
     pub(crate) purpose: &'static str,
 }
 
-/// What GitHub says of a permission.
+/// The answer of GitHub about a permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The token has the permission.
@@ -130,7 +130,7 @@ pub(crate) enum Answer {
 /// Asks GitHub whether the token has a permission.
 pub(crate) type Rights<'a> = dyn Fn(Right) -> Answer + 'a;
 
-/// What a person asks of the doctor.
+/// The inputs of the doctor.
 pub(crate) struct DoctorRequest<'a> {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
@@ -138,7 +138,7 @@ pub(crate) struct DoctorRequest<'a> {
     pub(crate) overrides: Overrides,
     /// The output folder; `kelvin` beside the configuration unless given.
     pub(crate) out: Option<PathBuf>,
-    /// What the environment says.
+    /// The environment of this run.
     pub(crate) surroundings: Surroundings,
     /// The variables of the runner.
     pub(crate) variables: &'a Variables<'a>,
@@ -158,7 +158,7 @@ pub(crate) struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// How the process ends.
+    /// The exit code.
     pub(crate) const fn exit(&self) -> Exit {
         if self.ready {
             Exit::Passed

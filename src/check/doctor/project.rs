@@ -1,4 +1,4 @@
-//! What the configuration names: the cases, the command, the environment, the output folder.
+//! Checks the parts that the configuration names: the cases, the command, the environment, the output folder.
 
 use std::env;
 use std::fs;
@@ -224,7 +224,7 @@ fn variables(config: &Config) -> Finding {
     finding.add(JOB, format!("env:\n{}", lines.join("\n")))
 }
 
-/// Whether a file can be written into the output folder. What is made for this check is removed.
+/// Whether a file can be written into the output folder. The test file is removed again.
 fn folder(out: &Path) -> Finding {
     let shown = out.display();
     let data = fs::symlink_metadata(out);

@@ -45,7 +45,7 @@ pub(super) fn look(
                     "- run: git config --global --add safe.directory \"$GITHUB_WORKSPACE\"",
                 )
             } else if baseline::Unknown::is_in(&error) {
-                // There is a repository already, so the advice is not to make one.
+                // There is a repository already, so the advice cannot be to make one.
                 Finding::missing("checkout", format!("{}", error.root_cause()))
             } else {
                 let (to, lines) = match on_github {

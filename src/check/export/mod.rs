@@ -27,7 +27,7 @@ use kelvin_record::{CaseValue, Direction, ScoredInvocation, probe_of};
 /// A score that is lower than the least one by no more than this still passes: .7 can be .6999999999999999.
 const GUARD: f64 = 1e-9;
 
-/// What a person asks of an export.
+/// The inputs of an export.
 #[derive(Debug)]
 pub(crate) struct ExportRequest {
     /// The kinds of probes that the program knows.

@@ -1,6 +1,6 @@
 //! On which side of the split an example is. All examples of one item are on the same side: its repeats, its variants,
-//! and the scenarios that a matrix makes of it. So are items with the same input. The side depends on nothing but the
-//! item, so that adding an item moves no other.
+//! and the scenarios that a matrix makes of it. Items with the same input are on the same side too. The side depends on
+//! nothing but the item, so that adding an item moves no other.
 
 use std::collections::BTreeMap;
 

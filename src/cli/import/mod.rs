@@ -117,7 +117,7 @@ pub(super) fn command(file: &Path, into: &Path) -> String {
 ///
 /// # Errors
 ///
-/// As the command itself, and as the questions.
+/// As for the command itself, and for the questions.
 pub(super) fn offer(
     file: &Path,
     into: &Path,

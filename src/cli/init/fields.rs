@@ -100,7 +100,7 @@ impl Field<'_> {
         }
     }
 
-    /// The same form with the value.
+    /// The form in the configuration, with the value.
     pub(super) fn with_value(&self) -> String {
         let value = safe::cut(&self.value.to_string(), 60);
         format!("{} = {value}", safe::line(&self.written()))

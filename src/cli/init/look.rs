@@ -48,7 +48,7 @@ pub(super) struct Look {
 ///
 /// # Errors
 ///
-/// Where the run is impossible, and [`Stopped`] where a signal ended it.
+/// Where the pipeline cannot be run, and [`Stopped`] where a signal ended it.
 pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let case = corpus.cases.first().context("there is no case")?;
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;

@@ -1,4 +1,4 @@
-//! What a reader of the summary should know first.
+//! The statements that a reader of the summary should know first.
 
 use std::collections::BTreeSet;
 

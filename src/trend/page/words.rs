@@ -75,7 +75,7 @@ pub(super) fn value(mean: &Mean) -> String {
     }
 }
 
-/// The same text, with the reason where there is no mean.
+/// A mean as in [`value`], with the reason where there is no mean.
 pub(super) fn cell(mean: &Mean) -> Phrase {
     let phrase = Phrase::text(value(mean));
     match &mean.reason {
