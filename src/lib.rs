@@ -1,6 +1,6 @@
-//! `kelvin` tells a team on every pull request whether a change made its AI pipeline worse, and
-//! where. Here is the top of the house: the commands, a check from its first step to its last, where the report of the
-//! base comes from, and what is kept of earlier runs. `docs/architecture.md` has the crates below it.
+//! `kelvin` tells a team on every pull request whether a change made its AI pipeline worse, and where. This crate is
+//! the top layer: the commands, a check from its first step to its last, the search for the report of the base, and the
+//! history of earlier runs. `docs/architecture.md` has the crates below it.
 
 mod baseline;
 mod check;

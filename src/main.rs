@@ -1,4 +1,4 @@
-//! The binary `kelvin`: a door to the library.
+//! The binary `kelvin`; all its code is in the library.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! The kinds of probes there are, as a value: the top makes it and hands it down. A new kind is a crate and a line here.
+//! The available kinds of probes, as a value that the top layer makes and passes down. A new kind needs a crate and a
+//! line here.
 
 use std::fmt;
 use std::path::Path;
@@ -29,8 +30,8 @@ impl Registry {
         ])
     }
 
-    /// The same and one kind more, after the others. It is for whoever builds a program with a probe of their own, once:
-    /// the list lives as long as the program.
+    /// These kinds and one more after them. This is for building a program with a probe of one's own, and meant to be
+    /// called once: the list is never freed.
     #[must_use]
     pub fn with(self, kind: &'static dyn Kind) -> Self {
         let all: Vec<_> = self.0.iter().copied().chain([kind]).collect();
@@ -42,12 +43,12 @@ impl Registry {
         self.0
     }
 
-    /// The kind of a name; none where this program knows no such kind.
+    /// The kind with this name; none where this program knows no such kind.
     pub(crate) fn kind(self, name: &str) -> Option<&'static dyn Kind> {
         self.0.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// Every section of a kind of this program, in their order.
+    /// Every section whose kind this program knows, in the order of the kinds.
     pub(crate) fn known(self, sections: &Sections) -> Vec<(&'static dyn Kind, &dyn AnySection)> {
         let kinds = self.0.iter();
         kinds
@@ -55,7 +56,7 @@ impl Registry {
             .collect()
     }
 
-    /// The same kinds, as far as a report needs them.
+    /// These kinds in the form that a report needs.
     pub(crate) fn of_sections(self) -> Kinds {
         let kinds = self.0.iter();
         kinds.map(|kind| *kind as &dyn SectionKind).collect()

@@ -23,7 +23,7 @@ pub(super) fn parents(repo: &Repository, commit: Oid) -> anyhow::Result<Vec<Oid>
         .collect())
 }
 
-/// The first seven digits.
+/// The first seven digits of a commit.
 pub(crate) fn short(commit: Oid) -> String {
     let mut text = commit.to_string();
     text.truncate(7);
@@ -34,7 +34,7 @@ pub(crate) fn short(commit: Oid) -> String {
 ///
 /// # Errors
 ///
-/// Where it is there and cannot be read.
+/// Where HEAD is there and cannot be read.
 pub(crate) fn checked_out(repo: &Repository) -> anyhow::Result<Option<Oid>> {
     match repo.head().and_then(|head| head.peel_to_commit()) {
         Ok(commit) => Ok(Some(commit.id())),
@@ -54,13 +54,14 @@ pub(super) fn head(repo: &Repository) -> anyhow::Result<Oid> {
 /// Commits that the clone has, each after its ancestors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lineage {
-    /// Those that do not lead to what is checked out: those after it, and those of other branches.
+    /// The commits that do not lead to the checked-out commit: later ones, and those of other branches.
     pub(crate) outside: Vec<String>,
-    /// Those that do; the last one is its nearest ancestor, or itself.
+    /// The commits that lead to the checked-out commit; the last one is its nearest ancestor, or the commit itself.
     pub(crate) inside: Vec<String>,
 }
 
-/// Those of some commits that the clone has, whatever the clocks of their runs said. Empty without a repository.
+/// Orders the given commits that the clone has by ancestry, whatever the clocks of their runs said. Empty without a
+/// repository.
 pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Lineage {
     let Ok(repo) = super::open(root) else {
         return Lineage::default();
@@ -87,7 +88,7 @@ pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Lineage {
     }
 }
 
-/// Everything that some commits have in their history, each after its ancestors; nothing where that cannot be read.
+/// Every commit in the history of the given ones, each after its ancestors; nothing where the history cannot be read.
 pub(super) fn walked(repo: &Repository, from: &[Oid], only_first_parents: bool) -> Vec<Oid> {
     let found = || -> Result<Vec<Oid>, git2::Error> {
         let mut walk = repo.revwalk()?;

@@ -1,5 +1,5 @@
-//! An older report of the branch, which a change is held against beside its base: many drops in a row, each
-//! within the limit, are seen in no other way.
+//! An older report of the branch, with which a change is compared beside its base: only such a comparison shows many
+//! drops in a row that are each within the limit.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use super::{Branch, commit, tree};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::Anchor;
 
-/// How far back an anchor is looked for.
+/// How many commits are searched for an anchor.
 const MOST_STEPS: usize = 10_000;
-/// How often a shallow clone is deepened for it, each time four times as far.
+/// How often a shallow clone is deepened to find the anchor, each time four times as far.
 const MOST_FETCHES: usize = 6;
 
 /// The report that was found.
@@ -26,13 +26,13 @@ pub(crate) struct Anchored {
     pub(crate) report: Report,
     /// Its commit.
     pub(crate) commit: String,
-    /// How many merges before the base that is.
+    /// How many merges lie between this commit and the base.
     pub(crate) merges: usize,
-    /// How many days before the base, as the commits say.
+    /// How many days this commit is older than the base, as the commits say.
     pub(crate) days: i64,
-    /// The tag it was found by.
+    /// The tag that the anchor was found by.
     pub(crate) tag: Option<String>,
-    /// Whether it is younger than asked for, because no older one is kept.
+    /// Whether the report is younger than asked for, because no older one is kept.
     pub(crate) is_oldest: bool,
 }
 
@@ -47,7 +47,7 @@ struct Step {
 }
 
 impl Step {
-    /// Whether it is as old as asked for.
+    /// Whether this step is as old as asked for.
     fn serves(&self, wanted: &Anchor) -> bool {
         match (wanted, wanted.days()) {
             (Anchor::Merges(merges), _) => self.merges >= *merges,
@@ -57,11 +57,11 @@ impl Step {
     }
 }
 
-/// Finds it.
+/// Finds the anchor.
 ///
 /// # Errors
 ///
-/// Why there is none.
+/// Why there is no anchor.
 pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anchored> {
     let repo = super::open(search.root)?;
     let remote = Remote::of(&repo).with(search.login, search.hint);
@@ -110,7 +110,7 @@ fn kept(
     let asked = branch.fetch();
     let mut kept = Vec::new();
     if search.hint.in_workflow {
-        // In a workflow only what the server has just given counts: the change could have written the clone.
+        // In a workflow only what the server has just sent counts: the change could have written to the clone.
         asked?;
     } else {
         kept.extend(Branch::local(repo, remote, name).kept()?);
@@ -121,8 +121,8 @@ fn kept(
     Ok(own.map(|kept| (kept.commit, kept.blob)).collect())
 }
 
-/// Goes back from the base along first parents, as far as a report that serves; that one, and the oldest that
-/// was met.
+/// Goes back from the base along first parents, as far as a report that serves. Returns that report, and the oldest
+/// report on the way.
 fn back(
     (repo, remote): (&Repository, &Remote<'_>),
     base: Oid,

@@ -1,7 +1,7 @@
 //! Reports kept on a branch of their own: one file per configuration and commit.
 //!
-//! The branch never has more than one commit, so old reports cost nothing; a push succeeds only
-//! where the branch still is what we read, so two writers at once both end up in it.
+//! The branch never has more than one commit, so old reports cost nothing. A push succeeds only where the branch is
+//! unchanged since we read it, so the reports of two writers at once are both kept.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ use super::remote::{Moved, Remote};
 use super::tree;
 use kelvin_base::exit::Misuse;
 
-/// A job of a workflow run that keeps a report: who else does so under the same name and for the same
-/// commit is another job of that run, which was not given a name of its own.
+/// A job of a workflow run that keeps a report. Another writer of the same run, for the same name and commit, is
+/// another job, which was not given a name of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Writer {
     /// `GITHUB_RUN_ID`.
@@ -25,7 +25,7 @@ pub(crate) struct Writer {
 }
 
 impl fmt::Display for Writer {
-    /// As it is kept beside the report.
+    /// The form that is kept beside the report.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.run, self.attempt)
     }
@@ -43,15 +43,15 @@ impl fmt::Display for Taken {
 
 /// A report that is to be kept.
 pub(crate) struct Entry<'a> {
-    /// The configuration it is of.
+    /// The configuration that the report belongs to.
     pub(crate) configuration: &'a str,
-    /// The commit it is of.
+    /// The commit that the report belongs to.
     pub(crate) commit: Oid,
     /// The report.
     pub(crate) report: &'a [u8],
     /// How many reports of the configuration stay, those of the newest commits.
     pub(crate) keep: usize,
-    /// The job that writes it; none outside of a workflow.
+    /// The job that writes the report; none outside of a workflow.
     pub(crate) writer: Option<&'a Writer>,
 }
 
@@ -63,20 +63,20 @@ pub(crate) struct Branch<'a> {
     repo: &'a Repository,
     remote: &'a Remote<'a>,
     name: &'a str,
-    /// Whether it is in this clone alone: no push sends it, and no fetch writes over it.
+    /// Whether the branch is in this clone alone: no push sends it, and no fetch overwrites it.
     local: bool,
 }
 
 /// A report as it is found on the branch.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    /// The configuration it is of.
+    /// The configuration that the report belongs to.
     pub(crate) configuration: String,
-    /// The commit it is of.
+    /// The commit that the report belongs to.
     pub(crate) commit: Oid,
-    /// Its blob.
+    /// The blob of the report.
     pub(crate) blob: Oid,
-    /// Whether it is in this clone alone.
+    /// Whether the report is in this clone alone.
     pub(crate) local: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// The branch of this name that is in this clone alone.
+    /// The branch of this name that exists in this clone alone.
     pub(crate) const fn local(repo: &'a Repository, remote: &'a Remote<'a>, name: &'a str) -> Self {
         Self {
             repo,
@@ -101,8 +101,8 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Asks the remote for the branch. A failure is told and not fatal: what an earlier fetch left
-    /// is still there to be read.
+    /// Asks the remote for the branch. A failure is reported and not fatal: what an earlier fetch left can still be
+    /// read.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl<'a> Branch<'a> {
     ///
     /// # Errors
     ///
-    /// Where the branch is there and cannot be read.
+    /// Where the branch exists and cannot be read.
     pub(crate) fn kept(&self) -> anyhow::Result<Vec<Kept>> {
         let Some(tree) = self.tree()? else {
             return Ok(Vec::new());
@@ -148,8 +148,8 @@ impl<'a> Branch<'a> {
         Ok(kept)
     }
 
-    /// Has every report that a partial clone has left out fetched at one go, so that reading them one by one
-    /// asks nobody.
+    /// Fetches every report that a partial clone has left out at once, so that reading them one by one needs no
+    /// network.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl<'a> Branch<'a> {
     ///
     /// # Errors
     ///
-    /// Where they cannot be had, or are too many.
+    /// Where the bytes cannot be had, or are too many.
     pub(crate) fn bytes(&self, kept: &Kept) -> anyhow::Result<Vec<u8>> {
         tree::blob(self.repo, self.remote, kept.blob)
     }
@@ -174,8 +174,8 @@ impl<'a> Branch<'a> {
     ///
     /// # Errors
     ///
-    /// [`Taken`] in the chain where another job of the same run was there first; any other error where
-    /// it cannot be written or pushed.
+    /// [`Taken`] in the chain where another job of the same run was there first; any other error where the report
+    /// cannot be written or pushed.
     pub(crate) fn save(&self, entry: &Entry<'_>) -> anyhow::Result<()> {
         let blob = self
             .repo
@@ -183,7 +183,7 @@ impl<'a> Branch<'a> {
             .context("failed to store the report")?;
         let mut last = None;
         for attempt in 0..ATTEMPTS {
-            // No branch yet is no failure of a write; a remote out of reach shows at the push.
+            // A branch that does not exist yet is no failure of a write; a remote out of reach shows at the push.
             let _ = self.fetch();
             let seen = self.seen();
             let tip = self.write(entry, blob)?;
@@ -192,7 +192,7 @@ impl<'a> Branch<'a> {
                 Err(error) if error.downcast_ref::<Moved>().is_some() => last = Some(error),
                 Err(error) => return Err(error),
             }
-            // Writers that collided once would go on to collide in step.
+            // Two writers that collided once would collide again if both waited the same time.
             let spread = 10 * (attempt as u64 + 1) + u64::from(std::process::id() % 97);
             std::thread::sleep(std::time::Duration::from_millis(spread));
         }
@@ -200,7 +200,7 @@ impl<'a> Branch<'a> {
             .with_context(|| format!("failed to push to `{}` {ATTEMPTS} times", self.name))
     }
 
-    /// Puts a commit in the place of the one that was seen.
+    /// Replaces the commit that was seen by a new one.
     fn publish(&self, tip: Oid, seen: Option<Oid>) -> anyhow::Result<()> {
         const WHY: &str = "kelvin: report saved";
         let reference = self.reference();
@@ -214,7 +214,7 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// One commit without parents that holds what the branch holds, and this report.
+    /// Makes one commit without parents that holds what the branch holds, and this report.
     fn write(&self, entry: &Entry<'_>, blob: Oid) -> anyhow::Result<Oid> {
         let (configuration, commit) = (entry.configuration, entry.commit);
         let root = self.tree()?;
@@ -259,8 +259,8 @@ impl<'a> Branch<'a> {
             .commit(None, &author, &author, &message, &tree, &[])?)
     }
 
-    /// Refuses to write over the report of another job of the same run. What is there already as it
-    /// is to be written came from this job: the answer to its push was lost.
+    /// Refuses to overwrite the report of another job of the same run. A report that is already there, byte for byte,
+    /// came from this job: the answer to its push was lost.
     fn demand_own(
         &self,
         reports: &Tree<'_>,
@@ -283,8 +283,8 @@ impl<'a> Branch<'a> {
         Err(anyhow::Error::from(refused).context(Taken))
     }
 
-    /// The names of the reports beyond the newest `keep`, the one being saved counted in, by the time
-    /// of their commits; a commit that is not in this clone counts as oldest.
+    /// The names of the reports beyond the newest `keep`, by the time of their commits. The report being saved counts
+    /// as one of the newest; a commit that is not in this clone counts as oldest.
     fn oldest(&self, reports: Option<&Tree<'_>>, saved: Oid, keep: usize) -> Vec<String> {
         let mut names: Vec<(i64, String)> = reports
             .into_iter()
@@ -323,12 +323,12 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Whether it is in this clone alone.
+    /// Whether the branch is in this clone alone.
     pub(crate) const fn is_local(&self) -> bool {
         self.local
     }
 
-    /// Where this clone has the branch.
+    /// The name of the reference by which this clone has the branch.
     pub(crate) fn reference(&self) -> String {
         match self.local {
             true => format!("refs/kelvin/{}", self.name),

@@ -9,20 +9,20 @@ use super::tree::MAX_BYTES;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 
-/// A report, and what could not be read of it.
+/// A report, and what could not be read of its file.
 #[derive(Debug)]
 pub(crate) struct Read {
     /// The report.
     pub(crate) report: Report,
-    /// What a reader must know of it.
+    /// What a reader must know of the report.
     pub(crate) notices: Vec<String>,
 }
 
-/// The bytes of a file that may hold a report: a file, and not too large.
+/// Reads a file that may hold a report. The file must be a regular one, and not too large.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where it is not there, or nothing that can be read to its end.
+/// A [`Misuse`] where the file is missing, is not a regular file, or cannot be read to its end.
 pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let shown = path.display();
     let data = std::fs::metadata(path)
@@ -32,7 +32,7 @@ pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
             .help(format!("name the report in it: `{shown}/report.json`"))
             .into());
     }
-    // Opening a pipe would wait for somebody to write.
+    // Opening a pipe would block until somebody writes.
     if !data.is_file() {
         return Err(Misuse::new(format!("`{shown}` is no regular file")).into());
     }

@@ -14,16 +14,16 @@ use super::{Hint, Login, Remote, tree};
 pub(crate) enum Form {
     /// As git writes them into a work tree, e.g. with the line endings that an attribute asks for.
     OfAWorkTree,
-    /// As git stores them, which is also how they lie in the work tree of whoever wrote them so.
+    /// As git stores them, which is also how they lie in the work tree of whoever wrote them with the stored line
+    /// endings.
     AsStored,
 }
 
-/// Writes the files of a commit into an empty folder. Returns what `root`, a folder in the work
-/// tree, is called there. Neither the index nor the work tree is touched.
+/// Writes the files of a commit into an empty folder. Returns the path in it that stands for `root`, a folder in the
+/// work tree. Neither the index nor the work tree is touched.
 ///
-/// The files lie in a repository of their own, which borrows the objects of `repo`: so the code of the
-/// pipeline has a fingerprint there as it has in the work tree, and a pipeline that asks git for its
-/// commit gets an answer.
+/// The files lie in a repository of their own, which borrows the objects of `repo`. So the code of the pipeline has the
+/// same fingerprint there as in the work tree, and a pipeline that asks git for its commit gets an answer.
 ///
 /// # Errors
 ///
@@ -61,7 +61,7 @@ pub(crate) fn checkout(
     Ok(files.join(below))
 }
 
-/// Makes a repository of the files, with the commit checked out and the objects of another one.
+/// Makes a repository of the files, with the commit checked out and the objects of another repository.
 fn link(repo: &Repository, tree: &Tree<'_>, commit: Oid, files: &Path) -> anyhow::Result<()> {
     let own = Repository::init(files, repo.object_format())?;
     let objects = repo.commondir().join("objects").canonicalize()?;
@@ -69,7 +69,7 @@ fn link(repo: &Repository, tree: &Tree<'_>, commit: Oid, files: &Path) -> anyhow
     let mut line = objects.into_os_string().into_encoded_bytes();
     line.push(b'\n');
     std::fs::write(alternates, line)?;
-    // Opened anew, so that it looks for the objects where they are.
+    // Opened again, so that libgit2 looks for the objects where they are.
     let own = git2::Repository::open(files)?;
     own.set_head_detached(commit)?;
     let mut index = own.index()?;

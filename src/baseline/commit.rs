@@ -14,18 +14,18 @@ use super::remote::Remote;
 /// The commit a change is compared with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Base {
-    /// Which one.
+    /// The base commit.
     pub(crate) commit: Oid,
-    /// Why this one, in words that fit after "the base is".
+    /// Why this commit was chosen, in words that fit after "the base is".
     pub(crate) why: String,
 }
 
-/// Finds the base; fetches what is needed for that and no more. There is a second one, for want of a
-/// report of the first, where the tip before a push by force is no longer to be had.
+/// Finds the base; fetches what is needed for that and no more. A second base is returned where the tip before a forced
+/// push is gone: it is used if there is no report of the first.
 ///
 /// # Errors
 ///
-/// In words for the notice that explains why there is no baseline: what is missing and what to do.
+/// Texts for the notice that explains why there is no baseline: what is missing and what to do.
 pub(crate) fn bases(
     repo: &Repository,
     remote: &Remote<'_>,
@@ -37,8 +37,8 @@ pub(crate) fn bases(
     }
 }
 
-/// The tip before a push. One that was replaced by force may be gone from the remote and have a
-/// report all the same.
+/// The tip before a push, and if that tip cannot be fetched, the parent of the new tip as well. A tip that was replaced
+/// by a forced push may be gone from the remote and still have a report.
 fn before_push(repo: &Repository, remote: &Remote<'_>, before: &str) -> anyhow::Result<Vec<Base>> {
     let of = |commit: Oid, why: String| Base { commit, why };
     let error = match named(repo, remote, before) {
@@ -64,7 +64,7 @@ fn before_push(repo: &Repository, remote: &Remote<'_>, before: &str) -> anyhow::
 ///
 /// # Errors
 ///
-/// As there.
+/// As for [`bases`].
 pub(crate) fn base(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
     bases(repo, remote, hint).map(|mut bases| bases.swap_remove(0))
 }
@@ -142,7 +142,7 @@ fn walk(repo: &Repository, start: Oid, most: usize) -> anyhow::Result<(Distances
                 }
             }
             Err(_) if depth > 0 => {
-                // The commit is named by its child and is not here: a shallow boundary.
+                // The child of this commit names it, and the commit is not here: a shallow boundary.
                 found.push((commit, depth));
                 cut = cut.or(Some(depth));
             }
@@ -198,7 +198,7 @@ fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow
     }
 }
 
-/// The default branch as far as this clone tells it; nobody is asked.
+/// The default branch as far as this clone knows it; no server is asked.
 pub(super) fn default_branch_here(repo: &Repository, remote: &Remote<'_>) -> Option<String> {
     let head = format!("refs/remotes/{}/HEAD", remote.name());
     let prefix = format!("refs/remotes/{}/", remote.name());
@@ -214,8 +214,8 @@ pub(super) fn default_branch_here(repo: &Repository, remote: &Remote<'_>) -> Opt
     found.map(str::to_owned)
 }
 
-/// The branch that pull requests of a clone are merged into, for a text that names it; nobody is asked. In a repository
-/// with other branches only, or without any commit, it is the one that is checked out.
+/// The branch that pull requests of a clone are merged into, for a text that names it; no server is asked. In a
+/// repository with other branches only, or without any commit, it is the branch that is checked out.
 pub(crate) fn branch_of_clone(repo: &Repository) -> Option<String> {
     let checked_out = || {
         let head = repo.find_reference("HEAD").ok()?;
@@ -225,7 +225,7 @@ pub(crate) fn branch_of_clone(repo: &Repository) -> Option<String> {
     default_branch_here(repo, &Remote::of(repo)).or_else(checked_out)
 }
 
-/// The tip of a branch: what the remote had, else the local one.
+/// The tip of a branch: the one that the remote had, else the local one.
 fn tip(repo: &git2::Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid> {
     [
         format!("refs/remotes/{}/{branch}", remote.name()),
@@ -235,8 +235,8 @@ fn tip(repo: &git2::Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid
     .find_map(|name| repo.refname_to_id(name).ok())
 }
 
-/// The merge base of a commit and a branch. Both sides have to be deep enough: a shallow clone is
-/// deepened in steps, and fetched whole only where that did not do.
+/// The merge base of a commit and a branch. Both sides have to be deep enough: a shallow clone is deepened in steps,
+/// and fetched whole only where the steps did not suffice.
 fn merge_base(
     repo: &Repository,
     remote: &Remote<'_>,
@@ -244,7 +244,7 @@ fn merge_base(
     branch: &str,
 ) -> anyhow::Result<Oid> {
     let known = || {
-        // An open repository goes on to see the shallow boundary that a fetch has moved.
+        // A repository that is already open would still see the shallow boundary from before the fetch.
         let repo = git2::Repository::open_bare(repo.path()).ok()?;
         let tip = tip(&repo, remote, branch)?;
         repo.merge_base(head, tip).ok()
@@ -265,7 +265,7 @@ fn merge_base(
     for depth in steps {
         remote.fetch(&[&refspec], *depth)?;
         if shallow {
-            // The head's own history too; a server may refuse a commit that no branch holds.
+            // The history of the head is needed too; a server may refuse a commit that no branch holds.
             let _ = remote.fetch(&[&head.to_string()], *depth);
         }
         if let Some(commit) = known() {

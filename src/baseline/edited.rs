@@ -1,4 +1,4 @@
-//! What a change does to the files of a repository, and the files of its base with whatever git does not keep.
+//! What a change does to the files of a repository, and a checkout of its base that has the untracked files as well.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use super::{Hint, Login, commit, tree};
 use kelvin_system::pipeline;
 use kelvin_system::pipeline::Against;
 
-/// The commit that a change is compared with, and what the work tree around `root` has otherwise; none where its
-/// files cannot be listed.
+/// The commit that a change is compared with, and how the work tree around `root` differs from it; none where its files
+/// cannot be listed.
 ///
 /// # Errors
 ///
-/// Where there is no base, or it cannot be read.
+/// Where there is no base, or the base cannot be read.
 pub(crate) fn edited(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),
@@ -30,8 +30,9 @@ pub(crate) fn edited(
     Ok((base.commit, against.context("failed to read the base")?))
 }
 
-/// Writes the files of a commit into an empty folder, as [`checkout`] does, and puts links to whatever the work tree
-/// has and git does not keep beside them: a program that was installed there is found. Returns what `root` is called.
+/// Writes the files of a commit into an empty folder, as [`checkout`] does, and adds links to everything in the work
+/// tree that git does not keep, so that a program that was installed there is found. Returns the path of `root` in the
+/// new folder.
 ///
 /// # Errors
 ///
@@ -77,11 +78,11 @@ pub(crate) fn furnished(
     Ok(below)
 }
 
-/// Demands that the files of a commit are still those that were written.
+/// Demands that the files of a checkout are still as they were written.
 ///
 /// # Errors
 ///
-/// Where one of them was changed or removed.
+/// Where a file was changed or removed.
 pub(crate) fn demand_untouched(root: &Path) -> anyhow::Result<()> {
     let repo = super::open(root)?;
     let mut options = StatusOptions::new();

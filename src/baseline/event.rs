@@ -1,10 +1,10 @@
-//! What the payload of a GitHub event says about where a change begins.
+//! Reads from the payload of a GitHub event where a change begins.
 
 use serde_json::Value;
 
 use super::{Hint, PullRequest, Tip};
 
-/// Reads a payload; what it does not say stays unknown.
+/// Reads a payload; what the payload does not say stays unknown.
 pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
     let text = |pointer: &str| {
         let text = payload.pointer(pointer)?.as_str()?;
@@ -34,7 +34,7 @@ pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
                 base: text("/merge_group/base_sha"),
             });
         }
-        // All zeros: the branch is new, and nothing was there before.
+        // A hash of zeros says that the branch is new, and that there was no commit before.
         "push" => {
             hint.before = text("/before").filter(|sha| sha.bytes().any(|digit| digit != b'0'))
         }

@@ -1,20 +1,21 @@
-//! How a call of git failed, by what git said: its exit code is 128 for almost everything.
+//! How a call of git failed, judged by what git printed: its exit code is 128 for almost everything.
 
 use std::fmt;
 
-/// What git said before it failed, line by line.
+/// What git printed before it failed, line by line.
 #[derive(Clone, Debug)]
 pub(super) struct Failed(Vec<String>);
 
-/// The server was asked and has no such branch or commit. Lines of the server itself begin with
-/// `remote: `, so that none of them is taken for one of these.
+/// Messages of a server that was asked and has no such branch or commit. Lines of the server itself begin with `remote:
+/// `, so that none of them can be mistaken for one of these.
 const ANSWERS: [&str; 3] = [
     "fatal: couldn't find remote ref ",
     "fatal: remote error: upload-pack: not our ref ",
     "error: remote error: upload-pack: not our ref ",
 ];
 
-/// A private repository answers "not found" where it is asked without a right to know of it.
+/// Messages of a missing permission. A private repository answers "not found" where the asker may not know that it
+/// exists.
 const DENIED: [&str; 8] = [
     "could not read username",
     "could not read password",
@@ -26,7 +27,7 @@ const DENIED: [&str; 8] = [
     "not found",
 ];
 
-/// Trouble of a server or of the way to it that may be over in a second.
+/// Trouble of a server or of the network that may be over in a second.
 const PASSING: [&str; 9] = [
     "could not resolve host",
     "failed to connect",
@@ -39,7 +40,7 @@ const PASSING: [&str; 9] = [
     "early eof",
 ];
 
-/// The same after a wait that is long enough for one run.
+/// Trouble of the same kind after a wait that is long enough for one run.
 const SLOW: [&str; 2] = ["timed out", "operation too slow"];
 
 impl Failed {
@@ -59,7 +60,7 @@ impl Failed {
         self
     }
 
-    /// Whether the server was asked and has answered that there is no such thing.
+    /// Whether the server was asked and has answered that there is no such branch or commit.
     pub(super) fn is_answer(&self) -> bool {
         self.0
             .iter()
@@ -81,7 +82,7 @@ impl Failed {
         self.says(&PASSING) || self.says(&SLOW) || self.is_denied()
     }
 
-    /// What to do; begins with a semicolon. `used`: the token of the action did not help either.
+    /// What to do; begins with a semicolon. `used`: the token of the action was tried and did not help either.
     pub(super) fn help(&self, used: bool) -> &'static str {
         if self.is_denied() {
             return match used {

@@ -1,4 +1,4 @@
-//! A report in a file, of this program or of the peer that its users may come from: read within
+//! A report in a file, written by this program or by `kelvin-eval`, from which users may come. It is read within
 //! limits.
 
 use crate::registry::Registry;
@@ -11,7 +11,8 @@ use super::peer;
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where it is no usable report.
+/// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where the file is no usable
+/// report.
 pub(crate) fn read(path: &Path, registry: Registry) -> anyhow::Result<Read> {
     let bytes = bytes(path)?;
     if peer::is_one(&bytes) {

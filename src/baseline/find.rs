@@ -1,4 +1,4 @@
-//! The search for a baseline: the sources in their order, and a reason for each that did not serve.
+//! The search for a baseline: the sources in their order, and a reason for each source that did not serve.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ use kelvin_record::settings::BaselineSource;
 ///
 /// # Errors
 ///
-/// Only a file that was named and is not there: everything else is a source that did not serve.
+/// Only where a file was named and does not exist: any other failure is recorded as a source that did not serve.
 pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     if let Some(path) = &search.settings.file {
         if search.hint.pull_request.is_some() {
@@ -62,7 +62,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         |error: &anyhow::Error| Ok(Baseline::absent(vec![Baseline::tried(wanted[0], error)]));
     let repo = match super::open(search.root) {
         Ok(repo) => repo,
-        // A workflow was started for a commit of a repository, so there has to be one.
+        // A server started this workflow for a commit of a repository, so there has to be a repository.
         Err(error) if search.hint.in_workflow => {
             return absent(&Unknown::Unreachable.mark(error));
         }
@@ -148,8 +148,7 @@ impl Place<'_> {
         let branch = Branch::new(self.repo, self.remote, &settings.branch);
         let asked = branch.fetch().err();
         let mut kept = match (&asked, self.search.hint.in_workflow) {
-            // In a workflow only what the server has just given counts: the change could have written
-            // the clone.
+            // In a workflow only what the server has just sent counts: the change could have written to the clone.
             (Some(_), true) => Vec::new(),
             _ => branch.kept()?,
         };
@@ -165,7 +164,7 @@ impl Place<'_> {
                 Some(error) => error.context(format!("there is no branch `{}`", settings.branch)),
             });
         }
-        // What an earlier fetch has left serves; where it does not, the server may have more.
+        // The branch as an earlier fetch has left it is enough if it has a report; if not, the server may have more.
         self.on(&kept).map_err(|error| beside(error, asked))
     }
 
@@ -225,8 +224,8 @@ impl Place<'_> {
         Err(beside(none, damaged.or(cut)))
     }
 
-    /// A report that is what it says it is. One that is not is not passed over in silence: an earlier one
-    /// could be what somebody wants it to be compared with.
+    /// A report whose claims are true of its commit. A report that fails this check is not skipped in silence: perhaps
+    /// somebody wants the change to be compared with an earlier one.
     fn held(
         &self,
         commit: Oid,
@@ -252,9 +251,9 @@ impl Place<'_> {
         Ok((report, provenance))
     }
 
-    /// The base and the commits before it, nearest first, as far as a report may be; and what kept
-    /// them from being all. A commit that is not to be had, and so has no known ancestors, may have a
-    /// report all the same.
+    /// The base and the commits before it, nearest first, as far back as a report may be; and the error that kept the
+    /// list from being complete. A commit that cannot be fetched, and so has no known ancestors, may have a report all
+    /// the same.
     pub(super) fn ancestors(&self) -> (Distances, Option<anyhow::Error>) {
         let (base, most) = (self.base.commit, self.search.settings.max_age_commits);
         let fetch = |depth| self.remote.fetch(&[&base.to_string()], Some(depth));
@@ -319,7 +318,7 @@ impl Place<'_> {
         ))
     }
 
-    /// How far a report's commit is from the base in time, as the commits themselves say.
+    /// Where a report comes from, and how far its commit is from the base in time, as the commits themselves say.
     pub(super) fn provenance(
         &self,
         source: Source,
@@ -352,7 +351,7 @@ impl Place<'_> {
 ///
 /// # Errors
 ///
-/// Where there is no work tree, or the folder is outside of it.
+/// Where there is no work tree, or the folder is outside of the work tree.
 pub(super) fn in_repository(
     repo: &Repository,
     root: &Path,

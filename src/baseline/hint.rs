@@ -1,11 +1,11 @@
-//! What the event that started a run says about where the change begins.
+//! The information of the event that started a run about where the change begins.
 
 use super::tip::Tip;
 
-/// What the event that started a run says about where the change begins.
+/// The information of the event that started a run about where the change begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hint {
-    /// A revision that somebody asked for; nothing else counts then.
+    /// A revision that somebody asked for; then nothing else counts.
     pub(crate) asked: Option<String>,
     /// `merge_group.base_sha` of a merge queue.
     pub(crate) merge_group_base: Option<String>,
@@ -17,10 +17,10 @@ pub(crate) struct Hint {
     pub(crate) default_branch: Option<String>,
     /// The commit that has to be checked out, where the event is about one.
     pub(crate) tip: Option<Tip>,
-    /// Whether an event of a server started this run: the server then has what the change is compared
-    /// with, and what a program of the change left in this clone does not count.
+    /// Whether an event of a server started this run. Then the server has what the change is compared with, and what a
+    /// program of the change left in this clone does not count.
     pub(crate) in_workflow: bool,
-    /// Where the remote was before anything of the change ran, in a workflow.
+    /// The address of the remote before anything of the change ran, in a workflow.
     pub(crate) remote: Option<String>,
 }
 

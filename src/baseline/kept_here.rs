@@ -6,8 +6,8 @@ use anyhow::Context as _;
 use git2::{ObjectType, Oid};
 use kelvin_system::git::Repository;
 
-/// The first of some files that git does not keep, or not as it is in the work tree: it is outside of the
-/// repository, ignored or new, or was changed.
+/// The first of some files that git does not keep as it is in the work tree: the file is outside of the repository,
+/// ignored, new or changed.
 ///
 /// # Errors
 ///

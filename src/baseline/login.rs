@@ -1,5 +1,5 @@
-//! The action's token for git: for the one repository of the workflow, for one call, in the
-//! environment of that call alone. It is in no file, no argument and no message.
+//! The action's token for git: for the one repository of the workflow, for one call, in the environment of that call
+//! alone. The token is in no file, no argument and no message.
 
 use std::fmt;
 use std::process::Command;
@@ -7,12 +7,12 @@ use std::process::Command;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// A token and the one address that it is sent to.
+/// A token and the only address that it is sent to.
 #[derive(Clone)]
 pub(crate) struct Login {
     /// `https://github.com/owner/name`, in lower case.
     address: String,
-    /// What is sent, as `actions/checkout` would leave it in the configuration.
+    /// The HTTP header, as `actions/checkout` would leave it in the configuration.
     header: String,
 }
 
@@ -22,8 +22,8 @@ impl fmt::Debug for Login {
     }
 }
 
-/// Settings of a repository by which its own files, or a program that ran in it, could lead a token
-/// elsewhere or hand it to a program of theirs.
+/// Settings of a repository by which its own files, or a program that ran in it, could send a token elsewhere or hand
+/// it to a program of theirs.
 const LEADS_AWAY: [&str; 6] = [
     "http.",
     "url.",
@@ -33,7 +33,7 @@ const LEADS_AWAY: [&str; 6] = [
     "core.sshcommand",
 ];
 
-/// The same among the settings of one remote.
+/// Such settings among those of one remote.
 const OF_REMOTE: [&str; 6] = [
     ".proxy",
     ".proxyauthmethod",
@@ -43,7 +43,7 @@ const OF_REMOTE: [&str; 6] = [
     ".pushurl",
 ];
 
-/// Variables that make git write what it sends.
+/// Variables that make git print what it sends.
 const TELLTALES: [&str; 8] = [
     "GIT_TRACE",
     "GIT_TRACE_CURL",
@@ -56,7 +56,8 @@ const TELLTALES: [&str; 8] = [
 ];
 
 impl Login {
-    /// A token for a repository of a server, e.g. of `https://github.com`; none where there is none.
+    /// Makes the token for a repository of a server, e.g. of `https://github.com`; none where the address or the token
+    /// is missing.
     pub(crate) fn new(server: &str, repository: &str, token: &str) -> Option<Self> {
         let (server, token) = (server.trim().trim_end_matches('/'), token.trim());
         let known = server.starts_with("https://") || server.starts_with("http://");
@@ -77,7 +78,7 @@ impl Login {
         url.strip_suffix(".git").unwrap_or(&url) == self.address
     }
 
-    /// The first setting of a repository that could lead the token away; `names` are those of its own
+    /// The first setting of a repository that could send the token elsewhere; `names` are those of its own
     /// configuration.
     pub(super) fn obstacle<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
         names.into_iter().find(|name| {
@@ -85,7 +86,7 @@ impl Login {
             let leads = LEADS_AWAY.iter().any(|start| lower.starts_with(start));
             let of_remote =
                 lower.starts_with("remote.") && OF_REMOTE.iter().any(|end| lower.ends_with(end));
-            // What a checkout leaves there is replaced by the token.
+            // The token replaces the header that a checkout leaves there.
             (leads && !lower.ends_with(".extraheader")) || of_remote
         })
     }
@@ -94,7 +95,7 @@ impl Login {
     /// no helper of the repository runs beside the token, and no submodule is fetched with it.
     pub(super) fn lend(&self, command: &mut Command, url: &str) {
         let settings = [
-            // An empty value takes back the headers that other settings have added.
+            // An empty value removes the headers that other settings have added.
             (format!("http.{url}.extraheader"), ""),
             (format!("http.{url}.extraheader"), self.header.as_str()),
             (format!("http.{url}.followRedirects"), "false"),

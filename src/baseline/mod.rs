@@ -1,7 +1,7 @@
-//! The baseline: the report of the commit that a change is compared with, or why there is none.
+//! The baseline: the report of the commit that a change is compared with, or why there is no such report.
 //!
-//! Nothing is read from what the change itself can write: a report in the tree is taken from the
-//! tree of the base commit, never from the work tree.
+//! No baseline is read from anything that the change itself can write: a report in the tree is read from the tree of
+//! the base commit, never from the work tree.
 
 mod ancestry;
 mod anchor;
@@ -61,16 +61,16 @@ pub(crate) use withheld::Withheld;
 
 use kelvin_gate::report::Report;
 
-/// What there is to compare with.
+/// The baseline that was found, or why there is none.
 #[derive(Debug)]
 pub(crate) enum Baseline {
-    /// A report, and where it is from.
+    /// A report, and its source.
     Found(Box<Report>, Provenance),
-    /// No usable report: every source was asked, and says why it has none.
+    /// No usable report: every source was asked, and has said why it has none.
     None(Vec<Tried>),
     /// No usable report, and a source that may have one could not be asked or read.
     Unreachable(Vec<Tried>),
-    /// The configuration asks for none.
+    /// The configuration asks for no baseline.
     Off,
 }
 
@@ -84,7 +84,7 @@ impl Baseline {
         }
     }
 
-    /// What there is where no source served.
+    /// The result where no source had a usable report.
     fn absent(tried: Vec<Tried>) -> Self {
         match tried.iter().any(|tried| tried.unknown.is_some()) {
             true => Self::Unreachable(tried),

@@ -12,24 +12,24 @@ use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::Report;
 use kelvin_system::git;
 
-/// How many reports serve at most, that of the base counted in.
+/// How many reports are used at most, including that of the base.
 const MOST: usize = 5;
-/// How many reports of the branch are read for it.
+/// How many reports of the branch are read in the search.
 const MOST_READ: usize = 20;
-/// How many are held against their commit.
+/// How many reports are checked against their commit.
 const MOST_HELD: usize = 8;
 
-/// Calls that took less than this share of those of another report were not made by the pipeline.
+/// Calls that took less than this share of those of another report were answered from a cache.
 const SHARE: f64 = 0.01;
-/// Calls that are faster than this, in seconds, say nothing of that.
+/// Calls that are faster than this, in seconds, do not show whether a cache answered.
 const SLOW_ENOUGH: f64 = 0.1;
 
-/// The reports that serve.
+/// The reports that can be used, and notes on the others.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
-    /// Newest first.
+    /// The reports, newest first.
     pub(crate) reports: Vec<OtherReport>,
-    /// What there is to tell of those that do not.
+    /// What a reader should know of the reports that cannot be used.
     pub(crate) told: Vec<Difference>,
 }
 
@@ -42,11 +42,11 @@ pub(crate) struct OtherReport {
     pub(crate) first_is_copied: bool,
 }
 
-/// Finds them, nearest to the base first.
+/// Finds other reports of the base's code, nearest to the base first.
 ///
 /// # Errors
 ///
-/// Where the branch cannot be asked for or read.
+/// Where the branch cannot be fetched or read.
 pub(crate) fn others(
     search: &Search<'_>,
     base: &Report,
@@ -67,7 +67,7 @@ pub(crate) fn others(
     let asked = branch.fetch();
     let mut kept = Vec::new();
     if search.hint.in_workflow {
-        // In a workflow only what the server has just given counts: the change could have written the clone.
+        // In a workflow only what the server has just sent counts: the change could have written to the clone.
         asked?;
     } else {
         kept.extend(Branch::local(&repo, &remote, name).kept()?);
@@ -78,7 +78,7 @@ pub(crate) fn others(
         return Ok(Others::default());
     }
     let Ok(configuration) = rename::name(&place, &kept, &ancestors) else {
-        // None of them is of this configuration.
+        // No report of the branch is of this configuration.
         return Ok(Others::default());
     };
     let mut others = Others::default();
@@ -101,7 +101,7 @@ pub(crate) fn others(
         }
         read += 1;
         let bytes = tree::blob(&repo, &remote, found.blob)?;
-        // One that cannot be read is no report of this code, as far as anybody knows.
+        // A report that cannot be read is not known to be of this code.
         let Ok(report) = search.registry.report(&bytes) else {
             continue;
         };
@@ -127,7 +127,7 @@ pub(crate) fn others(
 }
 
 impl Others {
-    /// Leaves out what is no run of its own: reports that agree in every answer, and those of a pipeline that
+    /// Leaves out reports that are no independent run: those that agree in every answer, and those of a pipeline that
     /// has answered one of them from a cache.
     fn leave_out_what_tells_nothing(&mut self, base: &Report) {
         let count = self.reports.len();
@@ -156,7 +156,7 @@ impl Others {
     }
 }
 
-/// Whether it is of the same code, and measured the same in the same way.
+/// Whether a report is of the same code, and measured the same things in the same way.
 fn is_same(base: &Report, other: &Report) -> bool {
     let found = differences(base, other);
     found.told.is_empty()
@@ -168,20 +168,20 @@ fn is_same(base: &Report, other: &Report) -> bool {
         && !other.is_evaluation()
 }
 
-/// Whether answers of it were known before.
+/// Whether some answers of a report were known before the run.
 const fn is_of_memory(report: &Report) -> bool {
     let cost = &report.run.session.cost;
     cost.cache_hits + cost.resumed > 0
 }
 
-/// How long a call took; none where none was made.
+/// How long a call took; none where no call was made.
 fn seconds_of_a_call(report: &Report) -> Option<f64> {
     let cost = &report.run.session.cost;
     let calls = cost.invocations as f64;
     (calls > 0.0).then(|| cost.pipeline_seconds / calls)
 }
 
-/// Whether not one value of a case differs.
+/// Whether no value of any case differs.
 fn has_same_answers(base: &Report, other: &Report) -> bool {
     base.metrics.len() == other.metrics.len()
         && base.metrics.iter().all(|(id, metric)| {

@@ -12,8 +12,8 @@ use super::Unknown;
 pub(crate) struct Releases {
     /// The names of the tags of each commit, as they sort.
     pub(crate) by_commit: BTreeMap<String, Vec<String>>,
-    /// Why there are none, where there is a repository and it cannot be read: a plot without marks would look like
-    /// one of a time without releases.
+    /// Why there are no tags, where there is a repository that cannot be read: without this note, a plot without marks
+    /// would look like one of a time without releases.
     pub(crate) unread: Option<String>,
 }
 

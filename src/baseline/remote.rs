@@ -1,5 +1,5 @@
-//! What crosses the network goes through the system's `git`: it has the credentials that a checkout
-//! left, every transport and every proxy setting, and libgit2 has none of them here.
+//! Everything that crosses the network goes through the system's `git`: it has the credentials that a checkout left,
+//! every transport and every proxy setting, and libgit2 has none of them here.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -24,17 +24,17 @@ pub(crate) struct Remote<'a> {
     name: String,
     url: Option<String>,
     login: Option<&'a Login>,
-    /// Whether a workflow was started by a server, so that there has to be a remote.
+    /// Whether a server started this run, so that there has to be a remote.
     expected: bool,
-    /// Where it was before anything of the change ran.
+    /// The address of the remote before anything of the change ran.
     pinned: Option<&'a str>,
-    /// Why the server could not be reached; it is not asked again then.
+    /// Why the server could not be reached; after that it is not asked again.
     lost: RefCell<Option<(Failed, bool)>>,
 }
 
 impl<'a> Remote<'a> {
-    /// The remote called `origin`, or the only one there is unless its name would be an option, or `origin` all
-    /// the same: using it then says that it is missing.
+    /// The remote called `origin`, else the only remote, unless its name looks like an option. Where neither exists,
+    /// `origin` is used all the same, and the first use says that it is missing.
     pub(crate) fn of(repo: &'a Repository) -> Self {
         let names: Vec<String> = repo
             .remotes()
@@ -63,7 +63,7 @@ impl<'a> Remote<'a> {
         }
     }
 
-    /// The same for a run of which this is known: a token that git may need, and what started it.
+    /// Adds what is known of this run: a token that git may need, and what started the run.
     pub(crate) fn with(mut self, login: Option<&'a Login>, hint: &'a Hint) -> Self {
         self.login = login;
         self.expected = hint.in_workflow;
@@ -71,25 +71,24 @@ impl<'a> Remote<'a> {
         self
     }
 
-    /// The address that git would ask, every `insteadOf` counted in.
+    /// The address that git would ask, after every `insteadOf` rule.
     pub(crate) fn address(&self) -> Option<String> {
         let asked = ["ls-remote", "--get-url", &self.name].map(str::to_owned);
         let said = self.once(&asked, b"", None).ok()?.ok()?;
         Some(String::from_utf8_lossy(&said).trim().to_owned())
     }
 
-    /// Where it is, as the repository says; none where there is no remote.
+    /// The address of the remote, as the repository says; none where there is no remote.
     pub(crate) fn url(&self) -> Option<&str> {
         self.url.as_deref()
     }
 
-    /// Its name.
+    /// The name of the remote.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Fetches commits, branches or refspecs; in a shallow clone, with a depth no more than that of
-    /// each.
+    /// Fetches commits, branches or refspecs. `depth` limits the history of each in a shallow clone.
     ///
     /// # Errors
     ///
@@ -97,7 +96,7 @@ impl<'a> Remote<'a> {
     pub(crate) fn fetch(&self, what: &[&str], depth: Option<usize>) -> anyhow::Result<()> {
         self.demand()?;
         let mut arguments = vec!["fetch".to_owned(), "--no-tags".into(), "--quiet".into()];
-        // A whole clone stays whole.
+        // A complete clone must not become a shallow one.
         if self.repo.is_shallow() {
             arguments.push(depth.map_or("--unshallow".into(), |depth| format!("--depth={depth}")));
         }
@@ -106,7 +105,7 @@ impl<'a> Remote<'a> {
         self.git(&arguments).map(|_| ())
     }
 
-    /// Pushes a commit to a branch that still is where we saw it (none: that does not exist yet).
+    /// Pushes a commit to a branch that is still where we saw it. `seen` is none where the branch does not exist yet.
     ///
     /// # Errors
     ///
@@ -126,7 +125,7 @@ impl<'a> Remote<'a> {
         };
         let text = failed.to_string();
         let error = anyhow!("`git {}` failed: {text}", arguments.join(" "));
-        // `stale info`: the lease; `cannot lock ref`, `failed to update ref`: two at once.
+        // `stale info` is the failed lease; `cannot lock ref` and `failed to update ref` come from two pushes at once.
         let moved = [
             "stale info",
             "cannot lock ref",
@@ -139,7 +138,7 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// Makes sure that an object is here; git fetches what a partial clone has left out.
+    /// Makes sure that an object is in this clone; git fetches what a partial clone has left out.
     ///
     /// # Errors
     ///
@@ -150,7 +149,7 @@ impl<'a> Remote<'a> {
         self.left_out(asked)
     }
 
-    /// The same for many, at one go.
+    /// Makes sure that many objects are in this clone, with one call.
     ///
     /// # Errors
     ///
@@ -160,7 +159,7 @@ impl<'a> Remote<'a> {
             return Ok(());
         }
         self.demand()?;
-        // As git itself fetches what it finds missing.
+        // These are the options with which git itself fetches missing objects.
         let arguments = [
             "-c",
             "fetch.negotiationAlgorithm=noop",
@@ -197,7 +196,7 @@ impl<'a> Remote<'a> {
     ///
     /// # Errors
     ///
-    /// What git said, or that the remote has none.
+    /// What git said, or that the remote has no HEAD.
     pub(crate) fn default_branch(&self) -> anyhow::Result<String> {
         self.demand()?;
         let asked = ["ls-remote", "--symref", &self.name, "HEAD"].map(str::to_owned);
@@ -220,7 +219,7 @@ impl<'a> Remote<'a> {
         let tags = said.lines().filter_map(|line| {
             let (id, name) = line.split_once('\t')?;
             let name = name.strip_prefix("refs/tags/")?;
-            // The second line of a tag that is an object of its own names its commit.
+            // The second line of an annotated tag, with `^{}`, names its commit.
             let name = name.strip_suffix("^{}").unwrap_or(name);
             Some((git::id(id).ok()?, name.to_owned()))
         });
@@ -232,7 +231,7 @@ impl<'a> Remote<'a> {
             let Some(pinned) = self.pinned else {
                 return Ok(());
             };
-            // A program of the change could lead to a repository with reports of its own.
+            // A program of the change could have pointed the remote to a repository with reports of its own.
             let now = self.address().unwrap_or_default();
             if now == pinned {
                 return Ok(());
@@ -256,8 +255,7 @@ impl<'a> Remote<'a> {
         self.told(arguments, b"")
     }
 
-    /// Runs git with something to read. An error is marked as [`Unknown`], unless the server was asked
-    /// and has answered.
+    /// Runs git with the given input. An error is marked as [`Unknown`], unless the server was asked and has answered.
     fn told(&self, arguments: &[String], input: &[u8]) -> anyhow::Result<Vec<u8>> {
         let (failed, used) = match self.patiently(arguments, input)? {
             Ok(output) => return Ok(output),
@@ -272,8 +270,8 @@ impl<'a> Remote<'a> {
         })
     }
 
-    /// Runs git: once more where the server was in trouble for a moment, and with the action's token
-    /// where the clone has no right of its own. Tells of a failure whether the token was used.
+    /// Runs git. Tries once more where the server was in trouble for a moment, and with the action's token where the
+    /// clone has no right of its own. On failure, the flag says whether the token was used.
     fn patiently(
         &self,
         arguments: &[String],
@@ -291,7 +289,7 @@ impl<'a> Remote<'a> {
         if matches!(&ended, Err(failed) if failed.is_denied())
             && let Some((login, url)) = self.login()
         {
-            // What is found must still be so when the token is used.
+            // The check for obstacles must still hold when the token is used.
             let lent = confine::alone(|| match self.obstacle() {
                 Some(why) => Err(why),
                 None => Ok(self.once(arguments, input, Some((login, url)))),
@@ -315,13 +313,13 @@ impl<'a> Remote<'a> {
         }))
     }
 
-    /// The token, where the remote is what it is for.
+    /// The token, where it is meant for this remote.
     fn login(&self) -> Option<(&'a Login, &str)> {
         let (login, url) = (self.login?, self.url()?);
         login.serves(url).then_some((login, url))
     }
 
-    /// Why this repository is not trusted with a token; none where it is.
+    /// Why this repository is not trusted with a token; none where it is trusted.
     fn obstacle(&self) -> Option<String> {
         let list = ["config", "--list", "--show-scope", "--name-only"].map(str::to_owned);
         let Ok(Ok(listed)) = self.once(&list, b"", None) else {
@@ -336,7 +334,7 @@ impl<'a> Remote<'a> {
         Some(format!("the repository's own configuration sets `{name}`"))
     }
 
-    /// Runs git once; the outer error is that it cannot be run.
+    /// Runs git once. The outer error says that git cannot be run.
     fn once(
         &self,
         arguments: &[String],
@@ -367,7 +365,7 @@ impl<'a> Remote<'a> {
             .context("failed to start `git`, which fetches and pushes; install it")
             .map_err(|error| Unknown::Unreachable.mark(error))?;
         if let Some(mut pipe) = child.stdin.take() {
-            // A git that ends before it has read everything says why by itself.
+            // A git that ends before it has read everything reports the reason itself.
             let _ = pipe.write_all(input);
         }
         let output = child

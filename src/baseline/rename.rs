@@ -1,5 +1,5 @@
-//! Which of the names on the branch of reports is that of the configuration at hand: its own, or the
-//! one that it had before it was renamed.
+//! Finds the name under which the branch of reports keeps those of the configuration at hand: its own, or the name that
+//! it had before it was renamed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,15 +12,15 @@ use super::search::Place;
 use super::tree;
 use kelvin_base::file;
 
-/// A configuration that is larger is not looked into for its name.
+/// A larger configuration is not searched for its name.
 const MOST_BYTES: u64 = 256 * 1024;
 
-/// The name whose reports are those of the configuration at hand: the one that measured the same cases
-/// with the same settings, where no configuration is called so any more.
+/// Finds the former name of the configuration at hand: the name under which the same cases were measured with the same
+/// settings, and which no configuration has any more.
 ///
 /// # Errors
 ///
-/// Where there is none, or more than one may be meant.
+/// Where there is no such name, or more than one.
 pub(super) fn name<'k>(
     place: &Place<'_>,
     kept: &'k [Kept],
@@ -49,7 +49,7 @@ pub(super) fn name<'k>(
             continue;
         };
         let bytes = tree::blob(place.repo, place.remote, nearest.blob)?;
-        // A report that cannot be read is that of another name, as far as anybody knows.
+        // A report that cannot be read counts as one of another configuration.
         let Ok(report) = place.search.registry.report(&bytes) else {
             continue;
         };
@@ -71,7 +71,7 @@ pub(super) fn name<'k>(
     }
 }
 
-/// Whether a configuration of this name is in the checkout: then it was copied and not renamed.
+/// Whether a configuration of this name is in the checkout: then it was copied, not renamed.
 fn is_there(place: &Place<'_>, name: &str) -> bool {
     let (Ok(index), Some(top)) = (place.repo.index(), place.repo.workdir()) else {
         return false;
@@ -91,7 +91,7 @@ fn is_there(place: &Place<'_>, name: &str) -> bool {
     })
 }
 
-/// What a configuration calls itself; none where it has the name of its file.
+/// The name that a configuration gives itself; none where it goes by the name of its file.
 fn called(path: &Path) -> Option<String> {
     let size = std::fs::metadata(path).ok()?.len();
     if size > MOST_BYTES {

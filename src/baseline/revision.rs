@@ -12,7 +12,7 @@ use kelvin_gate::provenance::{Provenance, Source, Tried};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::BaselineSettings;
 
-/// Reads a report from one source, with its place in words.
+/// Reads a report from one source, together with a description of the place.
 type Read<'a> = dyn Fn() -> anyhow::Result<(Vec<u8>, String)> + 'a;
 
 /// The commit that a revision names.
@@ -52,7 +52,7 @@ pub(crate) fn branch(root: &Path) -> Option<String> {
 ///
 /// # Errors
 ///
-/// Each place that was tried, and why it did not serve.
+/// Each place that was tried, and why it had no report.
 pub(crate) fn of_commit(
     registry: Registry,
     root: &Path,
@@ -77,7 +77,7 @@ pub(crate) fn of_commit(
                 kept.find(|kept| kept.commit == commit && kept.configuration == configuration);
             Ok(found.map(|kept| kept.blob))
         };
-        // What is here already needs no network.
+        // A report that is already here needs no network.
         let mut found = find()?;
         let mut why = String::new();
         if found.is_none() {
@@ -125,13 +125,11 @@ pub(crate) fn of_commit(
 /// A file of a commit; none where the commit has no such file.
 pub(crate) type BaseFile = anyhow::Result<Option<Vec<u8>>>;
 
-/// The commit that a change begins at, and files below the folder of the configuration as they were
-/// there.
+/// The commit that a change begins at, and the files below the folder of the configuration at that commit.
 ///
 /// # Errors
 ///
-/// Where there is no repository or no base. A file that is there and cannot be read is an error of its
-/// own.
+/// Where there is no repository or no base. A file that exists and cannot be read has an error of its own.
 pub(crate) fn base_files(
     root: &Path,
     (login, hint): (Option<&Login>, &Hint),

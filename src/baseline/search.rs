@@ -1,4 +1,4 @@
-//! What a search for a baseline needs to know, and where it stands.
+//! The inputs of a search for a baseline, and its position in the repository.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use kelvin_record::settings::BaselineSettings;
 /// Measures a commit.
 pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report> + 'a;
 
-/// What a search needs to know.
+/// The inputs of a search.
 pub(crate) struct Search<'a> {
     /// The kinds of probes whose reports are read.
     pub(crate) registry: Registry,
@@ -31,18 +31,18 @@ pub(crate) struct Search<'a> {
     pub(crate) hint: &'a Hint,
     /// The artifacts of workflow runs; none where there is no GitHub to ask.
     pub(crate) artifacts: Option<&'a Artifacts>,
-    /// What the change was measured with, where its configuration may have had another name on the
-    /// base; none where it was given its name by hand.
+    /// What the change was measured with, used to find the former name of a renamed configuration; none where the name
+    /// was given by hand.
     pub(crate) head: Option<Suite>,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
-    /// Holds a report of the branch of reports against its commit.
+    /// Checks a report of the branch of reports against its commit.
     pub(crate) hold: &'a Hold<'a>,
-    /// Measures the base commit; none where that was not asked for.
+    /// Measures the base commit; none where no measurement was asked for.
     pub(crate) compute: Option<&'a Compute<'a>>,
 }
 
-/// Where a search stands: one base, one repository.
+/// The position of a search: one base, one repository.
 pub(super) struct Place<'a> {
     pub(super) search: &'a Search<'a>,
     pub(super) repo: &'a Repository,

@@ -1,5 +1,5 @@
-//! Whether what is checked out is the change that an event is about. A checkout of the base would be
-//! compared with itself and pass, whatever the change does.
+//! Checks that the checked-out commit is the change that an event is about. A checkout of the base would be compared
+//! with itself and pass, whatever the change does.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::ancestry::{head, parents};
 use super::{open, short};
 use kelvin_base::exit::Misuse;
 
-/// The commit that an event is about; it has to be checked out, itself or a merge of it.
+/// The commit that an event is about. This commit, or a merge of it, has to be checked out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tip {
     /// The name of the event.
@@ -25,14 +25,14 @@ pub(crate) struct Tip {
 /// The commit that is checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CheckedOut {
-    /// Which one.
+    /// The commit.
     pub(crate) commit: Oid,
     parents: Vec<Oid>,
 }
 
 impl CheckedOut {
-    /// Looks at HEAD of the repository of a folder. A shallow clone has no parents of its only
-    /// commit, but the commit itself names them.
+    /// Looks at HEAD of the repository of a folder. libgit2 finds no parents in a shallow clone, but the commit object
+    /// itself names them.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl CheckedOut {
         })
     }
 
-    /// Whether it is this commit, or has this commit as a parent.
+    /// Whether the checkout is this commit, or has it as a parent.
     pub(crate) fn has(&self, tip: &str) -> bool {
         let mut commits = self.parents.iter().chain([&self.commit]);
         commits.any(|commit| commit.to_string() == tip)
@@ -58,7 +58,7 @@ impl CheckedOut {
 }
 
 impl Tip {
-    /// Demands that HEAD of the repository of a folder is the tip, or a merge of it.
+    /// Demands that HEAD of the repository of a folder is the tip, or a merge of the tip.
     ///
     /// # Errors
     ///
@@ -83,8 +83,7 @@ impl Tip {
         Err(self.wrong(tip, &format!("HEAD is {}", self.described(&found))))
     }
 
-    /// Demands the same of the commit that a finished report is of: it may be HEAD too, which was
-    /// looked at before.
+    /// Demands the same of the commit that a finished report names. HEAD, which was checked before, is accepted too.
     ///
     /// # Errors
     ///
@@ -127,7 +126,7 @@ impl Tip {
         })
     }
 
-    /// A commit with what a reader has to know of it.
+    /// Describes a commit with what a reader has to know of it.
     fn described(&self, found: &CheckedOut) -> String {
         let commit = short(found.commit);
         if self.base.as_deref() == Some(found.commit.to_string().as_str()) {
@@ -175,7 +174,7 @@ impl Tip {
     }
 }
 
-/// The first digits of what should be a commit; it comes from a payload or a report.
+/// The first digits of a text that should be a commit; the text comes from a payload or a report.
 fn abbreviated(commit: &str) -> String {
     let kept = commit.chars().filter(char::is_ascii_alphanumeric);
     kept.take(7).collect()

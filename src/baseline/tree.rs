@@ -16,7 +16,7 @@ pub(crate) const MAX_BYTES: usize = 128 * 1024 * 1024;
 ///
 /// # Errors
 ///
-/// Where the commit or the file is there and cannot be read.
+/// Where the commit or the file exists and cannot be read.
 pub(crate) fn read(
     repo: &Repository,
     remote: &Remote<'_>,
@@ -39,11 +39,11 @@ pub(crate) fn read(
     Ok(None)
 }
 
-/// The tree of a commit, fetched where this clone has left it out.
+/// The tree of a commit, fetched where this clone does not have it.
 ///
 /// # Errors
 ///
-/// Where it cannot be had.
+/// Where the tree cannot be had.
 pub(crate) fn of<'r>(
     repo: &'r Repository,
     remote: &Remote<'_>,
@@ -67,7 +67,7 @@ pub(crate) fn of<'r>(
 ///
 /// # Errors
 ///
-/// Where it cannot be had.
+/// Where the tree cannot be had.
 pub(crate) fn find<'r>(
     repo: &'r Repository,
     remote: &Remote<'_>,
@@ -84,7 +84,7 @@ pub(crate) fn find<'r>(
 ///
 /// # Errors
 ///
-/// Where it cannot be had, or is too large.
+/// Where the blob cannot be had, or is too large.
 pub(crate) fn blob(repo: &Repository, remote: &Remote<'_>, id: Oid) -> anyhow::Result<Vec<u8>> {
     let blob = repo.find_blob(id).or_else(|_| {
         remote.want(id)?;
@@ -100,7 +100,7 @@ pub(crate) fn blob(repo: &Repository, remote: &Remote<'_>, id: Oid) -> anyhow::R
     Ok(bytes.to_vec())
 }
 
-/// Fetches, at one go, every file below a tree that a partial clone has left out.
+/// Fetches every file below a tree that a partial clone has left out, with one call.
 ///
 /// # Errors
 ///

@@ -1,16 +1,16 @@
-//! What is not known of a source. "It could not be asked" and "it has a report that cannot be read"
-//! are no answers to the question whether there is a baseline, and must not be taken for "none".
+//! Which sources could not be asked. "It could not be asked" and "it has a report that cannot be read" do not answer
+//! whether there is a baseline, and must not be taken for "none".
 
 use std::fmt;
 
-/// Why it is not known whether a source has a baseline; stands in the chain of an error.
+/// Why it is not known whether a source has a baseline; kept in the chain of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
     /// The source could not be asked.
     Unreachable,
     /// There is a report, and it cannot be read.
     Unreadable,
-    /// There is a report, and it is not that of the commit it is kept for.
+    /// There is a report, and it does not belong to the commit that it is kept for.
     Untrue,
 }
 
@@ -30,7 +30,7 @@ impl Unknown {
         error.downcast_ref::<Self>().is_some()
     }
 
-    /// The same error, marked.
+    /// Marks an error with this reason, unless it is marked already.
     pub(crate) fn mark(self, error: anyhow::Error) -> anyhow::Error {
         match Self::is_in(&error) {
             true => error,
@@ -39,8 +39,8 @@ impl Unknown {
     }
 }
 
-/// A source that served nothing, where part of it could not be asked: then that part may have what
-/// was looked for, and the error says so.
+/// Marks the error of a source that had no report while a part of it could not be asked: that part may have the report,
+/// and the error says so.
 pub(super) fn beside(error: anyhow::Error, gap: Option<anyhow::Error>) -> anyhow::Error {
     match gap {
         Some(gap) if Unknown::is_in(&gap) && !Unknown::is_in(&error) => {

@@ -1,5 +1,5 @@
-//! The repository of a pull request in a folder of its own, for somebody who has checked nothing out. Nothing of
-//! the change is written there: its commits are known, its files are not.
+//! The repository of a pull request in a folder of its own, for somebody who has no checkout. The commits of the change
+//! are known there, but none of its files is written.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(crate) struct Visited<'a> {
     pub(crate) number: u64,
     /// The commit at its tip.
     pub(crate) head: &'a str,
-    /// The branch that it is to be merged into.
+    /// The branch that the pull request is to be merged into.
     pub(crate) base_ref: &'a str,
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn visit(
     let repo = Repository::init(folder, git::format_of(visited.head))
         .context("failed to make a repository")?;
     repo.remote("origin", url)?;
-    // What no stage looks at stays on the server.
+    // Files that no stage reads stay on the server.
     let mut settings = repo.config()?;
     settings.set_bool("remote.origin.promisor", true)?;
     settings.set_str("remote.origin.partialclonefilter", "blob:none")?;
@@ -76,12 +76,12 @@ pub(crate) fn visit(
         .with_context(|| format!("failed to write the files of `{base_ref}`"))
 }
 
-/// Whether a commit is one that a pull request can have been compared with: on its base branch, and no older than
+/// Whether a pull request can have been compared with a commit: the commit is on its base branch, and no older than
 /// where the change begins.
 ///
 /// # Errors
 ///
-/// Where the folder is not what [`visit`] has made.
+/// Where [`visit`] did not make the folder.
 pub(crate) fn is_base(folder: &Path, visited: Visited<'_>, commit: &str) -> anyhow::Result<bool> {
     let repo = super::open(folder)?;
     let branch = format!("refs/remotes/origin/{}", visited.base_ref);

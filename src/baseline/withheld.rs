@@ -1,5 +1,5 @@
-//! What a checkout has left for git to log in with, taken out of the repository for as long as code of the change may
-//! read it there. This program has the token of the action instead.
+//! Removes the credentials that a checkout has left for git from the repository, for as long as code of the change may
+//! read them there. This program uses the token of the action instead.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,10 +11,10 @@ use git2::Config;
 use super::{Login, Remote};
 use kelvin_base::file;
 
-/// Folders of submodules lie so deep at most, each below the other.
+/// The greatest depth at which folders of submodules are searched, each below the other.
 const DEEPEST: usize = 6;
 
-/// What was taken out. It is put back when the value is dropped, so that the steps that follow find what they had.
+/// What was removed. It is put back when the value is dropped, so that later steps find it again.
 #[derive(Debug, Default)]
 pub(crate) struct Withheld {
     /// Settings: the file, the name and the value.
@@ -24,11 +24,11 @@ pub(crate) struct Withheld {
 }
 
 impl Withheld {
-    /// Takes out what a checkout has left, where the token of the action does the same.
+    /// Removes the credentials that a checkout has left, where the token of the action can replace them.
     ///
     /// # Errors
     ///
-    /// Where it is there and cannot be taken out.
+    /// Where the credentials are there and cannot be removed.
     pub(crate) fn take(root: &Path, login: Option<&Login>) -> anyhow::Result<Self> {
         let mut withheld = Self::default();
         let (Ok(repo), Some(login)) = (super::open(root), login) else {
@@ -59,7 +59,7 @@ impl Withheld {
             if is_login(&name, &value) {
                 self.settings
                     .push((path.to_owned(), name.clone(), value.clone()));
-                // It may have been there more than once, and be gone by now.
+                // The setting may have been there more than once, and be gone by now.
                 let _ = config.remove_multivar(&name, ".*");
             }
             let included = Path::new(&value);
@@ -74,7 +74,7 @@ impl Withheld {
 
 impl Drop for Withheld {
     fn drop(&mut self) {
-        // A step that misses it says so; this run has its result.
+        // A failure is ignored here: this run has its result, and a later step that misses the setting says so.
         for (path, name, value) in &self.settings {
             if let Ok(mut config) = Config::open(path) {
                 let _ = config.set_multivar(name, "^$", value);
@@ -94,7 +94,7 @@ fn is_login(name: &str, value: &str) -> bool {
         && value.to_lowercase().starts_with("authorization:")
 }
 
-/// Whether a setting includes the file that newer versions of it leave.
+/// Whether a setting includes the file that newer versions of `actions/checkout` leave.
 fn is_of_a_checkout(name: &str, included: &Path) -> bool {
     let file = included.file_name().and_then(OsStr::to_str);
     let name = name.to_lowercase();
@@ -105,7 +105,7 @@ fn is_of_a_checkout(name: &str, included: &Path) -> bool {
             .is_some_and(|file| file.starts_with("git-credentials-") && file.ends_with(".config"))
 }
 
-/// The configurations of submodules.
+/// Adds the configurations of submodules.
 fn below(folder: &Path, deep: usize, found: &mut Vec<PathBuf>) {
     if deep == 0 {
         return;

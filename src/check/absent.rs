@@ -1,4 +1,4 @@
-//! What the gate says where there is no report to compare with.
+//! The verdict of the gate where there is no report to compare with.
 
 use crate::baseline::Baseline;
 use kelvin_gate::Judgement;
@@ -8,9 +8,9 @@ use kelvin_gate::verdict::{Verdict, Word};
 use kelvin_record::Ending;
 use kelvin_record::settings::{BaselineSettings, FailOrWarn};
 
-/// The judgement of a change without a baseline: there is none, it could not be asked for, or it is
-/// turned off. `ending`: how the run of the change ended; one that measured nothing never passes, whether there is a
-/// baseline or not.
+/// The judgement of a change without a baseline: there is none, it could not be asked for, or it is turned off.
+/// `ending`: how the run of the change ended; a run that measured nothing never passes, whether there is a baseline or
+/// not.
 pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Ending) -> Judgement {
     if ending == Ending::Failed {
         let (tried, base) = match found {
@@ -58,7 +58,7 @@ pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Endi
     }
 }
 
-/// Why each source could not be asked, equal causes once.
+/// Why the sources could not be asked, each cause once.
 fn causes(tried: &[Tried]) -> String {
     let mut causes: Vec<(String, &str)> = Vec::new();
     for tried in tried {

@@ -1,4 +1,4 @@
-//! What a reader needs to run a gate again elsewhere.
+//! The information that a reader needs to run a gate again elsewhere.
 
 use super::GateRequest;
 use crate::baseline;
@@ -7,11 +7,10 @@ use kelvin_gate::report::Report;
 use kelvin_gate::reproduce::{Reproduction, quoted};
 use kelvin_run::config::Config;
 
-/// Where a downloaded baseline is put by the command that is shown.
+/// The folder into which the shown command downloads a baseline.
 const DOWNLOADED: &str = "/tmp/kelvin-baseline";
 
-/// The arguments that give the same verdict in a clean clone. `was_rerun`: whether cases could be run
-/// again.
+/// The arguments that give the same verdict in a clean clone. `was_rerun`: whether this gate could run cases again.
 pub(super) fn of(
     request: &GateRequest,
     config: &Config,
@@ -93,7 +92,7 @@ pub(super) fn of(
     }
 }
 
-/// The configuration as the root of its repository names it, and whether it lies in one.
+/// The path of the configuration from the root of its repository, and whether it lies in one.
 fn path(config: &Config) -> (String, bool) {
     let inside = || {
         let repo = baseline::open(&config.root).ok()?;
@@ -108,7 +107,7 @@ fn path(config: &Config) -> (String, bool) {
     }
 }
 
-/// How to get an artifact.
+/// The hint how to get an artifact.
 fn download(artifact: &KeptArtifact) -> String {
     format!(
         "the baseline is an artifact, which `gh run download {} --name {} --dir {DOWNLOADED}` gets",

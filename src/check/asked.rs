@@ -1,5 +1,4 @@
-//! What was asked for: probes with their items, chosen and shared out. A check and a listing of it
-//! begin alike.
+//! The probes and items that were asked for, chosen and shared out. Both a check and a listing of it begin with this.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,18 +9,18 @@ use kelvin_probe::{Items, Kind};
 use kelvin_run::Step;
 use kelvin_run::config::Config;
 
-/// A probe that is run, with the items it is run on.
+/// A probe that is run, with the items that it is run on.
 pub(super) struct Side<'c> {
-    /// Which one.
+    /// The kind of the probe.
     pub(super) kind: &'static dyn Kind,
-    /// Its items, those of them that were asked for.
+    /// The items of the probe that were asked for.
     pub(super) items: Box<dyn Items + 'c>,
     /// How many items were chosen, before they were shared out among shards.
     pub(super) chosen: usize,
 }
 
-/// Reads the items of every probe that is configured, or of the one that was asked for, and restricts
-/// them to those that were.
+/// Reads the items of every probe that is configured, or of the probe that was asked for, and keeps only the items that
+/// were asked for.
 ///
 /// # Errors
 ///
@@ -40,7 +39,7 @@ pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<
     for side in &mut sides {
         side.chosen = side.items.choose(&request.only, request.shard);
     }
-    // A probe is not run where others were asked for by name.
+    // A probe is left out where only items of other probes were asked for by name.
     sides.retain(|side| request.only.is_empty() || side.chosen > 0 || side.kind.observes());
     Ok(sides)
 }
@@ -75,7 +74,7 @@ pub(super) fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static d
     Err(Misuse::new(format!("`{file}` configures no {what}")).help(helps.join(", or ")))
 }
 
-/// Refuses items whose folder would be that of another probe.
+/// Refuses items whose folder would be the folder of another probe.
 pub(super) fn keep_folders_apart(sides: &[Side<'_>]) -> Result<(), Misuse> {
     let folders = sides.iter().filter_map(|side| side.kind.folder());
     for folder in folders {
@@ -96,7 +95,7 @@ pub(super) fn keep_folders_apart(sides: &[Side<'_>]) -> Result<(), Misuse> {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where an item has the name of such a folder, which is beside its own.
+/// A [`Misuse`] where an item has the same name as such a folder, which lies beside its own.
 pub(super) fn folders(side: &Side<'_>, steps: &[Step<'_>]) -> Result<Vec<PathBuf>, Misuse> {
     let ids = side.items.ids();
     let of_probe = PathBuf::from(side.kind.folder().unwrap_or_default());
@@ -116,7 +115,7 @@ pub(super) fn folders(side: &Side<'_>, steps: &[Step<'_>]) -> Result<Vec<PathBuf
     steps.iter().map(of_step).collect()
 }
 
-/// Refuses names that no item has, and lists those there are.
+/// Refuses names that no item has, and lists the names that exist.
 fn all_are_known(sides: &[Side<'_>], only: &[String]) -> Result<(), Misuse> {
     if only.is_empty() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What lies in the folder of the pipeline without being its code.
+//! Files in the folder of the pipeline that are not its code.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use super::asked::Side;
 use crate::history;
 use kelvin_run::config::Config;
 
-/// What lies beside the pipeline and is none of its code: a change there changes no answer.
+/// Files beside the pipeline that are no part of its code: a change to such a file changes no answer.
 pub(super) fn not_pipeline(config: &Config, sides: &[Side<'_>], out: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();
     paths.extend(not_code(config, out));
     paths
 }
 
-/// The same without the items of probes.
+/// The same list without the items of probes.
 pub(crate) fn not_code(config: &Config, out: &Path) -> Vec<PathBuf> {
     let mut paths = vec![out.to_path_buf()];
     paths.push(config.root.join(&config.gate.calibration));

@@ -1,4 +1,4 @@
-//! What a check and a gate would take: calls, time and money, before any of it is spent.
+//! What a check and a gate would cost: calls, time and money, before any of it is spent.
 
 use std::collections::BTreeMap;
 
@@ -14,24 +14,25 @@ use kelvin_gate::report::Report;
 use kelvin_record::settings::GateSettings;
 use kelvin_run::config::Config;
 
-/// What a check and a gate would take.
+/// The expected cost of a check and of a gate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Bill {
-    /// How many calls a check makes where nothing comes from the cache, by what they are for.
+    /// How many calls a check makes where nothing comes from the cache, by their purpose.
     pub(crate) calls_by: BTreeMap<&'static str, usize>,
-    /// All of them together.
+    /// The cost of all these calls.
     pub(crate) check: Spent,
-    /// What a gate takes at most, whose doubtful cases are run again on both sides.
+    /// The highest cost of a gate that runs its doubtful cases again on both sides.
     pub(crate) gate_at_most: Spent,
     /// How many calls are made at the same time.
     pub(crate) jobs: usize,
-    /// What a call has taken; none where no run with a call was recorded.
+    /// The average cost of a call; none where no run with a call was recorded.
     pub(crate) call: Option<Call>,
-    /// The governing types whose loss a gate could not show, by the newest recorded run; null where there is none.
+    /// The governing types whose loss a gate could not show, by the newest recorded run; null where there is no such
+    /// run.
     pub(crate) unseen: Option<Vec<UnseenType>>,
 }
 
-/// Calls and what they take.
+/// Calls and their cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Spent {
     /// Calls of the pipeline, and of judges where there are any.
@@ -44,12 +45,12 @@ pub(crate) struct Spent {
     pub(crate) usd: Option<f64>,
 }
 
-/// What a call of a recorded run has taken on average.
+/// The average cost of a call of a recorded run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Call {
-    /// The run.
+    /// The id of the run.
     pub(crate) run: String,
-    /// When it started.
+    /// When the run started.
     pub(crate) time: String,
     /// Seconds.
     pub(crate) seconds: f64,
@@ -59,7 +60,7 @@ pub(crate) struct Call {
     pub(crate) usd: Option<f64>,
 }
 
-/// Makes the bill. `usd` is the price of a call; without it that of the recorded runs counts, where they know it.
+/// Makes the bill. `usd` is the price of a call; without it, the price in the recorded runs is used if they have one.
 ///
 /// # Errors
 ///
@@ -75,7 +76,7 @@ pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> 
     let jobs = config.jobs.get();
     let spent = |calls: usize| Spent {
         calls,
-        // Fewer calls than jobs are all made at once.
+        // Fewer calls than jobs all run at the same time.
         seconds: call
             .as_ref()
             .map(|call| call.seconds * calls.div_ceil(jobs) as f64),
@@ -103,7 +104,7 @@ pub(super) fn unseen(config: &Config, report: &Report) -> Vec<UnseenType> {
     unseen_types(&policy, &compare(&own, &own))
 }
 
-/// The report of the newest run of a configuration that has any.
+/// The report of the newest run of a configuration that has a report.
 fn newest(
     root: &std::path::Path,
     configuration: &str,
@@ -121,7 +122,7 @@ fn newest(
         .transpose()
 }
 
-/// How many calls all re-runs of a gate may take that can run both sides again.
+/// How many calls all re-runs take at most, for a gate that can run both sides again.
 fn reruns(gate: &GateSettings, calls: usize) -> usize {
     let policy = Policy::of(gate, false);
     if policy.is_exact() || policy.budget.head_repeats == 1 {
@@ -131,7 +132,7 @@ fn reruns(gate: &GateSettings, calls: usize) -> usize {
     policy.budget.calls.unwrap_or(by_default)
 }
 
-/// What a call of the newest run of a configuration has taken that called anything.
+/// The average cost of a call, by the newest run of a configuration that made any.
 fn call(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<Call>> {
     let Some(history) = History::open(root)? else {
         return Ok(None);
@@ -144,7 +145,7 @@ fn call(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<Ca
     let mut calls = own.filter_map(|run| {
         let cost = run.cost.filter(|cost| cost.invocations > 0)?;
         let each = |sum: f64| sum / cost.invocations as f64;
-        // A call whose tokens nobody told would make the others look cheap.
+        // A call without a token count would make the others look cheap.
         let usage = cost.usage.filter(|usage| usage.untold == 0);
         Some(Call {
             run: run.id,

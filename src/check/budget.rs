@@ -1,4 +1,4 @@
-//! What the re-runs of doubtful cases may cost: calls and minutes, paid before anything is run.
+//! The limits for re-runs of doubtful cases: calls and minutes, paid before anything is run.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -12,26 +12,24 @@ use kelvin_record::settings::Budget;
 use kelvin_record::{Repeats, Wanted, WantedRepeats};
 use kelvin_run::config::Config;
 
-/// How many calls all re-runs of a side may take together unless the configuration says so, in
-/// runs of the whole suite. With the run that the gate begins with, a gate costs at most four runs of
-/// each side that it can run.
+/// How many calls all re-runs of a side may take together unless the configuration says so, in runs of the whole suite.
+/// Together with its first run, a gate costs at most four runs of each side that it can run.
 pub(super) const RUNS_OF_THE_SUITE: usize = 3;
 
-/// What is left for re-runs.
+/// The calls and the time that are left for re-runs.
 pub(super) struct Allowance {
     calls: usize,
-    /// Whether the calls are a number that was asked for.
+    /// Whether the configuration gives the number of calls.
     is_explicit: bool,
     minutes: Option<f64>,
     start: Instant,
-    /// How long a call takes, in minutes, with as many at the same time as there are jobs; none
-    /// where no call was made.
+    /// How long a call takes, in minutes, when as many calls run at the same time as there are jobs; none where no call
+    /// was made.
     minutes_a_call: Option<f64>,
 }
 
 impl Allowance {
-    /// What the configuration allows, for a head that was measured once. `sides`: how many sides can be
-    /// run again.
+    /// The allowance by the configuration, for a head that was measured once. `sides`: how many sides can be run again.
     pub(super) fn of(config: &Config, head: &Report, sides: usize) -> Self {
         let Budget { calls, minutes, .. } = config.gate.budget;
         let cost = &head.run.session.cost;
@@ -45,7 +43,7 @@ impl Allowance {
         }
     }
 
-    /// How many calls may still be made, so that they are likely to end in time.
+    /// How many calls may still be made if they are to end in time.
     pub(super) fn left(&self) -> usize {
         let Some(minutes) = self.minutes else {
             return self.calls;
@@ -58,14 +56,14 @@ impl Allowance {
         }
     }
 
-    /// How many calls there would be, had no number been asked for; none where none was, or where it is 0.
+    /// How many calls the default would allow; none where the configuration gives no number, or 0.
     pub(super) fn of_default(&self, head: &Report) -> Option<usize> {
         let is_small = self.is_explicit && self.calls > 0;
         is_small.then(|| 2 * RUNS_OF_THE_SUITE * one_run(head))
     }
 
-    /// Tells that a number of calls which was asked for does not reach for one more run of what is in doubt.
-    /// `asked`: what would be run again without it.
+    /// Tells that the configured number of calls does not suffice for one more run of the doubtful cases. `asked`: what
+    /// would be run again without this limit.
     pub(super) fn bought_nothing(&self, asked: &Rerun, head: &Report) -> Option<Difference> {
         let mut once = asked.clone();
         for (name, wanted) in &mut once.head {
@@ -77,7 +75,7 @@ impl Allowance {
             *wanted = wanted.at_most(variants + 1);
             wanted.input = wanted.input.min(input + 1);
         }
-        // Nothing of the base was run beside the head yet.
+        // The base was not run beside the head yet.
         for wanted in once.base.values_mut() {
             *wanted = wanted.at_most(1);
         }
@@ -88,12 +86,12 @@ impl Allowance {
         })
     }
 
-    /// Takes the cost of running the base on some items of the head, so often each, where a number of calls was
-    /// asked for.
+    /// Pays for running the base on some items of the head, `repeats` times each, where the configuration gives a
+    /// number of calls.
     ///
     /// # Errors
     ///
-    /// What it takes, where that is more than is left.
+    /// The cost, where it is more than what is left.
     pub(super) fn pay_for_the_base(
         &mut self,
         names: &[String],
@@ -119,9 +117,9 @@ impl Allowance {
         Ok(())
     }
 
-    /// Takes the cost of a re-run: of the whole of it, or of all its cases with fewer repeats where
-    /// the whole is too much. None where not a single repeat of each case is left: a look that
-    /// cannot be finished is not begun. `base`: what was run of the base beside the head.
+    /// Pays for a re-run: the whole of it, or all its cases with fewer repeats where the whole is too expensive. None
+    /// where not even one repeat of each case is affordable: a re-run that cannot be finished is not begun. `base`:
+    /// what was run of the base beside the head.
     pub(super) fn pay(
         &mut self,
         rerun: &Rerun,
@@ -145,7 +143,7 @@ impl Allowance {
     }
 }
 
-/// The same with at most so many repeats of each input.
+/// The same re-run with at most this many repeats of each input.
 fn at_most(rerun: &Rerun, repeats: usize) -> Rerun {
     let fewer = |wanted: &WantedRepeats| {
         let cases = wanted.iter();
@@ -158,7 +156,7 @@ fn at_most(rerun: &Rerun, repeats: usize) -> Rerun {
     }
 }
 
-/// How many calls it takes to run everything once.
+/// How many calls one run of everything takes.
 pub(super) fn one_run(head: &Report) -> usize {
     let sections = head.probes.iter().map(|(_, section)| section);
     let inputs = sections.map(|section| {
@@ -169,8 +167,7 @@ pub(super) fn one_run(head: &Report) -> usize {
     inputs.sum()
 }
 
-/// How many calls a re-run takes. What was stored of the base is replaced, so that no repeat of it is there
-/// already.
+/// How many calls a re-run takes. The stored results of the base are replaced, so that none of them counts as a repeat.
 fn cost(rerun: &Rerun, head: &Report, base: Option<&Report>) -> usize {
     let of_side = |side: Side, wanted: &WantedRepeats| -> usize {
         let of_item = |(name, wanted): (&String, &Wanted)| {

@@ -1,4 +1,4 @@
-//! Tells where a gate rests on the grades of a language model that was not found fit.
+//! Tells where a gate rests on the grades of a language model that was not shown to be fit.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ use kelvin_run::judge::trial::Fitness;
 /// A judge that asks a language model.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedJudge<'c> {
-    /// The name of the probe for which it grades.
+    /// The name of the probe for which the judge grades.
     probe: &'static str,
-    /// Its place in the configuration.
+    /// The place of the judge in the configuration.
     place: String,
     settings: &'c JudgeSettings,
 }
@@ -35,11 +35,11 @@ pub(super) fn language_models(config: &Config) -> Vec<PlacedJudge<'_>> {
         .collect()
 }
 
-/// The judge that is to be tried, with its place.
+/// The judge that is to be tested, with its place.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where there is none, or where it is not clear which.
+/// A [`Misuse`] where there is no such judge, or where several could be meant.
 pub(super) fn chosen<'p, 'c>(
     placed: &'p [PlacedJudge<'c>],
     wanted: Option<&str>,
@@ -69,9 +69,9 @@ pub(super) fn chosen<'p, 'c>(
         })
 }
 
-/// Adds to the verdict what is known of the judges behind its gated metrics. A judge that is not known to
-/// be fit is warned of, or fails the gate where the configuration requires a calibration: what such a
-/// judge says is no measurement then.
+/// Adds to the verdict what is known of the judges behind its gated metrics. A judge that is not known to be fit leads
+/// to a warning, or fails the gate where the configuration requires a calibration: without one, what such a judge says
+/// is no measurement.
 pub(super) fn tell(config: &Config, verdict: &mut Verdict) {
     let gated: BTreeSet<&str> = verdict
         .metrics
@@ -108,7 +108,7 @@ pub(super) fn tell(config: &Config, verdict: &mut Verdict) {
         metric: None,
         text: safe::line(&text),
     });
-    // Those that fail the job come first, and what is more important than this one stays before it.
+    // Reasons that fail the job come first; a more important reason stays before this one.
     let failing = |reason: &Reason| reason.effect == Some(Effect::Fail);
     let at = verdict
         .reasons
@@ -118,7 +118,7 @@ pub(super) fn tell(config: &Config, verdict: &mut Verdict) {
     verdict.reasons.splice(at..at, reasons);
 }
 
-/// What `kelvin calibrate` has kept; none where there is no file, and an error where it cannot be used.
+/// The stored results of `kelvin calibrate`; none where there is no file, and an error where the file cannot be used.
 fn stored(config: &Config) -> Result<Option<Calibration>, String> {
     let path = config.root.join(&config.gate.calibration);
     match std::fs::read(&path) {
@@ -128,7 +128,7 @@ fn stored(config: &Config) -> Result<Option<Calibration>, String> {
     }
 }
 
-/// Why a gate should not rest on a judge; none where it may.
+/// Why a gate should not rest on a judge; none where it may rest on it.
 fn doubt(
     config: &Config,
     judge: &PlacedJudge<'_>,
@@ -156,7 +156,7 @@ fn doubt(
     };
     match stored.stands_for(place, &grader_id) {
         Standing::Fit => {
-            // Whoever writes `fit` into the file must not be believed for the word.
+            // The word `fit` in the file proves nothing, since anybody may write it: the trial is judged again.
             let trial = stored.trial(&grader_id)?;
             let settings = judge.settings;
             let found =

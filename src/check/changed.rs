@@ -1,11 +1,11 @@
-//! A run during which the code of the pipeline changed: which code gave which answer is not known, so
-//! it has no figures.
+//! A run during which the code of the pipeline changed. It has no figures, because nobody knows which code gave which
+//! answer.
 
 use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::report::Report;
 use kelvin_record::{Ending, Findings, Metric};
 
-/// Says what changed, and what to do.
+/// Says which files changed, and what to do.
 pub(super) fn notice(changes: &str) -> Notice {
     Notice::new(
         Code::Changed,
@@ -18,7 +18,7 @@ pub(super) fn notice(changes: &str) -> Notice {
     )
 }
 
-/// Why nothing can be said of a report, where it is of such a run.
+/// Why a report of such a run shows nothing; none for other reports.
 pub(super) fn told(report: &Report) -> Option<String> {
     if report.run.ending != Ending::Changed {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn withdraw(metric: &mut Metric) {
     metric.withdraw("the code of the pipeline changed while it ran");
 }
 
-/// Takes the word of an interruption from what a probe found: nobody interrupted it.
+/// Removes the note of an interruption from the findings of a probe: nobody interrupted the run.
 pub(super) fn without_interruption(findings: &mut Findings) {
     findings
         .notices

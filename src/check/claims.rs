@@ -1,9 +1,9 @@
-//! Holds a report of the branch of reports against the commit that it is kept for. Whoever may write to
-//! that branch may write any report there; this finds one that is of another commit, other cases or
-//! another configuration, or whose figures are not those of its records.
+//! Checks a report of the branch of reports against the commit that it is kept for. Whoever may write to that branch
+//! may write any report there; this check finds a report of another commit, of other cases or of another configuration,
+//! or with figures that do not follow from its records.
 //!
-//! What the commit alone does not tell is said, and is no accusation: a job may have made files that git
-//! does not keep, or an older kelvin may have made its fingerprints otherwise.
+//! Where the commit alone does not tell whether a claim is true, the result says so without an accusation: a job may
+//! have made files that git does not keep, or an older kelvin may have computed its fingerprints in another way.
 
 use std::path::{Path, PathBuf};
 
@@ -22,24 +22,24 @@ use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 use kelvin_system::pipeline;
 
-/// How far two figures may be apart that were written and read once.
+/// How far two equal figures may differ after writing and reading one of them.
 const GUARD: f64 = 1e-9;
 
-/// That the items are others; it is said with what the probes call them.
+/// Marks that the items differ; the message uses the noun of each probe for them.
 const ITEMS: &str = "items";
-/// What is said of a report that has no digest of the code.
+/// The text for a report that has no digest of the code.
 const NO_CODE: &str = "it does not say of which code it is";
 
-/// What a commit says of a report.
+/// The result of checking a report against a commit.
 struct Against {
-    /// What does not agree with it, in words that fit after "its".
+    /// What differs from the commit, in words that fit after "its".
     differs: Vec<&'static str>,
-    /// Why no more of it can be told, where that is so.
+    /// Why the check could not be completed; none where it could.
     unknown: Option<String>,
 }
 
-/// Holds a report against a commit. `config`: the configuration of the head, whose file the commit is
-/// asked for.
+/// Checks a report against a commit. `config`: the configuration of the head; the file of the same name is read from
+/// the commit.
 pub(super) fn hold(
     (registry, config): (Registry, &Config),
     (repo, commit): (&Repository, Oid),
@@ -62,7 +62,7 @@ pub(super) fn hold(
             fetched_with,
         )
     };
-    // Whoever wrote a file may have it as it is stored, whatever a work tree that is checked out has.
+    // The files may have been measured as git stores them, whatever line endings a work tree gets from a checkout.
     let found = match against(Form::OfAWorkTree) {
         Ok(found) if found.differs.contains(&ITEMS) => against(Form::AsStored),
         found => found,
@@ -104,20 +104,20 @@ pub(super) fn hold(
     ))
 }
 
-/// What to do about a report that is not what it says it is.
+/// The advice about a report whose claims are not true.
 const MEND: &str = "check who may push to that branch, and replace the report by running the job of \
                     that commit again";
 
-/// What is said of a report that `is_forged`.
+/// The text for a report that [`is_forged`].
 pub(super) const FORGED: &str = "figures that its own records do not give";
 
-/// Whether somebody has written other figures into a report than its records give. The formulas of another version may
-/// give others.
+/// Whether somebody has written other figures into a report than its records give. Another version may compute other
+/// figures, so its reports are not judged.
 pub(super) fn is_forged(report: &Report) -> bool {
     report.tool.version == env!("CARGO_PKG_VERSION") && !figures_follow(report)
 }
 
-/// Checks the commit out and makes the fingerprints that a report of it has.
+/// Checks the commit out and computes the fingerprints that a report of it has to have.
 fn against(
     (registry, config): (Registry, &Config),
     (repo, commit): (&Repository, Oid),
@@ -161,7 +161,7 @@ fn against(
         let exclude = beside::not_pipeline(&base, &sides, &out);
         pipeline::committed(&base.root, &base.fingerprint, &exclude)
     };
-    // A run leaves its own output out, wherever that lies.
+    // A run leaves its own output folder out of the fingerprint, wherever that folder lies.
     let inside = code(base.root.join("kelvin"))?;
     let Some(stored) = report.run.fingerprints.pipeline else {
         against.unknown = against.unknown.or(Some(NO_CODE.to_owned()));
@@ -181,7 +181,7 @@ fn against(
     Ok(against)
 }
 
-/// The probe of a report that has one only: it may have been asked for.
+/// The probe of a report that has only one: perhaps only this probe was asked for.
 fn only_probe(report: &Report) -> Option<&'static str> {
     let mut names = report.probes.iter().map(|(name, _)| name);
     let first = names.next()?;
@@ -191,8 +191,8 @@ fn only_probe(report: &Report) -> Option<&'static str> {
     Some(report.probes.kind(first)?.name())
 }
 
-/// Why the settings and the cases of a commit may not be those of its report, as the head shows: a file
-/// that says what is measured, and that git does not keep as it is.
+/// Why a report may differ from its commit in settings and cases, judging by the head: a file that says what is
+/// measured is not in git as it is in the work tree.
 fn of_no_commit(
     repo: &Repository,
     config: &Config,
@@ -214,8 +214,8 @@ fn of_no_commit(
     }))
 }
 
-/// The sentence that says that nobody knows whether the base's report is that of its commit. It warns where
-/// only the report's own word keeps it from being known, and the head gives no such word.
+/// The sentence that says that nobody knows whether the base's report belongs to its commit. It is a warning where only
+/// the report's own statements prevent the check, and the head makes no such statement.
 pub(super) fn told(provenance: &Provenance, base: &Report, head: &Report) -> Option<Reason> {
     let why = provenance.unchecked.as_deref()?;
     let by_its_word =

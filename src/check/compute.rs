@@ -19,30 +19,29 @@ use kelvin_run::config::{Config, GateOverrides, Overrides};
 use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
-/// What is measured of another commit.
+/// The commit to measure, and what of it.
 #[derive(Clone, Copy)]
 pub(super) struct What<'a> {
     /// The kinds of probes that the program knows.
     pub(super) registry: Registry,
     /// The repository, and the commit.
     pub(super) commit: (&'a Repository, Oid),
-    /// How files of it are fetched.
+    /// The token and the hint for fetching missing files of the commit.
     pub(super) fetched_with: (Option<&'a Login>, &'a Hint),
     /// The one probe that is asked for.
     pub(super) probe: Option<&'static str>,
     /// The share of the items.
     pub(super) shard: Option<Shard>,
-    /// The seed of the head, where the items of the head take the place of those of the commit.
+    /// The seed of the head; set where items of the head replace those of the commit.
     pub(super) of_the_head: Option<u64>,
 }
 
-/// Checks a commit out beside the work tree and measures it there, as often as the head or `baseline.repeats`
-/// says. The cache may answer:
-/// whoever compares with it looks how often it did.
+/// Checks a commit out beside the work tree and measures it there, as often as the head or `baseline.repeats` says. The
+/// cache may answer; whoever compares with the result has to look how often it did.
 ///
 /// # Errors
 ///
-/// Where it cannot be checked out, or its check is impossible.
+/// Where the commit cannot be checked out, or its check is impossible.
 pub(super) fn commit(
     config: &Config,
     what: What<'_>,
@@ -64,11 +63,12 @@ pub(super) fn commit(
     })
 }
 
-/// Measures some items of the head with the code of a commit, so often each, so that both codes are asked the same.
+/// Measures some items of the head with the code of a commit, `repeats` times each, so that both versions of the code
+/// get the same inputs.
 ///
 /// # Errors
 ///
-/// Where it cannot be checked out, the items cannot be put there, or its check is impossible.
+/// Where the commit cannot be checked out, the items cannot be put there, or the check is impossible.
 pub(super) fn on_items_of_the_head(
     config: &Config,
     what: What<'_>,
@@ -97,7 +97,7 @@ pub(super) struct Beside<'s, 'a> {
 }
 
 impl Beside<'_, '_> {
-    /// Runs items until each was run so often, and says all that was measured so far.
+    /// Runs items until each was run as often as wanted, and returns everything that was measured so far.
     ///
     /// # Errors
     ///
@@ -112,12 +112,12 @@ impl Beside<'_, '_> {
     }
 }
 
-/// Checks a commit out beside the work tree, and measures some of its items there as `then` asks for, all of it
-/// now: an answer of the cache is of another day.
+/// Checks a commit out beside the work tree, and measures some of its items there as `then` asks for. The cache is not
+/// used, since its answers are of another day.
 ///
 /// # Errors
 ///
-/// Where it cannot be checked out, or its check is impossible; what `then` returns.
+/// Where the commit cannot be checked out, or its check is impossible; and the error of `then`.
 pub(super) fn beside<T>(
     config: &Config,
     what: What<'_>,
@@ -176,7 +176,7 @@ fn with<T>(
     stage::with(&request, observer, then)
 }
 
-/// Puts cases that were measured again in the place of the stored ones.
+/// Replaces stored cases by cases that were measured again.
 pub(super) fn replace(base: &mut Report, again: Report) {
     for (id, metric) in again.metrics {
         if let Some(old) = base.metrics.get_mut(&id) {

@@ -1,4 +1,4 @@
-//! Slow drift: the head against an older report, beside its base.
+//! Slow drift: the head is compared with an older report as well as with its base.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use kelvin_record::settings::Anchor;
 use kelvin_record::{ComparedSide, Viewpoint};
 use kelvin_run::config::Config;
 
-/// Compares with the anchor, where the configuration names one, and tells what drifted too far.
+/// Compares with the anchor, where the configuration names one, and tells which metrics drifted too far.
 pub(super) fn tell(
     request: &GateRequest,
     config: &Config,
@@ -51,7 +51,8 @@ fn compared(config: &Config, anchored: &Anchored, wanted: &Anchor, head: &Report
     if let Some(why) = differences(&anchored.report, head).incomparable {
         return none(format!("{anchor} cannot be compared: {why}"));
     }
-    // Labels that were corrected since then were judged when they were: both are held against those of today.
+    // The anchor was judged with the labels of its time. If labels were corrected since, both sides are compared by
+    // today's labels.
     let reading = Viewpoint {
         labels: ComparedSide::Head,
         ..Viewpoint::default()
@@ -68,7 +69,7 @@ fn compared(config: &Config, anchored: &Anchored, wanted: &Anchor, head: &Report
     }
 }
 
-/// Which report it is: "the anchor 3f2a1c0 (tag `v1.2`, 12 merges before the base)".
+/// Names the report: "the anchor 3f2a1c0 (tag `v1.2`, 12 merges before the base)".
 fn words(anchored: &Anchored, wanted: &Anchor) -> String {
     let count = |count: i64, one: &str| match count {
         1 => format!("1 {one}"),

@@ -1,4 +1,5 @@
-//! Whether an output tells the path of its own input: then the pipeline has most likely taken the path for the text.
+//! Finds outputs that contain the path of their own input: then the pipeline has most likely taken the path for the
+//! text.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +9,10 @@ use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_run as run;
 
-/// So many items are looked at: a pipeline that takes a path for the text does so for each.
+/// How many items are examined: a pipeline that takes a path for the text does so for each.
 const LOOKED_AT: usize = 20;
 
-/// A notice for each folder of answers in which there is such an output, about the first item that has one.
+/// A notice for each folder of answers with such an output, about the first item that has one.
 pub(super) fn notices(answers: &[(PathBuf, Vec<String>)]) -> Vec<Notice> {
     let first = |(out, items): &(PathBuf, Vec<String>)| {
         let mut items = items.iter().take(LOOKED_AT);
@@ -23,7 +24,7 @@ pub(super) fn notices(answers: &[(PathBuf, Vec<String>)]) -> Vec<Notice> {
     answers.iter().filter_map(first).collect()
 }
 
-/// Looks at the files of one call. What is not there, or cannot be read, tells nothing.
+/// Examines the files of one call. A file that is missing or cannot be read counts as one without the path.
 pub(crate) fn is_in(folder: &Path) -> bool {
     let mut inputs = run::INPUTS.iter();
     let input = inputs.find(|name| folder.join(name).is_file());
@@ -34,7 +35,7 @@ pub(crate) fn is_in(folder: &Path) -> bool {
     }
 }
 
-/// Whether a text stands in an output, in upper or lower case. The end of a path is enough: a program may name the
+/// Whether an output contains a text, in upper or lower case. The end of a path is enough: a program may name the
 /// folders before it in another way.
 fn tells(output: &str, end: &str) -> bool {
     let end = end.to_lowercase();

@@ -12,17 +12,17 @@ use kelvin_gate::verdict::{Reason, ReasonCode};
 use kelvin_run::config;
 use kelvin_run::config::{Config, Edited};
 
-/// What the file of calibrations is called.
+/// The name of the file of calibrations in messages.
 const CALIBRATION: &str = "calibration of the judges";
 
-/// A sentence for each part of the configuration that the change edits, and for each file that says what
-/// is measured, compared with the tree of the base commit. Where there is no base commit there is
-/// nothing to tell; where it could not be fetched, it is told that nobody knows.
+/// A sentence for each part of the configuration that the change edits, and for each file that says what is measured,
+/// compared with the tree of the base commit. Without a base commit there is no sentence; where the base commit could
+/// not be fetched, a sentence says that nobody knows.
 pub(super) fn told(config: &Config, request: &GateRequest) -> Vec<Reason> {
     let with = (request.login.as_ref(), &request.hint);
     let name = Path::new(config.file.file_name().unwrap_or_default());
     let mut measured = config.measured_files();
-    // Whoever edits it decides which judges are trusted.
+    // Whoever edits this file decides which judges are trusted.
     measured.push((CALIBRATION, Path::new(&config.gate.calibration)));
     let is_tried = !calibrated::language_models(config).is_empty();
     let mut names = vec![name];
@@ -35,7 +35,7 @@ pub(super) fn told(config: &Config, request: &GateRequest) -> Vec<Reason> {
     let commit = baseline::short(commit);
     let base = match files.remove(0) {
         Ok(Some(base)) => base,
-        // A configuration that is new brings rules of its own.
+        // A new configuration brings rules of its own.
         Ok(None) => {
             return vec![warning(
                 ReasonCode::EditsRules,
@@ -83,8 +83,8 @@ pub(super) fn told(config: &Config, request: &GateRequest) -> Vec<Reason> {
             let base = base.ok()?;
             let head = std::fs::read(config.root.join(path)).ok()?;
             let Some(base) = base else {
-                // A calibration that is new clears judges all the same. Any other file that the base does not
-                // have under this name is another setting, or not kept at all.
+                // A new calibration also declares judges fit. Any other file that the base does not have under this
+                // name belongs to another setting, or is not kept by git.
                 return (*what == CALIBRATION && is_tried).then(|| {
                     warning(
                         ReasonCode::EditsMeasure,
@@ -107,11 +107,11 @@ pub(super) fn told(config: &Config, request: &GateRequest) -> Vec<Reason> {
         .collect()
 }
 
-/// The files that a check reads or runs without a setting that names them.
+/// Tells of edits to files that a check reads or runs without a setting that names them.
 fn of_checks(config: &Config, request: &GateRequest) -> Vec<Reason> {
     let found = match measure::edited_files(config, config, request) {
         Ok(found) => found.files,
-        // That there is no base is told elsewhere.
+        // A missing base is reported elsewhere.
         Err(_) => return Vec::new(),
     };
     let mut by_kind: BTreeMap<&str, Vec<EditedRule>> = BTreeMap::new();

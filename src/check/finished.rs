@@ -1,4 +1,4 @@
-//! Judges a report that is finished, such as one that was joined from shards.
+//! Judges a finished report, such as one that was joined from shards.
 
 use std::path::Path;
 
@@ -14,11 +14,11 @@ use kelvin_gate::report::Report;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// Judges the report in a file; the verdict is written beside it, unless another folder was named.
+/// Judges the report in a file. The verdict is written beside it, unless another folder was named.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the file is no report, or that of a shard; as [`super::gate()`] otherwise.
+/// A [`Misuse`] where the file is no report, or is the report of a shard; otherwise as [`super::gate()`].
 pub(super) fn gate(
     request: &GateRequest,
     file: &Path,
@@ -59,7 +59,7 @@ pub(super) fn gate(
     written(Checked::of(report, out), judgement, None)
 }
 
-/// A report that nothing can be added to.
+/// A report that can no longer be extended.
 struct Finished(Report);
 
 impl Head for Finished {

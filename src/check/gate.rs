@@ -1,4 +1,4 @@
-//! The gate's spine: measure, and judge what was measured.
+//! The main steps of the gate: measure, then judge.
 
 use anyhow::{Context as _, ensure};
 
@@ -50,8 +50,8 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
     })
 }
 
-/// Refuses a base that was asked for by a name which nothing has. Without a base there would be nothing to compare
-/// with, and that may pass; so a slip of the pen would.
+/// Refuses a base by a name that does not exist. Without a base there is nothing to compare with and the gate may pass,
+/// so a misspelt name would pass too.
 fn demand_base(request: &GateRequest, config: &Config) -> anyhow::Result<()> {
     let (Some(asked), Ok(repo)) = (&request.hint.asked, baseline::open(&config.root)) else {
         return Ok(());

@@ -1,7 +1,7 @@
-//! The items of the head on the code of the base: cases that a change edits are asked of the code before it as
-//! well, so that they are paired like any other and a drop cannot hide in them.
+//! The items of the head on the code of the base: cases that a change edits are run with the old code too, so that they
+//! are paired like any other and a drop cannot hide in them.
 //!
-//! Cases that the change adds are not: a hundred easy ones would water down a drop in the others.
+//! Cases that the change adds are not run with the old code: a hundred easy ones would water down a drop in the others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -19,23 +19,22 @@ use kelvin_record::{CaseValue, Ending, Metric};
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// What was asked of the base beside what is stored of it.
+/// The questions that the base was asked in addition to its stored answers.
 #[derive(Default)]
 pub(super) struct AskedOfTheBase {
-    /// How many calls that took.
+    /// How many calls the questions took.
     pub(super) calls: usize,
-    /// The seed of the head, where the base has answered: it has the items of the head from now on.
+    /// The seed of the head, where the base has answered: from then on it has the items of the head.
     pub(super) seed: Option<u64>,
-    /// The items that stay as they were.
+    /// The items whose stored answers stay.
     pub(super) left: BTreeSet<String>,
-    /// What is told of it.
+    /// The note about these questions for the verdict.
     pub(super) told: Option<Difference>,
-    /// What the change did to the items, which nobody sees any more once they are paired.
+    /// The change's effect on the items, which is no longer visible once they are paired.
     pub(super) turnover: BTreeMap<String, Turnover>,
 }
 
-/// Runs the code of the base on the items that it was asked otherwise, and puts what it answers in the place of
-/// what is stored.
+/// Runs the code of the base on the items whose input differs from the stored one, and replaces the stored answers.
 pub(super) fn ask_of_the_base(
     (config, what, observer): (&Config, What<'_>, &dyn Observer),
     base: &mut Report,
@@ -51,7 +50,7 @@ pub(super) fn ask_of_the_base(
     if !is_edited && base.run.seed == head.run.seed {
         return asked;
     }
-    // What was answered already needs only to be held against other labels.
+    // Items with the same input need no run: only their labels may differ.
     let aligned = align::align(base, head);
     let names = asked_otherwise(
         &Measured::from(&aligned.base),
@@ -97,7 +96,7 @@ pub(super) fn ask_of_the_base(
     asked
 }
 
-/// The items of both sides of which the head has an input that the base was not asked.
+/// The items on both sides for which the head has an input that the base was not asked.
 fn asked_otherwise(old: &Measured<'_>, new: &Measured<'_>) -> Vec<String> {
     let mut names = BTreeSet::new();
     for (probe, items) in &new.items {
@@ -129,9 +128,9 @@ fn asked_otherwise(old: &Measured<'_>, new: &Measured<'_>) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// What stays as it was, and so counts as edited: what the base could not answer, so that nobody takes a case out
-/// of the comparison by an input that breaks both; and what has fewer cells than before, so that nobody does it
-/// by an edit that takes the governing units away.
+/// The items whose stored answers stay, and which so count as edited. One reason is a failure of the base: else
+/// somebody could remove a case from the comparison by an input that breaks both sides. The other is fewer cells than
+/// before: else an edit that removes the governing units could do the same.
 fn unfit(names: &[String], base: &Report, measured: &Report) -> BTreeSet<String> {
     let cells = |metric: Option<&Metric>, name: &str| -> usize {
         let value = metric.and_then(|metric| metric.per_case.get(name));
@@ -156,7 +155,7 @@ fn unfit(names: &[String], base: &Report, measured: &Report) -> BTreeSet<String>
     names.iter().filter(is_unfit).cloned().collect()
 }
 
-/// The same without some items.
+/// Removes some items from a report.
 fn leave_out(report: &mut Report, ids: &BTreeSet<String>) {
     for metric in report.metrics.values_mut() {
         metric.per_case.retain(|name, _| !ids.contains(name));

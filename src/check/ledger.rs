@@ -1,4 +1,4 @@
-//! The ledger of graded answers: what a run adds to it, and what is imported from elsewhere.
+//! The ledger of graded answers: the entries of a run, and entries that are imported from elsewhere.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use kelvin_base::clock::Clock;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 
-/// What a report adds to the ledger: every answer that has a score.
+/// The entries that a report adds to the ledger: every answer that has a score.
 pub(super) fn entries(report: &Report) -> Vec<LedgerEntry> {
     let session = &report.run.session;
     let mut entries = Vec::new();
@@ -39,7 +39,7 @@ pub(super) fn entries(report: &Report) -> Vec<LedgerEntry> {
     entries
 }
 
-/// Adds the answers of a report that were graded anew to the ledger beside a configuration.
+/// Adds the answers of a report that were graded again to the ledger beside a configuration.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub(crate) fn read(config: &Path, filter: &LedgerFilter) -> anyhow::Result<Vec<L
     }
 }
 
-/// Removes what was recorded before a time, which is RFC 3339 in UTC; how many entries.
+/// Removes what was recorded before a time, which is RFC 3339 in UTC. Returns how many entries it removed.
 ///
 /// # Errors
 ///
@@ -81,16 +81,16 @@ pub(crate) fn prune(config: &Path, before: &str) -> anyhow::Result<usize> {
     }
 }
 
-/// What an import has done.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Imported {
     /// How many entries were added.
     pub(crate) added: usize,
-    /// The lines that are no entries, each with what is wrong.
+    /// The lines that are no entries, each with the reason.
     pub(crate) skipped: Vec<(usize, String)>,
 }
 
-/// Adds the entries of a file of JSON lines; lines that are none are passed over and counted.
+/// Adds the entries of a file of JSON lines; lines that are no entries are skipped and counted.
 ///
 /// # Errors
 ///

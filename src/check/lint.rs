@@ -1,4 +1,4 @@
-//! What is wrong with a configuration and with what it names: everything is read, and nothing is run.
+//! Problems of a configuration and of the files that it names: everything is read, and nothing is run.
 
 use std::path::Path;
 
@@ -9,14 +9,14 @@ use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::Notice;
 use kelvin_run::config::Overrides;
 
-/// What was found in a configuration and its items.
+/// The problems of a configuration and its items.
 #[derive(Debug, Default)]
 pub(crate) struct Linted {
-    /// What was read, in words, e.g. `12 cases`.
+    /// The parts that were read, in words, e.g. `12 cases`.
     pub(crate) read: Vec<String>,
-    /// What a run would tell of besides.
+    /// The notices that a run would show as well.
     pub(crate) notices: Vec<Notice>,
-    /// Why it cannot be run; several where they were found apart from each other.
+    /// Why the configuration cannot be run; several reasons where they were found independently.
     pub(crate) problems: Vec<anyhow::Error>,
 }
 
@@ -30,12 +30,12 @@ pub(crate) fn lint(registry: Registry, file: &Path) -> Linted {
 }
 
 impl Linted {
-    /// Whether it can be run.
+    /// Whether the configuration can be run.
     pub(crate) fn is_fine(&self) -> bool {
         self.problems.is_empty()
     }
 
-    /// Everything that stops a run, in parts.
+    /// Everything that prevents a run, one by one.
     pub(crate) fn errors(&self) -> Vec<Finding> {
         let each = self.problems.iter().flat_map(|error| {
             let misuse = error
@@ -51,7 +51,8 @@ impl Linted {
         });
         let here = std::env::current_dir().unwrap_or_default();
         each.map(|mut finding| {
-            // As a person would name it, and as an editor that was started here finds it.
+            // The path is relative to the working directory, as a person would write it and an editor that was started
+            // there finds it.
             let below = finding.file.as_deref();
             let below = below.and_then(|file| file.strip_prefix(&here).ok());
             finding.file = below.map(Path::to_path_buf).or(finding.file);
@@ -60,7 +61,7 @@ impl Linted {
         .collect()
     }
 
-    /// What a run would tell of.
+    /// The notices that a run would show.
     pub(crate) fn notes(&self) -> Vec<Finding> {
         let notes = self.notices.iter().map(|notice| Finding {
             what: notice.text.clone(),
@@ -86,7 +87,7 @@ impl Linted {
         };
         let config = registry.configured(&request.overrides)?;
         let mut sides = Vec::new();
-        // The items of one probe say nothing of those of another, so all are read.
+        // The items of one probe are independent of those of another, so all are read.
         for kind in asked::kinds(&config, &request)? {
             match kind.read(&config) {
                 Ok(items) => {

@@ -1,9 +1,9 @@
-//! What a check would run: every variant by name, nothing written, nothing started.
+//! Lists every variant that a check would run by name; nothing is written or started.
 
 use super::{Request, asked};
 use kelvin_record::Listing;
 
-/// Lists what [`super::check`] would run, repeats and replays counted.
+/// Lists what [`super::check`] would run, including repeats and replays.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! The looks of the gate at two sides, and what is run between them.
+//! The comparisons of the gate between two sides, and the re-runs between them.
 
 use std::collections::BTreeSet;
 
@@ -15,36 +15,36 @@ use kelvin_gate::report::Report;
 use kelvin_gate::verdict::Verdict;
 use kelvin_gate::{Gate, Judgement, Next};
 
-/// The two sides, while the gate looks at them and has doubtful cases run again.
+/// The two sides while the gate compares them and has doubtful cases run again.
 pub(super) struct Looking<'l> {
     pub(super) side: &'l mut dyn Head,
     pub(super) base: &'l mut Report,
-    /// The items whose report of the base is not replaced.
+    /// The items whose stored answers of the base are not replaced.
     pub(super) stays: &'l BTreeSet<String>,
     pub(super) head: Report,
     pub(super) gate: Gate<'l>,
     /// Other stored reports of the base's code.
     pub(super) stored: Stored<'l>,
     pub(super) allowance: Allowance,
-    /// How many calls running the base again took.
+    /// How many calls the re-runs of the base took.
     pub(super) base_reruns: usize,
-    /// That the budget did not reach for anything.
+    /// The note that the budget did not suffice for any re-run.
     pub(super) too_small: Option<Difference>,
 }
 
-/// How looking came to its end.
+/// How the comparison ended.
 pub(super) enum Ending {
-    /// There is a verdict.
+    /// The gate has reached a verdict.
     Verdict(Box<Verdict>),
     /// Nobody knows what was measured.
     Unknown(Box<Judgement>),
-    /// The base is to be run again, which needs it to be checked out.
+    /// The base has to be run again, and must be checked out for that.
     Base(Rerun),
 }
 
 impl Looking<'_> {
-    /// Asks the gate, and runs what it asks for, until there is a verdict. `beside`: the base, once it is
-    /// checked out, with what was asked for then.
+    /// Asks the gate, and runs what it requests, until there is a verdict. `beside`: the base, once it is checked out,
+    /// with the re-run that was requested then.
     pub(super) fn look(
         &mut self,
         beside: Option<(&mut Beside<'_, '_>, Rerun)>,
@@ -74,7 +74,7 @@ impl Looking<'_> {
                         Next::Verdict(verdict) => return Ok(Ending::Verdict(verdict)),
                         Next::Rerun(rerun) => rerun,
                     };
-                    // The pipeline would give the same answers again, and they would count as one run.
+                    // The pipeline would give the kept answers again, and they would count as one run.
                     asked.head.retain(|name, _| !kept.contains(name.as_str()));
                     asked.base.retain(|name, _| !self.stays.contains(name));
                     let there = beside_the_head.as_ref();
@@ -93,7 +93,7 @@ impl Looking<'_> {
                 self.base_reruns = again.run.session.cost.invocations;
                 beside_the_head = Some(again.clone());
                 compute::replace(self.base, again);
-                // What was measured next to the base was measured next to other answers.
+                // The head was measured relative to the old answers of the base, so this is repeated.
                 self.side.against(self.base)?;
             }
             if !rerun.head.is_empty() {
@@ -108,7 +108,7 @@ impl Looking<'_> {
         }
     }
 
-    /// That the gate would run something again, had it more calls than a number that was asked for.
+    /// The note that the gate would run something again if the configured number of calls were larger.
     fn bought_nothing(
         &self,
         comparison: &Comparison<'_>,
@@ -123,7 +123,7 @@ impl Looking<'_> {
     }
 }
 
-/// Why nobody knows what was measured, where that is so.
+/// Why it is not known what was measured; none where it is known.
 pub(super) fn unknown(head: &Report) -> Option<Judgement> {
     let why = changed::told(head)?;
     let verdict = Verdict::unmeasured(why);

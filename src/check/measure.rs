@@ -1,5 +1,5 @@
-//! What the base measures: a change that edits what is measured is judged by the settings and by the checks of before
-//! as well, on its own code and its own cases, and the worse verdict counts.
+//! The settings of the base: a change that edits what is measured is also judged by the old settings and checks, on its
+//! own code and its own cases, and the worse verdict counts.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ use kelvin_system::git::Oid;
 /// Settings that change how much is measured, and not what a figure means.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
 
-/// The settings of before, and the files that say what is measured.
+/// The old settings, and the old files that say what is measured.
 pub(super) struct Before {
     /// The commit of the base.
     commit: Oid,
@@ -32,16 +32,16 @@ pub(super) struct Before {
     text: String,
     /// Whether the change edits settings.
     edits_settings: bool,
-    /// The files that it edits.
+    /// The files that the change edits.
     files: EditedRules,
-    /// Why nothing can be measured by them, where that is so.
+    /// Why the old settings cannot be used for a measurement; none where they can.
     hindered: Option<String>,
-    /// The files of the base, once they are written.
+    /// The files of the base, once they are written to the disk.
     furnished: Option<Furnished>,
 }
 
-/// What the base measures by, where the change edits that. None where the base has no settings or they
-/// cannot be read, which is told where edits are.
+/// The old settings, where the change edits them. None where the base has no settings or they cannot be read; the notes
+/// on edits tell of that.
 pub(super) fn of_the_base(
     config: &Config,
     request: &GateRequest,
@@ -59,7 +59,7 @@ pub(super) fn of_the_base(
     let head_config = registry.configured_by(&head, &config.file).ok()?;
     let (base_config, furnished) = read(registry, &base, config, (commit, with))?;
     let edits = config::edits(&base_config, &head_config).ok()?;
-    // Then the base was asked with the seed of the head.
+    // In this case the base was asked with the seed of the head.
     let mut differences = judgement.difference_codes.iter();
     let same_seed = differences.any(|one| matches!(one, Difference::BaseRanCasesOfTheHead { .. }));
     let is_covered = |key: &str| OF_EFFORT.contains(&key) || (key == "seed" && same_seed);
@@ -109,7 +109,8 @@ pub(super) fn edited_files(
     rule_files::edited(base, &items, (request.login.as_ref(), &request.hint))
 }
 
-/// The configuration of the base. It may name what only the base has: then the files of the base are written first.
+/// The configuration of the base. It may name files that only the base has; then the files of the base are written
+/// first.
 fn read(
     registry: Registry,
     text: &str,
@@ -129,14 +130,14 @@ fn read(
     Some((found.ok()?, Some(furnished)))
 }
 
-/// Why the budget does not allow measuring everything once more, where that is so.
+/// Why the budget does not allow another measurement of everything; none where it does.
 pub(super) fn over_budget(config: &Config, head: &Report) -> Option<String> {
     let calls = config.gate.budget.calls?;
     let needed = one_run(head) * config.replicas.get();
     (needed > calls).then(|| format!("it takes {needed} calls, and the budget has {calls}"))
 }
 
-/// The configuration of before, with the rules of the head: those have a judgement of their own.
+/// The old configuration with the rules of the head: the old rules have a judgement of their own.
 pub(super) fn with_rules_of(before: &Config, head: &Config) -> Config {
     let mut before = before.clone();
     before.gate = head.gate.clone();
@@ -146,16 +147,16 @@ pub(super) fn with_rules_of(before: &Config, head: &Config) -> Config {
 }
 
 impl Before {
-    /// Why nothing can be measured by what the base has, where that is known before.
+    /// Why the old settings cannot be used for a measurement, where that is known in advance.
     pub(super) fn hindered(&self) -> Option<&str> {
         self.hindered.as_deref()
     }
 
-    /// Writes the files of the base, and says what to measure by.
+    /// Writes the files of the base, and returns the settings to measure by.
     ///
     /// # Errors
     ///
-    /// Where they cannot be written.
+    /// Where the files cannot be written.
     pub(super) fn settings(
         &mut self,
         config: &Config,
@@ -172,16 +173,16 @@ impl Before {
         Ok(OtherSettings {
             text: &self.text,
             rules: &furnished.root,
-            // What the cache knows was found by the files of the change.
+            // The cached results were found by the files of the change.
             no_cache: !self.files.files.is_empty(),
         })
     }
 
-    /// Demands that nobody has touched the files of the base meanwhile.
+    /// Demands that the files of the base are unchanged since they were written.
     ///
     /// # Errors
     ///
-    /// Where somebody has.
+    /// Where a file was changed.
     pub(super) fn demand_untouched(&self) -> anyhow::Result<()> {
         match &self.furnished {
             Some(furnished) => baseline::demand_untouched(&furnished.root),
@@ -189,7 +190,7 @@ impl Before {
         }
     }
 
-    /// What is taken from the base, in words.
+    /// Describes what is taken from the base.
     fn taken(&self) -> String {
         let commit = baseline::short(self.commit);
         match (self.edits_settings, self.files.files.as_slice()) {
@@ -202,7 +203,7 @@ impl Before {
         }
     }
 
-    /// Takes over the judgement by these settings where it is the worse one, and else tells of it.
+    /// Replaces the judgement by the one under these settings where that one is worse; otherwise adds a note about it.
     pub(super) fn tell(&self, judgement: &mut Judgement, mut by_base: Judgement) {
         let taken = self.taken();
         let word = by_base.verdict.verdict.as_str().replace('_', " ");
@@ -214,7 +215,7 @@ impl Before {
             std::mem::swap(judgement, &mut by_base);
             let reasons = judgement.verdict.reasons.iter();
             let mut failing = reasons.filter(|reason| reason.effect == Some(Effect::Fail));
-            // What is read first has to say what failed.
+            // The first reason has to say what failed.
             let why = failing
                 .next()
                 .map_or_else(String::new, |reason| format!(": {}", reason.text));
@@ -232,7 +233,7 @@ impl Before {
             .verdict
             .reasons
             .push(reason(None, safe::line(&text)));
-        // By its own settings and by its own rules it passes; by both of before it does not.
+        // The change passes by its own settings and by its own rules, and not by both old ones together.
         let own_rules = by_base.verdict.reasons.into_iter();
         let mut own_rules = own_rules.filter(|reason| reason.code == ReasonCode::OwnRules);
         if let Some(reason) = own_rules.next() {
@@ -243,7 +244,7 @@ impl Before {
     }
 }
 
-/// Some files by name.
+/// Names the first of some files.
 pub(super) fn named(files: &[EditedRule]) -> String {
     const NAMED: usize = 3;
     let mut names: Vec<String> = files
@@ -257,7 +258,7 @@ pub(super) fn named(files: &[EditedRule]) -> String {
     names.join(", ")
 }
 
-/// Tells that nobody knows what the settings of before would say, which is no pass.
+/// Notes that the verdict under the old settings is not known, which is no pass.
 pub(super) fn unknown(judgement: &mut Judgement, why: &str) {
     let text = format!(
         "this change edits what is measured, and was not measured by what the base has: {why}"
@@ -265,7 +266,7 @@ pub(super) fn unknown(judgement: &mut Judgement, why: &str) {
     leave_open(judgement, &text);
 }
 
-/// Leaves a verdict open that passes, and says why before anything else.
+/// Turns a pass into an open verdict, and puts the reason first.
 pub(super) fn leave_open(judgement: &mut Judgement, text: &str) {
     let verdict = &mut judgement.verdict;
     verdict.verdict = verdict.verdict.max(Word::Inconclusive);

@@ -1,4 +1,4 @@
-//! The spine: every stage once, in order.
+//! The main steps of a check, each called once, in order.
 
 mod absent;
 mod again;
@@ -89,26 +89,26 @@ pub(crate) use side::{folder, recorded, run, side};
 pub(crate) use summary::{SummaryRequest, file_name, summary};
 pub(crate) use write::report as write_report;
 
-/// What a person asks of a check.
+/// The inputs of a check.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
     /// What the command line changes in the configuration.
     pub(crate) overrides: Overrides,
-    /// The name of the one probe to run; all that are configured unless given.
+    /// The name of the one probe to run; all configured probes unless given.
     pub(crate) probe: Option<&'static str>,
     /// The cases to measure; empty means all.
     pub(crate) only: Vec<String>,
-    /// The share of these to measure; all of them unless given.
+    /// The share of these cases to measure; all of them unless given.
     pub(crate) shard: Option<Shard>,
     /// The output folder; `kelvin` beside the configuration unless given.
     pub(crate) out: Option<PathBuf>,
-    /// What is done with the inputs.
+    /// What to do with the inputs.
     pub(crate) mode: Mode,
-    /// Takes secrets out of what is written; none where nothing is known of any.
+    /// The masker that removes secrets from everything that is written; none where no secrets are known.
     pub(crate) masker: Option<Arc<Masker>>,
-    /// Whether it is the base of a change that is measured, which may not have had the probe yet.
+    /// Whether the base of a change is measured; the base may not have had the probe yet.
     pub(crate) is_base: bool,
 }
 
@@ -128,7 +128,7 @@ impl Request {
         }
     }
 
-    /// A report without the secrets that are known.
+    /// The report with all known secrets removed.
     fn masked_report(&self, report: Report) -> anyhow::Result<Report> {
         match &self.masker {
             Some(masker) if masker.may_find(&report)? => masker.report(&report),
@@ -136,7 +136,7 @@ impl Request {
         }
     }
 
-    /// A judgement without the secrets that are known.
+    /// The judgement with all known secrets removed.
     fn masked_judgement(&self, judgement: Judgement) -> anyhow::Result<Judgement> {
         let Some(masker) = &self.masker else {
             return Ok(judgement);
@@ -151,21 +151,21 @@ impl Request {
     }
 }
 
-/// What is done with the inputs.
+/// What to do with the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// The pipeline is run on them.
+    /// Run the pipeline on them.
     Run,
-    /// The same, with the answers that an interrupted run has left.
+    /// Run the pipeline on them, and reuse the answers that an interrupted run has left.
     Resume,
-    /// They are written, and nothing is run.
+    /// Write them, and run nothing.
     DryRun,
 }
 
 /// A finished check.
 #[derive(Debug)]
 pub(crate) struct Checked {
-    /// What was measured; written under `out`.
+    /// The measurement; written under `out`.
     pub(crate) report: Report,
     /// The output folder.
     pub(crate) out: PathBuf,
@@ -174,7 +174,7 @@ pub(crate) struct Checked {
 }
 
 impl Checked {
-    /// A report for which nothing was run.
+    /// A report that needed no run.
     pub(crate) const fn of(report: Report, out: PathBuf) -> Self {
         Self {
             report,
@@ -183,7 +183,7 @@ impl Checked {
         }
     }
 
-    /// How the process ends, where no gate was asked for: without any figure nothing was measured.
+    /// The exit code where no gate was asked for: a run without any figure measured nothing.
     pub(crate) fn exit(&self) -> Exit {
         match self.ended() {
             Exit::Passed if self.is_empty() => Exit::Unmeasurable,
@@ -195,12 +195,12 @@ impl Checked {
         self.report.run.ending == Ending::Complete && self.report.lacks_figures()
     }
 
-    /// How the process ends by how the run ended. What the figures say is left to the gate.
+    /// The exit code by the ending of the run. The figures are left to the gate.
     fn ended(&self) -> Exit {
         let notices = &self.report.notices;
         match self.report.run.ending {
             Ending::Complete | Ending::DryRun => Exit::Passed,
-            // No signal has stopped it: the measurement could not be finished.
+            // No signal has stopped the run: the measurement could not be finished.
             Ending::Interrupted if notices.iter().any(|notice| notice.code == Code::Spent) => {
                 Exit::Unmeasurable
             }
@@ -210,12 +210,12 @@ impl Checked {
     }
 }
 
-/// What a person asks of the gate.
+/// The inputs of the gate.
 #[derive(Debug)]
 pub(crate) struct GateRequest {
     /// The check of the head.
     pub(crate) check: Request,
-    /// What is known of where the change begins.
+    /// What is known of the commit that the change begins at.
     pub(crate) hint: Hint,
     /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
     pub(crate) artifacts: Option<Artifacts>,
@@ -227,13 +227,13 @@ pub(crate) struct GateRequest {
     pub(crate) advisory: bool,
     /// Where a regression can be approved; none where there is no pull request to ask on.
     pub(crate) approval: Option<approval::Site>,
-    /// Whether the configuration is that of the base branch, so that what differs in it from an older commit is
-    /// no edit of the change.
+    /// Whether the configuration is that of the base branch, so that its differences from an older commit are no edits
+    /// of the change.
     pub(crate) by_the_base: bool,
-    /// A finished report that is judged as it is; nothing is run then.
+    /// A finished report to judge as it is; then nothing is run.
     pub(crate) report: Option<PathBuf>,
-    /// What the run of that report says of the base, which it has measured itself. It takes the place of stored reports
-    /// where the configuration lets a job measure the base.
+    /// The base that the run of this report has measured itself. It replaces stored reports where the configuration
+    /// lets a job measure the base.
     pub(crate) base_of_the_run: Option<BaseOfTheRun>,
 }
 
@@ -255,14 +255,14 @@ impl GateRequest {
     }
 }
 
-/// The base as a run has measured it beside its change.
+/// The base that a run has measured beside its change.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseOfTheRun {
-    /// The commit that it says it is.
+    /// The commit of the base, as the run says.
     pub(crate) commit: String,
-    /// Whether it has run doubtful cases again.
+    /// Whether the run has run doubtful cases again.
     pub(crate) was_rerun: bool,
-    /// What it has measured.
+    /// The measurement of the base.
     pub(crate) report: Report,
 }
 
@@ -271,14 +271,14 @@ pub(crate) struct BaseOfTheRun {
 pub(crate) struct Judged {
     /// The check of the head.
     pub(crate) checked: Checked,
-    /// What the gate says; written as `gate.json`.
+    /// The judgement of the gate; written as `gate.json`.
     pub(crate) judgement: Judgement,
     /// The base, where all of it or some of its cases were measured for this judgement.
     pub(crate) base: Option<Report>,
 }
 
 impl Judged {
-    /// How the process ends: a measurement that failed outranks a gate that did not pass.
+    /// The exit code: a measurement that failed outranks a gate that did not pass.
     pub(crate) fn exit(&self) -> Exit {
         match self.checked.ended() {
             Exit::Passed => self.judgement.verdict.exit(),

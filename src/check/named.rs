@@ -1,4 +1,4 @@
-//! The name that reports of a configuration are kept by, and the file that a report says it is of.
+//! The name by which reports of a configuration are kept, and the file that a report names.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ pub(crate) fn configuration(config: &Config) -> String {
     named(config.name.clone(), &config.root, &config.file)
 }
 
-/// The same of a configuration that may not be readable: the name it gives itself, and its place.
+/// The name of a configuration that perhaps cannot be read: from the name it gives itself, or else from its place.
 pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
     let path = || Some(folder(root)?.join(file.file_stem()?));
     let name = name
@@ -21,8 +21,8 @@ pub(super) fn named(name: Option<String>, root: &Path, file: &Path) -> String {
     file::slug(&name)
 }
 
-/// The same of a configuration that is not here: its text, where that could be had, and its file as the repository names
-/// it.
+/// The name of a configuration that is not in the work tree: from its text, where that could be read, or else from its
+/// path in the repository.
 pub(super) fn name_at(text: Option<&str>, file: &Path) -> String {
     let by_path = || file.with_extension("").display().to_string();
     file::slug(&text.and_then(config::name).unwrap_or_else(by_path))

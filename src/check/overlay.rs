@@ -11,8 +11,8 @@ use crate::registry::Registry;
 use kelvin_run::config::{Config, Overrides};
 use kelvin_system::git::Repository;
 
-/// Puts the files of the head's items in the place of those of the base. `root`: the folder of the
-/// configuration in a checkout of the base.
+/// Replaces the files of the base's items by those of the head's. `root`: the folder of the configuration in a checkout
+/// of the base.
 ///
 /// # Errors
 ///

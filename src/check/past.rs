@@ -1,4 +1,4 @@
-//! Reads what is left of earlier runs: the branch of reports, which a workflow has, and the local history.
+//! Reads the reports of earlier runs: from the branch of reports, which a workflow has, and from the local history.
 
 use std::path::Path;
 
@@ -14,13 +14,14 @@ use kelvin_record::settings::BaselineSettings;
 use kelvin_run::config::Config;
 use kelvin_run::trace;
 
-/// Where to look.
+/// The places to search for earlier runs.
 pub(crate) struct Sources<'a> {
     /// The kinds of probes whose reports are read.
     pub(crate) registry: Registry,
     /// The folder of the configuration.
     pub(crate) root: &'a Path,
-    /// The configuration; none where it cannot be read today, which does not change what was measured.
+    /// The configuration. It may be missing: a configuration that cannot be read today does not change what was
+    /// measured.
     pub(crate) config: Option<&'a Config>,
     /// The configuration whose reports are read; none for all of them.
     pub(crate) name: Option<&'a str>,
@@ -32,7 +33,7 @@ pub(crate) struct Sources<'a> {
 ///
 /// # Errors
 ///
-/// Where the path is not there, or a folder cannot be listed.
+/// Where the path does not exist, or a folder cannot be listed.
 pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, Read)> {
     let traces = trace::read(path)?;
     let mut found = Found::default();
@@ -58,8 +59,8 @@ pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, Read)> {
     Ok((found.runs, found.read))
 }
 
-/// Reads every run once, and says what could not be read. A report is let go as soon as its figures are taken:
-/// many of them together may be larger than the memory.
+/// Reads every run once, and says what could not be read. Each report is dropped as soon as its figures are taken: many
+/// of them together may be larger than the memory.
 pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, Read) {
     let mut found = Found::default();
     branch(sources, &mut found);
@@ -70,15 +71,15 @@ pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, Read) {
     (found.runs, found.read)
 }
 
-/// The same in the order of the history of the default branch, without the runs of commits beside it. What judges more
-/// than one run takes them from here. `now` is in seconds since 1970.
+/// Reads the runs in the order of the default branch, without runs of commits beside it. Whatever judges more than one
+/// run uses this order. `now` is in seconds since 1970.
 pub(crate) fn in_order(sources: &Sources<'_>, now: i64) -> (Vec<PastRun>, Read) {
     let (runs, mut read) = read(sources);
     let runs = ordered(sources.root, runs, now, &mut read);
     (runs, read)
 }
 
-/// Puts runs that were read in that order.
+/// Sorts runs by the order of the default branch.
 pub(crate) fn ordered(root: &Path, runs: Vec<PastRun>, now: i64, read: &mut Read) -> Vec<PastRun> {
     let commits = runs.iter().filter_map(|run| run.commit.as_deref());
     let commits: Vec<&str> = commits.collect();
@@ -103,7 +104,8 @@ impl Found {
             *self.read.left.entry(left).or_default() += 1;
             return;
         }
-        // Whoever may write to the branch may write any figure there. A report of this machine is one's own.
+        // Whoever may write to the branch may write any figure there. A report on this machine was written by its own
+        // user.
         if from == Place::Branch && claims::is_forged(&report) {
             return self.read.unread.push((place, claims::FORGED.to_owned()));
         }

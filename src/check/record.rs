@@ -1,4 +1,4 @@
-//! Records a finished check in the local history, and makes its figures again from there.
+//! Records a finished check in the local history, and computes its figures again from there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use kelvin_gate::report::Report;
 use kelvin_record::{Ending, Findings, Metric, probe_of};
 use kelvin_run::config::Overrides;
 
-/// Records the report of a check; nothing of a dry run.
+/// Records the report of a check; a dry run is not recorded.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub(crate) fn record_eval(folder: &Path, report: &Report) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The branch as a workflow tells it: what it checks out has none.
+/// The branch as the workflow names it: the checkout of a workflow has no branch.
 fn told_branch() -> Option<String> {
     ["GITHUB_HEAD_REF", "GITHUB_REF_NAME"]
         .iter()
@@ -62,39 +62,39 @@ fn told_branch() -> Option<String> {
         .find(|branch| !branch.is_empty())
 }
 
-/// What a run's figures are when they are made again.
+/// The figures of a run, computed again.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Recomputed {
-    /// The run.
+    /// The id of the run.
     pub(crate) run: String,
-    /// The kelvin that measured it.
+    /// The version of kelvin that measured the run.
     pub(crate) measured_by: String,
-    /// The kelvin that made the figures again.
+    /// The version of kelvin that computed the figures again.
     pub(crate) recomputed_by: String,
-    /// Whether the distances between the decisions were made again too; else those that were stored
-    /// are used, because this kelvin does not know how they were compared.
+    /// Whether the distances between the decisions were computed again too; else the stored ones are used, because this
+    /// version does not know how they were compared.
     pub(crate) distances: bool,
-    /// How many figures were made again.
+    /// How many figures were computed again.
     pub(crate) figures: usize,
-    /// The figures that are not the same, by id.
+    /// The figures that differ, by id.
     pub(crate) changed: BTreeMap<String, Changed>,
-    /// The figures of probes that cannot be made again from what is stored; they stay.
+    /// The figures of probes that cannot be computed from what is stored; they stay.
     pub(crate) kept: Vec<String>,
     /// The report with today's figures.
     #[serde(skip)]
     pub(crate) report: Report,
 }
 
-/// A figure before and after; none where there was none, or is none any more.
+/// A figure before and after; none where the figure does not exist on that side.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Changed {
-    /// As it was recorded.
+    /// The figure as it was recorded.
     pub(crate) stored: Option<Metric>,
-    /// As it is made today.
+    /// The figure as it is computed today.
     pub(crate) now: Option<Metric>,
 }
 
-/// Makes the figures of a recorded run again, with today's formulas.
+/// Computes the figures of a recorded run again, with today's formulas.
 pub(crate) fn recompute(id: &str, stored: Report) -> Recomputed {
     let known = stored.probes.known().into_iter();
     let findings: Vec<(&str, Findings)> = known

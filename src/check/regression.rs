@@ -1,4 +1,4 @@
-//! The version at hand beside the version before it, over every run that is left of both.
+//! Compares the current version with the one before it, over all stored runs of both.
 
 use std::path::{Path, PathBuf};
 
@@ -15,22 +15,22 @@ use kelvin_page::listed;
 use kelvin_run::config::Overrides;
 use kelvin_run::trace;
 
-/// What a person asks who wants to know what dropped.
+/// The inputs of a comparison of versions.
 #[derive(Clone, Debug)]
 pub(crate) struct RegressionRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
     /// The configuration beside which the history lies.
     pub(crate) config: PathBuf,
-    /// The version to compare with: a tag or another revision; the one before unless given.
+    /// The version to compare with: a tag or another revision; the previous one unless given.
     pub(crate) against: Option<String>,
-    /// The metrics to look at; empty for those that are shown first.
+    /// The metrics to compare; if empty, those that are shown by default.
     pub(crate) metrics: Vec<String>,
     /// The name of the configuration among several of one repository; that of the file unless given.
     pub(crate) name: Option<String>,
     /// Traces of chains that another tool has recorded, to be read in place of reports: a file or a folder.
     pub(crate) traces: Option<PathBuf>,
-    /// How many live measurements of both sides a judgement takes.
+    /// How many live measurements of both sides a judgement needs.
     pub(crate) live_runs: usize,
     /// The token of the action, for git.
     pub(crate) login: Option<Login>,
@@ -41,7 +41,7 @@ pub(crate) struct RegressionRequest {
 /// A version and its runs.
 type Version<'a> = (String, Vec<&'a PastRun>);
 
-/// Lists what dropped.
+/// Lists which metrics dropped.
 ///
 /// # Errors
 ///
@@ -104,7 +104,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
             Misuse::new(what)
                 .help("run `kelvin check` on an earlier commit too, or save its report")
         })?,
-        // Whoever names a version means that one, wherever it stands.
+        // A version that was named is taken wherever it stands in the order.
         Some(asked) => {
             let all = beside.into_iter().chain(versions).collect();
             asked_for(asked, &root, all, &current)?
@@ -133,10 +133,10 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
     Ok(compared)
 }
 
-/// How many traces of a version are looked at, the newest ones.
+/// How many traces of a version are used, the newest ones.
 const NEWEST: usize = 20;
 
-/// The newest version of each chain beside the one before it, in the order of semantic versions.
+/// Compares the newest version of each chain with the one before it, in the order of semantic versions.
 fn of_traces(path: &Path, request: &RegressionRequest) -> anyhow::Result<Compared> {
     let traces = trace::read(path)?;
     let chains = trace::chains(&traces.traces);
@@ -203,14 +203,14 @@ fn of_traces(path: &Path, request: &RegressionRequest) -> anyhow::Result<Compare
     Ok(compared)
 }
 
-/// The version that a person names.
+/// The version that a person has named.
 fn asked_for<'a>(
     asked: &str,
     root: &Path,
     versions: Vec<Version<'a>>,
     current: &Version<'_>,
 ) -> Result<Version<'a>, Misuse> {
-    // A commit that this clone does not have may have a report all the same.
+    // A commit that this clone does not have may still have a report.
     let commit = match baseline::resolve(root, asked) {
         Ok(commit) => commit.to_string(),
         Err(_) if asked.len() >= 7 => asked.to_owned(),

@@ -11,7 +11,7 @@ use kelvin_run as run;
 use kelvin_run::config::Overrides;
 use kelvin_run::{Observer, Rules, Runner, RunnerSettings, Start, judging};
 
-/// What a person asks who wants answers graded anew.
+/// The inputs for grading answers again.
 #[derive(Clone, Debug)]
 pub(crate) struct RejudgeRequest {
     /// The kinds of probes that the program knows.
@@ -28,7 +28,7 @@ pub(crate) struct RejudgeRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the report has no answers, or not all of them, and where the configuration has no judge.
+/// A [`Misuse`] where some or all answers of the report are missing, and where the configuration has no judge.
 pub(crate) fn rejudge(
     request: &RejudgeRequest,
     observer: &dyn Observer,
@@ -43,7 +43,7 @@ pub(crate) fn rejudge(
                 found = Some((kind, section, rejudging));
                 break;
             }
-            // Another probe of the report may have answers all the same.
+            // Another probe of the report may still have answers.
             Err(error) => refused = refused.or(Some(error)),
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn rejudge(
     }
     let found = rejudging.run(&runners)?;
     let mut report = stored.clone();
-    // What the former grades had to tell is told anew.
+    // The notices about the former grades are made again.
     let former = kind.recompute(section.boxed()).notices;
     report.notices.retain(|notice| !former.contains(notice));
     let ending = found.section.ending();

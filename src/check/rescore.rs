@@ -1,4 +1,4 @@
-//! Makes the scores of a stored report, or of recorded traces, by other rules; nothing is run.
+//! Computes the scores of a stored report, or of recorded traces, by other rules; nothing is run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,21 +16,21 @@ use kelvin_run::config::{Config, Overrides};
 use kelvin_run::trace;
 use kelvin_run::trace::{ChainVersion, Traces};
 
-/// A stored score with two decimals is within so much of the one that it was rounded from.
+/// A stored score with two decimals differs from the unrounded score by at most this.
 const ROUNDING: f64 = 0.005;
-/// So many traces of the version before are what a version is compared with.
+/// A version is compared with this many traces of the version before.
 const WINDOW: usize = 20;
 
-/// What a person asks who wants scores made anew.
+/// The inputs for computing scores again.
 #[derive(Clone, Debug)]
 pub(crate) struct RescoreRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
     /// The report: a file, a run of the history, or a revision; or a file or a folder of traces.
     pub(crate) report: String,
-    /// The configuration whose rules hold; none where the stored ones do.
+    /// The configuration with the rules; none where the stored rules are used.
     pub(crate) config: Option<PathBuf>,
-    /// What each factor weighs.
+    /// The weight of each factor.
     pub(crate) weights: Option<String>,
     /// The name of the scorer.
     pub(crate) scorer: Option<String>,
@@ -38,11 +38,11 @@ pub(crate) struct RescoreRequest {
     pub(crate) out: PathBuf,
 }
 
-/// What was scored anew.
+/// The scores after the change of rules.
 pub(crate) enum Rescored {
     /// A report, which was written.
     Report(Box<Checked>),
-    /// Traces.
+    /// Traces with their scores.
     Traces(RescoredTraces),
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct RescoredTraces {
     pub(crate) traces: Vec<RescoredTrace>,
     /// How many files were read.
     pub(crate) files: usize,
-    /// What was meant to be a trace and is none, in words.
+    /// Tells, in words, what is wrong with a file or an entry that was given as a trace but is none.
     pub(crate) malformed: Vec<String>,
     /// What a reader must know of the figures.
     pub(crate) warnings: Vec<String>,
@@ -72,18 +72,18 @@ pub(crate) struct RescoredChain {
     pub(crate) n: usize,
     /// How many of these have failed.
     pub(crate) failed: usize,
-    /// How many traces are in no mean, since a person is still to decide about them.
+    /// How many traces are in no mean, because a person still has to decide about them.
     pub(crate) gated: usize,
-    /// How many traces are in no mean, since a factor is missing in them.
+    /// How many traces are in no mean, because a factor is missing in them.
     pub(crate) unscored: usize,
     /// The mean; null where no trace has a score.
     pub(crate) mean: Option<f64>,
-    /// Its band.
+    /// The band of the mean.
     pub(crate) band: Option<&'static str>,
-    /// How much lower the mean is than that of the newest traces of the version before; null where there is
-    /// no such mean.
+    /// How much lower the mean is than that of the newest traces of the version before; null where there is no earlier
+    /// mean.
     pub(crate) drop: Option<f64>,
-    /// How many stored scores are further from the new ones than rounding explains.
+    /// How many stored scores differ from the new ones by more than rounding explains.
     pub(crate) drifted: usize,
 }
 
@@ -92,9 +92,9 @@ pub(crate) struct RescoredChain {
 pub(crate) struct RescoredTrace {
     /// Its id.
     pub(crate) trace_id: String,
-    /// The score that was given to it then.
+    /// The score that was stored in the trace.
     pub(crate) stored: Option<f64>,
-    /// The score by the rules of now; null where a factor is missing.
+    /// The score by the current rules; null where a factor is missing.
     pub(crate) score: Option<f64>,
     /// How much higher the score is than the stored one.
     pub(crate) drift: Option<f64>,
@@ -111,11 +111,11 @@ pub(crate) struct RescoredUnit {
     pub(crate) score: Option<f64>,
 }
 
-/// Makes the scores of a report or of traces anew.
+/// Computes the scores of a report or of traces again.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where nothing has scores, and where the rules cannot be followed with what is stored.
+/// A [`Misuse`] where nothing has scores, and where the stored data do not suffice for the rules.
 pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     let config = match &request.config {
         Some(file) => Some(request.registry.configured(&Overrides {
@@ -138,8 +138,8 @@ pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     Ok(Rescored::Report(Box::new(checked)))
 }
 
-/// Whether a path is meant to hold traces: a folder, a file in a format that no report has, or one that has
-/// no section of a probe.
+/// Whether a path holds traces: a folder, a file in a format that no report has, or a file without the section of a
+/// probe.
 fn are_traces(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending {
@@ -167,7 +167,7 @@ fn report(
     let mut found = false;
     for (kind, section) in request.registry.known(&stored.probes) {
         if let Some(section_now) = kind.rescored(section, rules)? {
-            // What the former scores had to tell is told anew.
+            // The notices about the former scores are made again.
             let former = kind.recompute(section.boxed()).notices;
             report.notices.retain(|notice| !former.contains(notice));
             report.probes.put(kind.name(), section_now);
@@ -273,7 +273,7 @@ fn drift(scored: &ScoredTrace<'_>) -> Option<f64> {
 }
 
 fn has_drifted(scored: &ScoredTrace<'_>) -> bool {
-    // A score that only one side has is no drift, and is told as a score that is missing.
+    // A score that only one side has is no drift; it is reported as a missing score.
     drift(scored).is_some_and(|drift| drift.abs() > ROUNDING)
 }
 

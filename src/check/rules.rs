@@ -1,5 +1,5 @@
-//! The rules of the base: a change that edits the rules it is judged by is judged by those of before as
-//! well, and where only its own let it pass, that is said first.
+//! The rules of the base: a change that edits its own rules is also judged by the old ones, and if only its own rules
+//! let it pass, the first reason says so.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use kelvin_page::safe;
 use kelvin_run::config::Config;
 use kelvin_system::git::Oid;
 
-/// The rules of before.
+/// The old rules.
 pub(super) struct Before {
     /// The commit of the base.
     commit: Oid,
@@ -20,9 +20,8 @@ pub(super) struct Before {
     pub(super) config: Config,
 }
 
-/// The configuration of the head with the sections `gate` and `baseline` and the `name` of the base, where those
-/// are others. None where they are the same, where the base has none, and where it cannot be read: all of
-/// that is told where edits are.
+/// The configuration of the head with the sections `gate` and `baseline` and the `name` of the base. None where these
+/// are the same, where the base has none, and where it cannot be read; the notes on edits tell of all that.
 pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Before> {
     if request.by_the_base {
         return None;
@@ -38,7 +37,7 @@ pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Befo
         .ok()?;
     let mut before = config.clone();
     (before.gate, before.baseline) = (base.gate, base.baseline);
-    // The command line is no part of the change, and holds for both.
+    // The command line is no part of the change, and applies to both.
     let overrides = &request.check.overrides;
     overrides.gate.apply(&mut before.baseline, &mut before.gate);
     before.name = overrides.name.clone().or(base.name);
@@ -57,8 +56,8 @@ impl Before {
         self.config.baseline == config.baseline && self.config.name == config.name
     }
 
-    /// Says before anything else that only the rules of the change let it pass, where that is so or where
-    /// nobody knows.
+    /// Puts a reason first where only the rules of the change let it pass, or where nobody knows whether the old rules
+    /// would.
     pub(super) fn tell(&self, judgement: &mut Judgement, by_base: anyhow::Result<Judgement>) {
         let of_base = baseline::short(self.commit);
         let text = match by_base {
@@ -93,10 +92,11 @@ impl Before {
         judgement.verdict.reasons.insert(0, reason);
     }
 
-    /// A regression by the rules of before is one where these rules say who may approve it: the change that makes it is
-    /// not to choose other rules for itself. The judgement by them is what is told, published and asked about.
+    /// Takes the judgement by the old rules where it is a regression and these rules say who may approve it: the change
+    /// that causes a regression must not choose its own rules. That judgement is then shown, published and sent for
+    /// approval.
     fn take_over(&self, judgement: &mut Judgement, mut by_base: Judgement) {
-        // The runs that were made again for both count for the one that is left.
+        // The re-runs for both judgements count for the one that is left.
         by_base.reruns += judgement.reruns;
         by_base.base_reruns += judgement.base_reruns;
         *judgement = by_base;

@@ -1,4 +1,4 @@
-//! Every run that is left, as a page: the branch of reports and the local history.
+//! All stored runs, as a page: from the branch of reports and from the local history.
 
 use std::path::PathBuf;
 
@@ -12,16 +12,16 @@ use crate::trend::Read;
 use kelvin_page::Article;
 use kelvin_run::config::Overrides;
 
-/// What a person asks of the page of all runs.
+/// The inputs of the page of all runs.
 #[derive(Clone, Debug)]
 pub(crate) struct RunsRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
     /// The configuration beside which the history lies.
     pub(crate) config: PathBuf,
-    /// The metrics to look at; empty for those that are shown first.
+    /// The metrics to show; if empty, those that are shown by default.
     pub(crate) metrics: Vec<String>,
-    /// The configuration to look at, among several of one repository; all of them unless given.
+    /// The configuration to show, among several of one repository; all of them unless given.
     pub(crate) name: Option<String>,
     /// The token of the action, for git.
     pub(crate) login: Option<Login>,
@@ -47,7 +47,7 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
         name: request.name.as_deref(),
         login: request.login.as_ref(),
     };
-    // The page has every run; falls are told by those of the default branch, in the order of its history.
+    // The page has every run; falls are computed only from runs of the default branch, in the order of its history.
     let (runs, mut read) = past::read(&sources);
     let mut of_line = Read::default();
     let line = past::ordered(&root, runs.clone(), request.now, &mut of_line);

@@ -1,4 +1,4 @@
-//! Keeps a finished report for later changes to be compared with.
+//! Saves a finished report, so that later changes can be compared with it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,25 +17,25 @@ use kelvin_page::safe;
 use kelvin_record::Ending;
 use kelvin_run::config::Config;
 
-/// What is asked of keeping a report.
+/// The inputs for saving a report.
 pub(crate) struct SaveRequest<'a> {
     /// The configuration that was checked.
     pub(crate) config: &'a Config,
     /// The report.
     pub(crate) report: &'a Report,
-    /// Keeps it although the work tree differed from the commit.
+    /// Saves the report although the work tree differed from the commit.
     pub(crate) allow_dirty: bool,
-    /// Keeps it in this clone alone.
+    /// Saves the report in this clone alone.
     pub(crate) local: bool,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
-    /// The job of a workflow that keeps it; none on a laptop.
+    /// The job of a workflow that saves the report; none on a laptop.
     pub(crate) writer: Option<Writer>,
     /// Prints.
     pub(crate) say: &'a dyn Fn(&str),
 }
 
-/// The job that a runner says this is; none on a laptop.
+/// The job that the runner's variables describe; none on a laptop.
 pub(crate) fn writer(variables: &Variables<'_>) -> Option<Writer> {
     Some(Writer {
         run: variables("GITHUB_RUN_ID")?,
@@ -43,11 +43,11 @@ pub(crate) fn writer(variables: &Variables<'_>) -> Option<Writer> {
     })
 }
 
-/// Reads the report of a finished check: the one named, or the one beside the configuration.
+/// Reads the report of a finished check: the one that was named, or the one beside the configuration.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where it is not there, or is no report.
+/// A [`Misuse`] where the file does not exist, or is no report.
 pub(crate) fn finished(
     registry: Registry,
     config: &Config,
@@ -63,7 +63,7 @@ pub(crate) fn finished(
         .map_err(|error| Misuse::new(format!("`{shown}` cannot be a baseline: {error:#}")).into())
 }
 
-/// Whether a report of this configuration is kept, as far as this clone knows: no remote is asked.
+/// Whether a report of this configuration is saved, as far as this clone knows: no remote is asked.
 pub(crate) fn is_one_kept(config: &Config) -> bool {
     let Ok(repo) = baseline::open(&config.root) else {
         return false;
@@ -78,13 +78,13 @@ pub(crate) fn is_one_kept(config: &Config) -> bool {
     kept.any(|kept| kept.iter().any(|kept| kept.configuration == name))
 }
 
-/// Saves a report on the branch of reports, for the commit that is checked out. Says where before
-/// anything is written.
+/// Saves a report on the branch of reports, for the commit that is checked out. Prints the place before anything is
+/// written.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the report is not of the whole check of that commit, or there is no remote; any
-/// other error where the branch cannot be written.
+/// A [`Misuse`] where the report does not cover the whole check of that commit, or where there is no remote; any other
+/// error where the branch cannot be written.
 pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     let (config, report) = (request.config, request.report);
     let refuse = |what: &str, help: &str| Err(Misuse::new(what.to_owned()).help(help).into());
@@ -180,7 +180,7 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
             );
         }
     };
-    // A branch that is not there yet is no failure, and one out of reach shows when it is written.
+    // A branch that does not exist yet is no failure, and one that cannot be reached fails when it is written.
     let _ = branch.fetch();
     let text = format!(
         "saving the report of {} as `{name}` {place}, {}",
@@ -199,8 +199,8 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Says that a report was measured with another configuration, where it was: all that lie beside each other
-/// write the same file. A report of an older kelvin names none, and then its settings tell.
+/// A message where a report was measured with another configuration: all configurations in one folder write the same
+/// file. A report of an older kelvin names no configuration; then its settings are compared.
 fn of_another(config: &Config, report: &Report) -> Option<String> {
     let wanted = named::file_of(config);
     if let Some(measured) = &report.run.session.configuration {
@@ -210,7 +210,7 @@ fn of_another(config: &Config, report: &Report) -> Option<String> {
             )
         });
     }
-    // Another version may tell settings in another way, and what was made elsewhere had no configuration.
+    // Another version may describe settings in another way, and a run that was made elsewhere had no configuration.
     let is_told = report.tool.version == env!("CARGO_PKG_VERSION")
         && report.run.seed == config.seed
         && !report.is_evaluation();
@@ -218,7 +218,7 @@ fn of_another(config: &Config, report: &Report) -> Option<String> {
         .then(|| format!("the report was measured with other settings than those of `{wanted}`"))
 }
 
-/// What a branch holds, in words that go on after "the branch".
+/// Describes the content of a branch, in words that follow "the branch".
 fn held(branch: &Branch<'_>, name: &str) -> anyhow::Result<String> {
     let kept = branch.kept()?;
     let names: BTreeSet<&str> = kept
@@ -240,7 +240,7 @@ fn held(branch: &Branch<'_>, name: &str) -> anyhow::Result<String> {
     })
 }
 
-/// An address without the name and the password that may stand in it.
+/// An address without the name and the password that it may contain.
 fn without_login(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();

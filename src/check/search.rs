@@ -1,11 +1,11 @@
-//! Where a base, an anchor and further reports of the base are looked for: in the same places, by the same rules.
+//! Searches for a base, an anchor and further reports of the base: in the same places, by the same rules.
 
 use super::{GateRequest, claims, configuration};
 use crate::baseline::Search;
 use kelvin_run::config::Config;
 
-/// Hands a search for stored reports on. It asks for no artifacts, measures nothing, and takes the configuration
-/// by its name; whoever wants more of it changes that.
+/// Passes a search for stored reports to `then`. The search asks for no artifacts, measures nothing, and finds the
+/// configuration by its name; a caller that needs more changes it.
 pub(super) fn stored<T>(
     request: &GateRequest,
     config: &Config,

@@ -46,7 +46,7 @@ pub(super) fn written(
     })
 }
 
-/// Writes it once more, where it has changed since.
+/// Writes the verdict again, where it has changed since.
 pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<()> {
     let text = serde_json::to_vec_pretty(judgement)?;
     file::write(&checked.out.join("gate.json"), &text)?;
@@ -56,11 +56,11 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
     )
 }
 
-/// What was judged, and the base that it was judged by where that was measured for it, in part or as a whole.
+/// The judgement, and the base where it was measured for this judgement, in part or as a whole.
 type Settled = (Judgement, Option<Report>);
 
-/// Judges, and tells before anything else where the change edits the rules it is judged by; only what such
-/// an edit has done, and a baseline that could not be asked for, come before that.
+/// Judges, and puts a reason first where the change edits the rules that it is judged by. Only the effects of such an
+/// edit, and a baseline that could not be asked for, come before that reason.
 pub(super) fn judge(
     request: &GateRequest,
     config: &Config,
@@ -75,7 +75,7 @@ pub(super) fn judge(
         config,
         &side.report(),
         judgement.base.as_ref(),
-        // Whoever judges for somebody else does not run, and the run did.
+        // A job that publishes for another run does not run cases again itself; the other run did.
         request.rerun && (side.can_be_run() || request.by_the_base),
     ));
     let edits = match request.by_the_base {
@@ -99,7 +99,7 @@ pub(super) fn judge(
     reasons.splice(at..at, edits);
     match request.advisory {
         true => judgement.verdict.let_pass(),
-        // Only a whole check says everything that has regressed.
+        // Only a whole check shows everything that has regressed.
         false if request.check.only.is_empty() => {
             approval::settle(request.approval.as_ref(), config, &mut judgement);
         }
@@ -108,15 +108,15 @@ pub(super) fn judge(
     Ok((judgement, base))
 }
 
-/// What there is to compare with, and what was asked of its commit beside that.
+/// The baseline, and the answers of its commit to items of the head.
 struct Found {
     baseline: Baseline,
-    /// Nothing before it was looked whether anything is to be asked.
+    /// None until it was checked whether there is anything to ask.
     of_the_head: Option<AskedOfTheBase>,
 }
 
 impl Found {
-    /// The base, where it was measured for a judgement.
+    /// The base, if it was measured for a judgement.
     fn measured(self, judgement: &Judgement) -> Option<Report> {
         match self.baseline {
             Baseline::Found(report, provenance) => {
@@ -128,10 +128,10 @@ impl Found {
     }
 }
 
-/// What is asked, and who is told how it goes.
+/// The request, and the observer of the progress.
 type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
 
-/// Judges by the rules of the head and, where the change edits them and passes, by those of the base too.
+/// Judges by the rules of the head and, where the change edits them and passes, also by those of the base.
 fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn Head) -> anyhow::Result<Settled> {
     if let Some(judgement) = unknown(&side.report()) {
         return Ok((judgement, None));
@@ -156,7 +156,7 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn Head) -> anyhow::Res
     Ok((judgement, base))
 }
 
-/// Judges a change that edits what is measured, and passes, by what the base measures as well.
+/// Where a change edits what is measured and passes, judges it by the settings of the base as well.
 fn as_the_base_measures(
     asked: Asked<'_>,
     config: &Config,
@@ -165,7 +165,7 @@ fn as_the_base_measures(
 ) {
     let (request, observer) = asked;
     let may_have_a_base = || {
-        // The rules of before may find one where those of the change find none.
+        // The old rules may find a base where those of the change find none.
         judgement.base.is_some() || rules::of_the_base(config, request).is_some()
     };
     if !judgement.verdict.passed || !may_have_a_base() {
@@ -202,7 +202,7 @@ fn as_the_base_measures(
     }
 }
 
-/// All that the rules of one configuration say.
+/// The whole judgement by the rules of one configuration.
 fn by_rules(
     asked: Asked<'_>,
     config: &Config,
@@ -234,7 +234,7 @@ fn look_up(
         let what = what(request, (repo, commit));
         compute::commit(config, what, observer)
     };
-    // A name that was given by hand is that of one job among several.
+    // A name that was given by hand belongs to one job among several.
     let is_found_by_measure = request.check.overrides.name.is_none();
     let baseline = search::stored(request, config, |search| {
         baseline::find(&Search {
@@ -250,7 +250,7 @@ fn look_up(
     })
 }
 
-/// The base as the run has measured it: its records, and the figures that follow from them.
+/// The base that the run has measured: its records, and the figures that follow from them.
 fn as_the_run_says(
     request: &GateRequest,
     config: &Config,
@@ -281,7 +281,7 @@ fn as_the_run_says(
     })
 }
 
-/// Weighs the head against its baseline by the rules of one configuration, step by step.
+/// Compares the head with its baseline by the rules of one configuration, step by step.
 fn weigh(
     asked: Asked<'_>,
     config: &Config,
@@ -342,7 +342,8 @@ fn weigh(
         base_at.is_some(),
         incomparable.clone(),
     );
-    // A pipeline that varies stays open after re-runs, which warns. The same report is no more doubtful where it is read.
+    // A case that still varies after re-runs leads to an open verdict with a warning. The same must hold here, where
+    // the report of such a run is only read.
     let of_the_run = asked.0.base_of_the_run.as_ref();
     if of_the_run.is_some_and(|said| said.was_rerun && config.baseline.compute) {
         gate.was_rerun_before();
@@ -384,7 +385,7 @@ fn weigh(
         incomparable,
     };
     let (mut verdict, reading) = readings.settle(verdict);
-    // What was edited is paired now, and is an edit all the same.
+    // The edited cases are paired now, but still count as edits.
     verdict.turnover.extend(of_the_head.turnover.clone());
     let aligned = align::align_by(base, &head, reading);
     verdict.warn_of_alignment(&aligned.comparisons);
@@ -407,11 +408,11 @@ fn weigh(
     .differing(told.told))
 }
 
-/// What was measured of the head so far.
+/// The measurement of the head so far.
 ///
 /// # Errors
 ///
-/// The judgement, where nobody knows what was measured.
+/// The judgement, where it is not known what was measured.
 fn known(side: &dyn Head) -> Result<Report, Box<Judgement>> {
     let head = side.report();
     match unknown(&head) {
@@ -420,7 +421,7 @@ fn known(side: &dyn Head) -> Result<Report, Box<Judgement>> {
     }
 }
 
-/// What differs between two runs beside their figures, and what of the base was left out.
+/// The differences between two runs apart from their figures, and what of the base was left out.
 fn what_differs(
     (base, provenance): (&Report, &Provenance),
     head: &Report,
@@ -439,8 +440,8 @@ fn what_differs(
     told
 }
 
-/// The commit of the base, where it can be run beside the head. A base that was measured at another time may differ by
-/// the day alone, and of one that was measured once, now or then, the noise is not known.
+/// The commit of the base, where it can be run beside the head. Without that, a base from another time may differ
+/// merely because of the day, and the noise of a base that was measured once is not known.
 fn commit_that_runs_again(
     config: &Config,
     provenance: &Provenance,
@@ -451,7 +452,7 @@ fn commit_that_runs_again(
     Ok(commit.map(git::id).transpose()?)
 }
 
-/// Asks the code of the base the items that the change has edited.
+/// Runs the code of the base on the items that the change has edited.
 fn of_items_of_the_head(
     (request, observer): Asked<'_>,
     config: &Config,
@@ -469,12 +470,12 @@ fn of_items_of_the_head(
     ))
 }
 
-/// Lets the gate look, and runs what is in doubt, until there is a verdict; the base is checked out only where it is
-/// asked for.
+/// Lets the gate compare, and runs doubtful cases again, until there is a verdict. The base is checked out only where
+/// the gate needs it.
 ///
 /// # Errors
 ///
-/// The inner one is the judgement, where nobody knows what was measured.
+/// The inner error is the judgement, where it is not known what was measured.
 fn look_until_decided(
     (request, observer): Asked<'_>,
     config: &Config,
@@ -502,7 +503,7 @@ fn look_until_decided(
     }
 }
 
-/// Puts before the reasons what a reader has to know of the base: what nobody could check of it, and what was left out.
+/// Puts first what a reader has to know of the base: what nobody could check, and what was left out.
 fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Reason>) {
     let only = (!left_out.is_empty()).then(|| Reason {
         code: ReasonCode::LeftOut,
@@ -515,7 +516,7 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
         .splice(0..0, unchecked.into_iter().chain(only));
 }
 
-/// The base of a request.
+/// The commit of the base, with the settings of a request.
 fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> What<'r> {
     What {
         registry: request.check.registry,
@@ -527,7 +528,7 @@ fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> What<'r>
     }
 }
 
-/// Tells of the cases of a side whose repeats count as one run.
+/// Notes how many cases of a side have repeats that count as one run.
 fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
     let cases = report.kept_count();
     (cases > 0).then_some(Difference::CountedOnce { side, cases })

@@ -17,11 +17,11 @@ use kelvin_system::git::Oid;
 /// One side of a comparison.
 #[derive(Debug)]
 pub(crate) struct Side {
-    /// What was measured.
+    /// The report of the side.
     pub(crate) report: Report,
-    /// Where it is from.
+    /// Where the report comes from.
     pub(crate) provenance: Provenance,
-    /// What could not be read of it.
+    /// What could not be read of the report.
     pub(crate) notices: Vec<String>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn folder(config: &Path) -> anyhow::Result<std::path::PathBuf> {
     Ok(absolute.parent().unwrap_or(Path::new("/")).to_path_buf())
 }
 
-/// What an argument may mean.
+/// The possible meanings of an argument.
 struct Meanings {
     file: bool,
     run: Option<String>,
@@ -40,13 +40,13 @@ struct Meanings {
     tried: Vec<String>,
 }
 
-/// Finds the report that an argument names: `file:`, `run:` and `rev:` say which it is; without
-/// them it is the only one of the three that exists.
+/// Finds the report that an argument names. The prefixes `file:`, `run:` and `rev:` choose the kind; without a prefix,
+/// it is the only one of the three that exists.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where it is none of them, or several; any other error where the report is there and
-/// cannot be used.
+/// A [`Misuse`] where the argument names none of them, or several; any other error where the report exists and cannot
+/// be used.
 pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Result<Side> {
     if let Some(path) = text.strip_prefix("file:") {
         return file(registry, Path::new(path));
@@ -101,7 +101,7 @@ pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Res
 fn meanings(text: &str, root: &Path) -> anyhow::Result<Meanings> {
     let mut tried = Vec::new();
     let path = Path::new(text);
-    // A folder is none, but says more about what was meant than that nothing was found.
+    // A folder is no report, but it tells more about what was meant than that nothing was found.
     let file = path.exists();
     if !file {
         tried.push("there is no such file".to_owned());
@@ -153,7 +153,7 @@ fn ambiguous(text: &str, meanings: &Meanings) -> Misuse {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where it has none of that name.
+/// A [`Misuse`] where the history has no run of that name.
 pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
     let Some(wanted) = Wanted::read(name) else {
         return Err(Misuse::new(format!("`{name}` cannot name a run"))
@@ -189,7 +189,7 @@ fn file(registry: Registry, path: &Path) -> anyhow::Result<Side> {
 ///
 /// # Errors
 ///
-/// Where it is gone, or damaged.
+/// Where the run is gone, or damaged.
 pub(crate) fn run(registry: Registry, root: &Path, id: &str) -> anyhow::Result<Side> {
     let history = History::open(root)?.context("the history is gone")?;
     let report = history.report(id, registry)?;

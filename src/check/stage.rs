@@ -1,4 +1,4 @@
-//! What a check works with: the probes with their items and runners, all in place.
+//! The prepared state of a check: the probes with their items and runners.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ use kelvin_system::pipeline::{Code, Made, Watch};
 
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {
-    /// What was asked for.
+    /// The request.
     pub(super) request: &'a Request,
     /// The checked configuration.
     pub(super) config: &'a Config,
@@ -29,27 +29,27 @@ pub(super) struct Stage<'a> {
     pub(super) out: &'a Path,
     /// The probes, in the order of the registry.
     probes: Vec<Box<dyn Probe + 'a>>,
-    /// The runners of each, one for every step.
+    /// The runners of each probe, one for every step.
     runners: &'a [Vec<Runner<'a>>],
-    /// The name of each.
+    /// The name of each probe.
     names: Vec<&'static str>,
     /// How many items were asked for, before they were shared out.
     chosen: usize,
     code: &'a Code,
-    /// Notices that this code changes.
+    /// Notices if this code changes.
     watch: Option<&'a Watch>,
     clock: Clock,
     notices: Vec<Notice>,
-    /// Where each pipeline leaves its answers, with the items it is asked.
+    /// The folder where each pipeline leaves its answers, with the items that it is asked.
     answers: Vec<(PathBuf, Vec<String>)>,
 }
 
-/// Prepares everything, and hands it to `then`.
+/// Prepares everything, and passes it to `then`.
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the items or the request are wrong;
-/// what `then` returns.
+/// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the items or the request are wrong; and the error
+/// of `then`.
 pub(super) fn with<T>(
     request: &Request,
     events: &dyn Observer,
@@ -67,7 +67,7 @@ pub(super) fn with<T>(
         Mode::Resume => Start::Resume,
         Mode::Run | Mode::DryRun => Start::Fresh,
     };
-    // Held until the end; the runner of a probe that works at the top holds the folder itself.
+    // The folder is held until the end; the runner of a probe that works at the top holds it itself.
     let _claim = match sides.iter().any(|side| side.kind.folder().is_none()) {
         true => None,
         false => Some(run::claim(&out)?),
@@ -114,7 +114,7 @@ pub(super) fn with<T>(
                 watch,
                 reader: step.reader,
                 observer: events,
-                // The first step is the pipeline, and what follows is asked about its answers.
+                // The first step is the pipeline; the later steps work on its answers.
                 observing: observer.filter(|_| at == 0).map(|observer| Observing {
                     probe: side.kind.name(),
                     observer,
@@ -144,7 +144,7 @@ pub(super) fn with<T>(
 }
 
 impl Stage<'_> {
-    /// Measures, or writes the inputs only, as the request says.
+    /// Measures, or only writes the inputs, as the request says.
     pub(super) fn measure(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         let is_rehearsal = self.request.mode == Mode::DryRun;
         let is_refused = Cell::new(false);
@@ -173,7 +173,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Says which files the pipeline leaves where its code is.
+    /// Adds a notice with the files that the pipeline leaves beside its code.
     fn tell_what_is_made(&mut self) {
         let made = self.watch.map(Watch::made).unwrap_or_default();
         if made.is_empty() {
@@ -192,8 +192,8 @@ impl Stage<'_> {
         self.notices.push(Notice::new(NoticeCode::Cache, text));
     }
 
-    /// Looks whether the code of the pipeline is what it was when the run began. Where it is not,
-    /// nobody knows which code gave which answer, and nothing of the run is kept.
+    /// Checks whether the code of the pipeline is unchanged since the run began. If it has changed, nobody knows which
+    /// code gave which answer, and nothing of the run is kept.
     fn confirm(&self) -> anyhow::Result<()> {
         if let Some(watch) = self.watch {
             watch.look_at_the_end();
@@ -201,13 +201,13 @@ impl Stage<'_> {
         self.runners().try_for_each(Runner::conclude)
     }
 
-    /// What was changed in the code of the pipeline while it ran, in words.
+    /// Describes what was changed in the code of the pipeline while it ran.
     fn changes(&self) -> Option<String> {
         let watch = self.watch.filter(|watch| watch.is_broken())?;
         Some(watch.changes())
     }
 
-    /// What the pipeline leaves in the repository itself, as lines for `.gitignore`.
+    /// The files that the pipeline leaves in the repository itself, as lines for `.gitignore`.
     pub(super) fn ignorable(&self) -> BTreeSet<String> {
         self.watch.map(Watch::ignorable).unwrap_or_default()
     }
@@ -226,7 +226,7 @@ impl Stage<'_> {
         costs.map(Runner::cost).fold(Cost::default(), Cost::plus)
     }
 
-    /// What the judges have cost; none where there are none.
+    /// The cost of the judges; none where there are no judges.
     fn judge_cost(&self) -> Option<Cost> {
         let judges = self.runners().filter(|runner| runner.is_of_a_judge());
         judges.map(Runner::cost).reduce(Cost::plus)
@@ -240,7 +240,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Runs items again until each has so many repeats.
+    /// Runs items again until each has as many repeats as wanted.
     pub(super) fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         for probe in &mut self.probes {
             probe.repeat(wanted)?;
@@ -248,7 +248,7 @@ impl Stage<'_> {
         self.confirm()
     }
 
-    /// Measures next to what the base has stored.
+    /// Measures relative to the stored answers of the base.
     pub(super) fn against(&mut self, base: &Report) -> anyhow::Result<()> {
         for (name, probe) in self.names.iter().zip(&mut self.probes) {
             if let Some(section) = base.probes.of(name) {
@@ -258,7 +258,7 @@ impl Stage<'_> {
         self.confirm()
     }
 
-    /// What has been measured so far.
+    /// The measurement so far.
     pub(super) fn report(&self) -> Report {
         let mut notices = self.notices.clone();
         notices.extend(self.runners().flat_map(Runner::notices));
@@ -271,7 +271,7 @@ impl Stage<'_> {
                 changed::without_interruption(of_probe);
             }
         }
-        // What has ended the run is a ceiling, which has a notice of its own.
+        // A ceiling has ended the run, and it has a notice of its own.
         if self
             .runners
             .iter()
@@ -328,14 +328,14 @@ impl Stage<'_> {
     fn fingerprints(&self) -> Fingerprints {
         Fingerprints {
             config: self.config.measured(),
-            // A fingerprint would say that these are the answers of one code.
+            // A fingerprint would claim that all answers came from the same code.
             pipeline: self.code.digest.filter(|_| self.changes().is_none()),
         }
     }
 }
 
-/// How a run ended whose probes ended so: what stopped one stopped the run, and what measured
-/// nothing fails it.
+/// The ending of a run by the endings of its probes: whatever stopped one probe stopped the run, and a probe that
+/// measured nothing fails it.
 pub(super) fn joined(endings: impl Iterator<Item = Ending>) -> Ending {
     let endings: Vec<Ending> = endings.collect();
     [
@@ -354,7 +354,7 @@ pub(super) fn is_assembled(notice: &Notice) -> bool {
     notice.code == NoticeCode::Unmeasured
 }
 
-/// Joins what was measured with what is told of it.
+/// Joins the measurements with their notices.
 pub(super) fn assemble(
     kinds: Kinds,
     run: Run,

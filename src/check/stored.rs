@@ -13,24 +13,24 @@ use kelvin_gate::verdict::{Verdict, Word};
 use kelvin_gate::{Gate, Next};
 use kelvin_run::config::Config;
 
-/// Looks for those of a base.
+/// Searches for such reports of a base.
 type Find<'s> = dyn Fn(&Report) -> Others + 's;
 
-/// The reports, which are looked for only where something is open without them.
+/// The reports. They are searched for only where the verdict is open without them.
 #[derive(Default)]
 pub(super) struct Stored<'s> {
     find: Option<Box<Find<'s>>>,
     found: Others,
 }
 
-/// One of them beside the head.
+/// One of these reports beside the head.
 pub(super) struct Beside {
     aligned: AlignedReports,
     first_is_copied: bool,
 }
 
 impl<'s> Stored<'s> {
-    /// Those of a base that is stored; none where it was measured just now, or a file was named.
+    /// The reports beside a stored base; none where the base was measured just now, or was named as a file.
     pub(super) fn of(
         request: &'s GateRequest,
         config: &'s Config,
@@ -47,7 +47,8 @@ impl<'s> Stored<'s> {
         }
     }
 
-    /// Looks for them, once, where the gate has not passed everything without them. `calls`: how many it has left.
+    /// Searches for the reports, once, if the gate does not pass everything without them. `calls`: how many calls are
+    /// left.
     pub(super) fn find_for(
         &mut self,
         gate: &Gate<'_>,
@@ -65,7 +66,7 @@ impl<'s> Stored<'s> {
         }
     }
 
-    /// Each of them in the form in which it is compared with a head.
+    /// Each report in the form in which it is compared with a head.
     pub(super) fn beside(&self, head: &Report) -> Vec<Beside> {
         let reports = self.found.reports.iter();
         reports
@@ -76,7 +77,7 @@ impl<'s> Stored<'s> {
             .collect()
     }
 
-    /// What there is to tell of them. `was_run`: whether the base was run again in some cases.
+    /// Notes about the reports. `was_run`: whether the base was run again in some cases.
     pub(super) fn told(self, verdict: &Verdict, was_run: bool) -> Vec<Difference> {
         let reports = self.found.reports.len();
         let mut metrics = verdict.metrics.values();
@@ -91,7 +92,7 @@ impl<'s> Stored<'s> {
 }
 
 impl Beside {
-    /// What it has beside what the head has.
+    /// The comparison of this report with the head.
     pub(super) fn compared(&self) -> StoredComparison<'_> {
         let old = Measured::from(&self.aligned.base);
         let new = Measured::from(&self.aligned.head);
@@ -102,7 +103,7 @@ impl Beside {
     }
 }
 
-/// Whether more is to be known before the verdict is one that passes.
+/// Whether the gate has not yet passed everything.
 fn is_open(next: Next) -> bool {
     let Next::Verdict(verdict) = next else {
         return true;

@@ -1,4 +1,4 @@
-//! The summary of a period, over every run that is left of it.
+//! The summary of a period, over all its stored runs.
 
 use std::path::{Path, PathBuf};
 
@@ -14,20 +14,20 @@ use kelvin_run::config::{Config, Overrides};
 use kelvin_system::pipeline;
 use kelvin_system::pipeline::Made;
 
-/// What a person asks of a summary.
+/// The inputs of a summary.
 #[derive(Clone, Debug)]
 pub(crate) struct SummaryRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
     /// The configuration beside which the history lies.
     pub(crate) config: PathBuf,
-    /// When the period begins.
+    /// The beginning of the period.
     pub(crate) since: String,
-    /// When it is over; now unless given.
+    /// The end of the period; now unless given.
     pub(crate) until: Option<String>,
-    /// The metrics to look at; empty for those that are shown first.
+    /// The metrics to show; if empty, those that are shown by default.
     pub(crate) metrics: Vec<String>,
-    /// The configuration to look at, among several of one repository; all of them unless given.
+    /// The configuration to show, among several of one repository; all of them unless given.
     pub(crate) name: Option<String>,
     /// Traces of chains that another tool has recorded, to be read in place of reports: a file or a folder.
     pub(crate) traces: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub(crate) struct SummaryRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the period is none, or a metric is asked for that no run has.
+/// A [`Misuse`] where the period is invalid, or a metric is asked for that no run has.
 pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     let period = period(&request.since, request.until.as_deref(), request.now)?;
     let root = folder(&request.config)?;
@@ -70,7 +70,7 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     };
     let mut summary = summarize(&runs, read, asked);
     summary.validation = match &config {
-        // Traces are of no configuration of this program.
+        // Traces belong to no configuration of this program.
         _ if request.traces.is_some() => Vec::new(),
         Ok(config) => valid((request.registry, config), &overrides, &runs),
         Err(error) => vec![("missing".to_owned(), format!("config: {error:#}"))],
@@ -78,7 +78,7 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     Ok(summary)
 }
 
-/// Reads both ends of a period. A span is one before the end of the period.
+/// Reads both ends of a period. A duration counts back from the end of the period.
 fn period(since: &str, until: Option<&str>, now: i64) -> Result<Period, Misuse> {
     let wrong = |name: &str, why: String| Misuse::new(format!("`--{name}`: {why}"));
     let until = until.map_or(Ok(now), |until| {
@@ -93,7 +93,7 @@ fn period(since: &str, until: Option<&str>, now: i64) -> Result<Period, Misuse> 
     Ok(Period { since, until })
 }
 
-/// Refuses a metric that no run has ever had: a slip would look like a period without a finding.
+/// Refuses a metric that no run has ever had: a typing error would look like a period without a finding.
 pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(), Misuse> {
     let is_known = |metric: &&String| runs.iter().any(|run| run.figures.contains_key(*metric));
     let Some(unknown) = metrics.iter().find(|metric| !is_known(metric)) else {
@@ -112,7 +112,7 @@ pub(super) fn demand_metrics(runs: &[PastRun], metrics: &[String]) -> Result<(),
     )
 }
 
-/// Whether the configuration can be run, and whether what it measures is what the last run has measured.
+/// Whether the configuration can be run, and whether it measures the same as the last run.
 fn valid(
     (registry, config): (Registry, &Config),
     overrides: &Overrides,
@@ -179,7 +179,7 @@ fn fingerprints(
     }
 }
 
-/// What the figures of a run would depend on that were made now.
+/// The properties on which the figures of a run would depend if it were made now.
 fn today(registry: Registry, config: &Config, overrides: &Overrides) -> anyhow::Result<MadeOf> {
     let request = Request {
         overrides: overrides.clone(),
@@ -197,7 +197,7 @@ fn today(registry: Registry, config: &Config, overrides: &Overrides) -> anyhow::
     ))
 }
 
-/// The name of the file of a summary in a folder: that of the last day that it covers.
+/// The name of the file of a summary in a folder: the last day that it covers.
 pub(crate) fn file_name(summary: &Summary, folder: &Path, ending: &str) -> PathBuf {
     let until = calendar::moment(&summary.until).map_or(0, |until| until - 1);
     folder.join(format!("{}.{ending}", calendar::day(until)))

@@ -1,5 +1,5 @@
-//! Adds to the reasons of a verdict why the item that stands for them came out badly: a figure says that
-//! something broke, and only the record of the item knows what.
+//! Adds to each reason of a verdict why its example item came out badly: a figure only shows that something broke, and
+//! the record of the item knows what.
 
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{ReasonCode, Verdict};
@@ -9,7 +9,7 @@ use kelvin_record::probe_of;
 /// A longer text would hide the reason behind its details.
 const LONGEST: usize = 240;
 
-/// Names the first item of each reason that does something, with what its record tells of it.
+/// Names the first item of each reason with an effect, and what its record says about it.
 pub(super) fn tell(head: &Report, verdict: &mut Verdict) {
     let mut told = Vec::new();
     for reason in &verdict.reasons {
@@ -25,7 +25,7 @@ pub(super) fn tell(head: &Report, verdict: &mut Verdict) {
                 .kind(probe)?
                 .why(head.probes.of(probe)?, item, metric)?;
             let why = safe::cut(&why, LONGEST);
-            // A backtick without another one would turn what follows into a name.
+            // A single backtick would turn the following text into a name.
             let is_paired = why.matches('`').count().is_multiple_of(2);
             let why = if is_paired {
                 why

@@ -11,8 +11,8 @@ use kelvin_gate::{Judgement, opening};
 use kelvin_page::html::Texts;
 use kelvin_run as run;
 
-/// Writes every file of the report; the run report last, so that it is there only when all are. Where it was
-/// judged, the page in HTML opens with that.
+/// Writes every file of the report. The run report comes last, so that it exists only when all others do. If the report
+/// was judged, its HTML page begins with the verdict.
 pub(super) fn files(
     report: &Report,
     out: &Path,
@@ -36,7 +36,7 @@ pub(super) fn files(
     run_files(report, out, texts, judgement)
 }
 
-/// Writes a report that no pipeline was run for.
+/// Writes a report for which no pipeline was run.
 ///
 /// # Errors
 ///
@@ -47,7 +47,7 @@ pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
     run_files(report, out, &|_, _| None, None)
 }
 
-/// Writes the page in HTML of a report that was judged after it was finished, or once more.
+/// Writes the HTML page of a report that was judged after it was finished, or was judged again.
 pub(super) fn judged_page(
     report: &Report,
     out: &Path,
@@ -61,8 +61,7 @@ pub(super) fn judged_page(
     )
 }
 
-/// The text of an item, or of one of its parts, as it was written; none where the file is not there or has
-/// changed since.
+/// The text of an item, or of one of its parts, as it was written; none where the file is missing or has changed since.
 pub(super) fn text(report: &Report, out: &Path, item: &str, part: Option<&str>) -> Option<String> {
     let mut sections = report.probes.iter();
     let input = sections.find_map(|(_, section)| section.input(item, part))?;

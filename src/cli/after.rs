@@ -1,4 +1,5 @@
-//! What a terminal says after a check: the first failure whole, how to make that call by hand, and what to do next.
+//! The output on a terminal after a check: the first failure in full, the command that repeats that call, and the next
+//! step.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,10 +27,10 @@ use kelvin_run::config::{Config, Overrides};
 use kelvin_run::targets::Address;
 use kelvin_system::git;
 
-/// So many lines of what a failed call printed are shown; the page has all that is kept of it.
+/// How many lines of the output of a failed call are shown; the page has all of the kept output.
 const LINES: usize = 20;
 
-/// What follows the page of a check. A verdict that does not pass says itself what to do next.
+/// The text below the page of a check. A verdict that does not pass names the next step itself.
 pub(super) fn after(
     args: &CheckArgs,
     registry: Registry,
@@ -41,7 +42,7 @@ pub(super) fn after(
         file: Some(args.config().to_path_buf()),
         ..Overrides::default()
     });
-    // A configuration that has changed since, and cannot be read now, tells less.
+    // If the configuration has changed since and cannot be read now, less can be told.
     let configured = configured.ok();
     let mut text = String::new();
     let first = page.first_failure();
@@ -57,7 +58,7 @@ pub(super) fn after(
         }
         None => step(args, checked, configured.as_ref(), first.is_some()),
         Some(judgement) if judgement.verdict.verdict == Word::NoBaseline => {
-            // Where the baseline is turned off, no source was asked, and a base would not be either.
+            // Where the baseline is turned off, no source was asked, and a saved base would not be used either.
             let is_off = judgement.tried.is_empty();
             match is_off {
                 true => view(args).next(),
@@ -65,7 +66,7 @@ pub(super) fn after(
             }
         }
         Some(judgement) if judgement.asks_nothing() => view(args).next(),
-        // Run again, it would be as void.
+        // A repeated run would be void too, until git ignores the files that the pipeline leaves.
         Some(_) if checked.report.run.ending == Ending::Changed => {
             let line = ignoring(args.config(), &checked.ignorable);
             line.map_or_else(String::new, |line| format!("next: {line}\n"))
@@ -76,12 +77,12 @@ pub(super) fn after(
         let _ = writeln!(text, "by hand: {command}");
     }
     text.push_str(&next);
-    // The command is that of the configuration, which may hold what must not be shown.
+    // The command comes from the configuration, which may hold secrets.
     Masker::of_environment([]).text(&text).into_owned()
 }
 
-/// What to do where no call gave an answer. The doctor is asked only where it would find something: to a pipeline that
-/// cannot do its work it says that nothing is missing.
+/// The next step where no call gave an answer. The doctor is suggested only where it would find something: for a
+/// pipeline that merely fails it reports that nothing is missing.
 fn nothing_came(
     args: &CheckArgs,
     registry: Registry,
@@ -95,14 +96,14 @@ fn nothing_came(
             .given("--out", args.out())
             .next();
     }
-    // A step is one line, and a script may have several.
+    // A next step is one line, and the command of a script may have several.
     match by_hand.take_if(|command| !command.contains('\n')) {
         Some(command) => format!("next, by hand: {command}\n"),
         None => args.again().next_when(MENDED),
     }
 }
 
-/// A failure, with the end of what the call has printed.
+/// Shows a failure, with the end of the output of the call.
 fn failure(first: &FailedInvocation<'_>) -> String {
     let mut text = format!(
         "\nThe first failure, {}, {}: {}\n",
@@ -124,8 +125,8 @@ fn failure(first: &FailedInvocation<'_>) -> String {
     text
 }
 
-/// The command that makes a call once more, to be pasted into a shell: none where the pipeline is no command, or the
-/// call was made in a workspace that is gone.
+/// The command that repeats a call, to be pasted into a shell. None where the pipeline is no command, or the call was
+/// made in a workspace that is gone.
 fn by_hand(
     (registry, configured): (Registry, &Config),
     out: &Path,
@@ -150,8 +151,8 @@ fn by_hand(
     })
 }
 
-/// The kind of probe whose files are in a folder of a run: the one of that name, or the one whose items have folders at
-/// the top.
+/// The kind of probe whose files are in a folder of a run: the kind with that folder name, or the one whose items have
+/// folders at the top.
 fn kind_of(registry: Registry, folder: &Path) -> Option<&'static dyn Kind> {
     let top = folder.components().next()?.as_os_str().to_str();
     let mut kinds = registry.kinds().iter().copied();
@@ -159,8 +160,8 @@ fn kind_of(registry: Registry, folder: &Path) -> Option<&'static dyn Kind> {
     named.or_else(|| kinds.find(|kind| kind.folder().is_none()))
 }
 
-/// The command with its paths in place of the placeholders. A path that a shell would take apart can only stand where
-/// the command quotes nothing itself.
+/// The command with its paths in place of the placeholders. A path that needs quotes is possible only if the command
+/// itself quotes nothing.
 fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<String> {
     let quotes = command.contains(['\'', '"', '`', '\\']);
     let below = |path: &Path| -> PathBuf { path.strip_prefix(root).unwrap_or(path).to_path_buf() };
@@ -183,12 +184,12 @@ fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<Str
     Some(filled)
 }
 
-/// What to do next. What git does not know of keeps answers from being used again, so that is mended first.
+/// The next step. Files that git neither tracks nor ignores keep answers from being reused, so they come first.
 fn step(args: &CheckArgs, checked: &Checked, config: Option<&Config>, some_failed: bool) -> String {
     let report = &checked.report;
     let again = args.again().command();
     match (ignoring(args.config(), &checked.ignorable), again) {
-        // What was void stays void as long as git does not know of these files.
+        // The next run would be void too as long as git does not ignore these files.
         (Some(line), Some(again)) if report.run.ending == Ending::Changed => {
             format!("next: {line} && {again}\n")
         }
@@ -197,7 +198,8 @@ fn step(args: &CheckArgs, checked: &Checked, config: Option<&Config>, some_faile
     }
 }
 
-/// The command that has git ignore what the pipeline leaves in the repository itself; none where it leaves nothing.
+/// The command that makes git ignore the files that the pipeline leaves in the repository; none where it leaves
+/// nothing.
 fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let root = check::folder(config).ok().filter(|_| !lines.is_empty())?;
     let top = git::top(&root);
@@ -207,16 +209,16 @@ fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
         false => quoted(&top.join(".gitignore").to_string_lossy()),
     };
     let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
-    // A file that does not end its last line gets no line that is glued to it.
+    // The added rule must not be appended to a last line without a line break.
     let line = format!(r"printf '\n%s\n' {} >> {file}", lines.join(" "));
-    // A character that a line cannot show would make another rule of it.
+    // With a character that a line cannot show, the pasted command would add another rule.
     (safe::lines(&line) == line).then_some(line)
 }
 
 /// The one command that fits how a run ended, as the last line.
 fn next(args: &CheckArgs, report: &Report, config: Option<&Config>, some_failed: bool) -> String {
     let session = &report.run.session;
-    // A part of the cases, or one probe of several, is nothing to compare with later.
+    // A part of the cases, or one probe of several, is no base for later comparisons.
     let is_whole = report.run.only.is_empty() && !args.is_restricted();
     let can_be_kept = is_whole && session.commit.is_some();
     // A report of fewer repeats is no base.
@@ -225,7 +227,7 @@ fn next(args: &CheckArgs, report: &Report, config: Option<&Config>, some_failed:
     match report.run.ending {
         Ending::Interrupted => args.again().word("--resume").next(),
         Ending::DryRun | Ending::Changed | Ending::Failed => args.again().next(),
-        // Its sisters are elsewhere.
+        // The other shards ran elsewhere.
         Ending::Complete if report.run.shard.is_some() => String::new(),
         Ending::Complete if some_failed => args.again().next_when(MENDED),
         Ending::Complete if can_be_kept && session.dirty => {
@@ -241,13 +243,13 @@ fn next(args: &CheckArgs, report: &Report, config: Option<&Config>, some_failed:
     }
 }
 
-/// Whether a kept report would serve, and there is none yet.
+/// Whether a saved report would be used as a base, and none is saved yet.
 fn needs_a_base(config: &Config) -> bool {
     let asks = !matches!(config.baseline.from, BaselineSource::Off);
     asks && !config.baseline.compute && !check::is_one_kept(config)
 }
 
-/// How this becomes a report to compare with: of changes that are in no commit none can be kept.
+/// Explains how to save this report as a base: a report of uncommitted changes cannot be saved.
 fn once_committed(args: &CheckArgs, more: Option<NonZeroUsize>) -> String {
     let check = args.again_with(more.or(args.repeats()));
     match (check.command(), save(args).command()) {
@@ -258,7 +260,7 @@ fn once_committed(args: &CheckArgs, more: Option<NonZeroUsize>) -> String {
     }
 }
 
-/// What a gate needs that has found nothing to compare with.
+/// The next step for a gate that has found no base.
 fn keep_a_base(args: &CheckArgs, config: Option<&Config>) -> String {
     let more = config.filter(|config| config.repeats < config.baseline.repeats);
     let check = Again::kelvin("check")
@@ -276,7 +278,7 @@ fn keep_a_base(args: &CheckArgs, config: Option<&Config>) -> String {
     }
 }
 
-/// Keeps the report as one to compare with: without a remote there is nowhere else than this clone.
+/// The command that saves the report as a base; without a remote, it is saved in this clone alone.
 fn save(args: &CheckArgs) -> Again {
     let root = check::folder(args.config()).ok();
     let is_remote = root.and_then(|root| baseline::address(&root)).is_some();

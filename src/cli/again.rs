@@ -1,4 +1,4 @@
-//! A command that a person may paste: what a terminal names as the next step.
+//! A command that a person may paste, as the next step on a terminal.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -6,11 +6,11 @@ use std::path::Path;
 use kelvin_gate::reproduce::quoted;
 use kelvin_page::safe;
 
-/// When a command is of use that looks at what was wrong.
+/// The condition for a command that repeats what has failed.
 pub(super) const MENDED: &str = "when that is fixed";
 
-/// A command, word by word as a shell reads it. A word that a line cannot show as it is would make another command
-/// of it, so then nothing is offered.
+/// A command, word by word as a shell reads it. A word that one line cannot show unchanged would make another command,
+/// so in that case nothing is offered.
 #[derive(Clone, Debug)]
 pub(super) struct Again {
     words: Option<Vec<String>>,
@@ -39,7 +39,7 @@ impl Again {
     /// One word, whatever is in it.
     pub(super) fn word(mut self, word: impl AsRef<OsStr>) -> Self {
         let shown = word.as_ref().to_str().filter(|word| {
-            // Neither runs of spaces nor signs without a width survive in a line of a terminal.
+            // A line of a terminal shows neither runs of spaces nor characters without a width.
             word.chars()
                 .all(|sign| sign == ' ' || !sign.is_whitespace())
                 && safe::lines(word) == **word
@@ -59,7 +59,7 @@ impl Again {
         self.word(word)
     }
 
-    /// A flag where it was given.
+    /// A flag with its value, where the value was given.
     pub(super) fn given(self, name: &str, value: Option<impl AsRef<OsStr>>) -> Self {
         match value {
             Some(value) => self.flag(name, value),
@@ -93,7 +93,7 @@ impl Again {
         self.line("next")
     }
 
-    /// The same, where something has to be done by hand before.
+    /// The last line of an output, where something has to be done by hand before.
     pub(super) fn next_when(&self, when: &str) -> String {
         self.line(&format!("next, {when}"))
     }

@@ -1,4 +1,4 @@
-//! `kelvin approve`: takes over what somebody has decided about a regression.
+//! `kelvin approve`: applies what somebody has decided about a regression.
 
 use std::sync::Arc;
 

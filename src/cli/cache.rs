@@ -14,7 +14,7 @@ use kelvin_run::stored::{LARGEST, LONGEST, Removed, Stored};
 
 const DAY: u64 = 24 * 3600;
 const MEGABYTE: u64 = 1024 * 1024;
-/// When answers are kept at all.
+/// The condition under which answers are kept.
 const CACHED: &str = "with a section `cache` in the configuration";
 
 /// The arguments of `kelvin cache`.
@@ -84,7 +84,7 @@ pub(super) fn main(args: CacheArgs, registry: Registry) -> anyhow::Result<Exit> 
         CacheCommand::Clear => told(&stored, stored.clear()?),
     };
     let next = match args.command {
-        // What a run would remove by itself, one day at the latest.
+        // The next run would remove these answers itself, within a day at most.
         CacheCommand::Info if stored.is_large(now) => again("cache prune").next(),
         _ if !is_kept => again("check").next_when(CACHED),
         CacheCommand::Info | CacheCommand::Prune { .. } | CacheCommand::Clear => {

@@ -24,7 +24,7 @@ use kelvin_record::Shard;
 use kelvin_record::{Forecast, ListedVariant, Listing};
 use kelvin_run::config::Overrides;
 
-/// The argument that names a probe. What it may be is known once the kinds are.
+/// The argument that names a probe. Its possible values are added at run time, from the registered kinds.
 pub(super) const PROBE: &str = "probe";
 
 /// The arguments of `kelvin check`.
@@ -109,7 +109,7 @@ pub(super) enum LogFormat {
     Json,
 }
 
-/// The names of the probes there are, each with what it asks.
+/// The names of all probes, each with its question.
 pub(super) fn probes(registry: Registry) -> PossibleValuesParser {
     let names = registry.kinds().iter();
     let names = names.map(|kind| PossibleValue::new(kind.name()).help(kind.question()));
@@ -192,7 +192,7 @@ pub(super) fn main(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit>
     Ok(checked.exit())
 }
 
-/// Prints what would be run. The lines are read by programs too, so what is said beside them begins with a `#`.
+/// Prints what would be run. Programs read these lines too, so every remark begins with a `#`.
 fn list(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     let is_json = args.format == Format::Json;
     let listing = check::list(&args.request(registry), is_json)?;
@@ -210,7 +210,7 @@ fn commented(line: &str) -> String {
     }
 }
 
-/// Says what it would cost.
+/// Prints the cost of a run.
 fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     if args
         .usd_per_call
@@ -225,7 +225,8 @@ fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
         Format::Json => serde_json::to_string_pretty(&bill)? + "\n",
         Format::Markdown => forecast::page(&bill),
         Format::Text => {
-            // Where the time of a call is not known, the first calls tell it before the rest is made.
+            // Where the time of a call is not known, `--confirm` measures it with the first calls before the others are
+            // made.
             let next = args.again().switch("--confirm", bill.call.is_none());
             format!("{}\n{}", forecast::page(&bill), next.next())
         }
@@ -233,7 +234,7 @@ fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// All lines, and what there is to say about them.
+/// All lines, with remarks.
 fn page(listing: &Listing) -> String {
     let mut page = String::new();
     for ListedVariant { case, variant, .. } in &listing.variants {
@@ -252,7 +253,7 @@ fn page(listing: &Listing) -> String {
     page
 }
 
-/// Asks on the terminal; anything but a clear yes is a no.
+/// Asks on the terminal; anything but a clear yes means no.
 fn confirmed(forecast: Forecast) -> bool {
     let Forecast {
         invocations,
@@ -269,12 +270,12 @@ fn confirmed(forecast: Forecast) -> bool {
 }
 
 impl CheckArgs {
-    /// The check again, with what chooses its cases and its folder.
+    /// The command for the same check, with the flags that choose its cases and its folder.
     pub(super) fn again(&self) -> Again {
         self.again_with(self.repeats)
     }
 
-    /// The same with other repeats.
+    /// The command for the same check with other repeats.
     pub(super) fn again_with(&self, repeats: Option<NonZeroUsize>) -> Again {
         let number = |number: Option<NonZeroUsize>| number.map(|number| number.to_string());
         let again = Again::kelvin("check")
@@ -294,7 +295,7 @@ impl CheckArgs {
             .switch("--no-history", self.no_history)
     }
 
-    /// How often each input was asked to be run, where that was said.
+    /// How often each input is run; none where that was not given.
     pub(super) const fn repeats(&self) -> Option<NonZeroUsize> {
         self.repeats
     }
@@ -304,7 +305,7 @@ impl CheckArgs {
         &self.config
     }
 
-    /// The folder that was asked for, where one was.
+    /// The output folder; none where it was not given.
     pub(super) fn out(&self) -> Option<&Path> {
         self.out.as_deref()
     }
@@ -314,7 +315,7 @@ impl CheckArgs {
         self.probe.is_some() || !self.only.is_empty() || self.shard.is_some()
     }
 
-    /// How progress is told.
+    /// The format of the progress.
     pub(super) const fn log_format(&self) -> LogFormat {
         self.log_format
     }
@@ -380,14 +381,14 @@ pub(super) fn show(
         }
     };
     let mut stdout = anstream::stdout().lock();
-    // A reader that went away (`| head`) is no failure of the check.
+    // A closed pipe (`| head`) is no failure of the check.
     match stdout.write_all(&text).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
 }
 
-/// Colours on a terminal, unless `NO_COLOR` or its kin say otherwise, and its width.
+/// The style for the terminal: its width, and colours unless `NO_COLOR` or a similar variable forbids them.
 fn style() -> Style {
     let stdout = std::io::stdout();
     let choice = anstream::AutoStream::choice(&stdout);

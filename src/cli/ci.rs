@@ -1,4 +1,4 @@
-//! `kelvin ci`: what the action calls.
+//! `kelvin ci`: the command that the action calls.
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -129,7 +129,7 @@ pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
     progress.finish(ran.as_ref().ok().map(|ran| &ran.checked.report));
     let ran = ran?;
     if !dry_run {
-        // Names of cases and what the pipeline said are in the report, and none of it is a command.
+        // The report has names of cases and text of the pipeline, and none of that may become a command of the runner.
         let on_github = super::on_github();
         if on_github {
             super::say(&commands::stop(&request.guard));
@@ -146,7 +146,7 @@ pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
     Ok(ran.exit())
 }
 
-/// Keeps the pipeline away from the token, before a second thread begins.
+/// Keeps the pipeline away from the token; called before a second thread begins.
 fn keep_apart() {
     confine::begin();
     if variable("KELVIN_IN_CONTAINER").is_none() {
@@ -178,8 +178,8 @@ fn enter(folder: Option<&Path>, config: &Path) -> anyhow::Result<()> {
     no_link("config", config)
 }
 
-/// Refuses a way through a symbolic link. The rules of the base branch are read from the same place
-/// of its tree, and a change that turns this place into a link would choose other rules.
+/// Refuses a path through a symbolic link. The rules of the base branch are read from the same path in its tree, and a
+/// change that turns this path into a link would choose other rules.
 fn no_link(input: &str, path: &Path) -> anyhow::Result<()> {
     let Some(link) = file::link::on_the_way(path) else {
         return Ok(());
@@ -190,10 +190,10 @@ fn no_link(input: &str, path: &Path) -> anyhow::Result<()> {
         .into())
 }
 
-/// The event, and what else has to be in place before anything is asked of a run.
+/// Whether the folder could be entered, and the event with its payload.
 type Begun = (anyhow::Result<()>, anyhow::Result<(String, Value)>);
 
-/// What the arguments ask for; and why it cannot even begin, where it cannot.
+/// The request by the arguments, and the reason why it cannot begin, if there is one.
 fn request(
     args: CiArgs,
     registry: Registry,
@@ -250,8 +250,8 @@ fn request(
     (request, entered.err().or(wrong))
 }
 
-/// Tells that the arguments of `kelvin ci`, or the inputs that became some, could not be read. What
-/// says where to tell it is taken from them as far as it can be.
+/// Reports that the arguments of `kelvin ci`, or the inputs that became arguments, could not be read. The arguments
+/// that say where to report are used as far as they can be read.
 pub(super) fn wrong_input(registry: Registry, line: &[OsString], error: &clap::Error) {
     let given = |name: &str| {
         let flag = format!("--{name}");
@@ -308,8 +308,8 @@ pub(super) fn wrong_input(registry: Registry, line: &[OsString], error: &clap::E
     ci::failed(&request, &wrong.into());
 }
 
-/// A word that nobody can guess: the keys of the standard library's hashers come from the system's
-/// source of randomness.
+/// A word that nobody can guess: the keys of the standard library's hashers come from the system's source of
+/// randomness.
 fn guard() -> String {
     let word = || RandomState::new().build_hasher().finish();
     format!("kelvin-{:016x}{:016x}", word(), word())

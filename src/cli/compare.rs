@@ -54,7 +54,7 @@ enum Format {
     Markdown,
 }
 
-/// Runs `kelvin compare`; what it finds never makes it fail.
+/// Runs `kelvin compare`; it does not fail because of a difference.
 pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exit> {
     let base = check::side(registry, &args.base, &args.config)?;
     let head = check::side(registry, &args.head, &args.config)?;
@@ -121,13 +121,13 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     Ok(Exit::Passed)
 }
 
-/// What to do about what was found.
+/// The next step after a comparison.
 fn next(args: &CompareArgs, judgement: &Judgement) -> String {
     let again = |command| Again::kelvin(command).config(&args.config);
     let source = judgement.base.as_ref().map(|base| base.source);
     match judgement.verdict.verdict {
         Word::Pass => again("history").next(),
-        // As Markdown it names every case with both answers.
+        // The Markdown page names every case with both answers.
         Word::Regression | Word::PendingApproval => again("compare")
             .word("--format=markdown")
             .switch("--strict", args.strict)
@@ -135,7 +135,7 @@ fn next(args: &CompareArgs, judgement: &Judgement) -> String {
             .word(&args.base)
             .word(&args.head)
             .next(),
-        // The gate runs again what may be noise; it takes a file as its base, and no run of the history.
+        // The gate runs cases again that may be noise. Its base can be a file, but not a run of the history.
         Word::Inconclusive if source == Some(Source::File) => {
             let file = args.base.strip_prefix("file:").unwrap_or(&args.base);
             again("gate").flag("--baseline", file).next()

@@ -64,7 +64,7 @@ impl Format {
     }
 }
 
-/// Runs `kelvin digest`; what it finds never makes it fail.
+/// Runs `kelvin digest`; it does not fail because of a finding.
 pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit> {
     let again = args.clone();
     let DigestArgs {
@@ -86,7 +86,7 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
         name,
         traces,
         login: super::doctor::login(),
-        // The end of a period is no part of it, and a run that began in this second is to be counted.
+        // A period does not include its end, and a run that began in this second has to count.
         now: calendar::now() + 1,
     })?;
     let text = rendered(&summary, format)?;
@@ -110,7 +110,7 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
     Ok(Exit::Passed)
 }
 
-/// Where something fell, one version beside the one before it tells when; else the course of each metric is shown.
+/// Where something fell, the next step compares versions; otherwise it shows the course of each metric.
 fn next(args: &DigestArgs, summary: &Summary) -> Again {
     if let Some(traces) = &args.traces {
         return Again::kelvin("rescore").word(traces);
@@ -126,7 +126,7 @@ fn next(args: &DigestArgs, summary: &Summary) -> Again {
     }
 }
 
-/// Whether a path means a folder: it is one, or ends as one.
+/// Whether a path stands for a folder: it is one, or ends with a slash.
 fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }

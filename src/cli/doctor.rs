@@ -78,10 +78,10 @@ pub(super) fn main(args: DoctorArgs, registry: Registry) -> anyhow::Result<Exit>
     Ok(diagnosis.exit())
 }
 
-/// What the environment says; an argument says it better.
+/// The state of the environment; an argument takes precedence.
 fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> Surroundings {
     let on_github = variable("GITHUB_ACTIONS").is_some();
-    // Docker and Podman leave a mark; the image of the action says so itself.
+    // Docker and Podman leave a file as a mark; the image of the action sets a variable.
     let marked = ["/.dockerenv", "/run/.containerenv"]
         .iter()
         .any(|mark| Path::new(mark).exists());
@@ -102,14 +102,14 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// What a run would post with.
+/// The token that a run would use to post.
 fn token() -> Option<String> {
     ["INPUT_TOKEN", "GITHUB_TOKEN"]
         .iter()
         .find_map(|name| variable(name))
 }
 
-/// A client, where the environment says whom to ask about what.
+/// A client, if the environment has an address and a repository.
 fn client() -> Option<Client> {
     let api_url = variable("GITHUB_API_URL")?;
     let access = Access {

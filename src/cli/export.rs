@@ -117,7 +117,7 @@ fn told(request: &ExportRequest, manifest: &Manifest) -> String {
     page
 }
 
-/// What to do with the examples, or to get some.
+/// The next step: to use the examples, or to get some.
 fn next(args: &ExportArgs, request: &ExportRequest, manifest: &Manifest) -> String {
     if manifest.examples > 0 {
         // The first line of a table is its header.
@@ -157,6 +157,6 @@ fn next(args: &ExportArgs, request: &ExportRequest, manifest: &Manifest) -> Stri
             .flag("--min-score", args.min_score.to_string())
             .next();
     }
-    // A new run has inputs, outputs and scores that fit each other.
+    // A new run has inputs, outputs and scores that belong together.
     Again::kelvin("check").config(&args.config).next()
 }

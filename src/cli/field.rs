@@ -15,7 +15,7 @@ pub(super) fn at<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a 
     object.get(&first)?.pointer(rest)
 }
 
-/// The name of a key at the top. One that begins with `/` is written as a pointer.
+/// The name of a key at the top. A key that begins with `/` is written as a pointer.
 pub(super) fn of_key(key: &str) -> String {
     match key.starts_with('/') {
         true => part(key),

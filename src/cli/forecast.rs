@@ -1,4 +1,4 @@
-//! `kelvin check --forecast`: what it would cost, as a table.
+//! `kelvin check --forecast`: the cost of a check, as a table.
 
 use std::fmt::Write as _;
 
@@ -70,7 +70,7 @@ fn row(name: &str, spent: &Spent) -> String {
     )
 }
 
-/// A call may take milliseconds or minutes.
+/// The time of a call, which may be milliseconds or minutes.
 fn each(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 0.95 => format!("{:.0} ms", seconds * 1000.0),

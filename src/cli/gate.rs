@@ -105,7 +105,7 @@ pub(super) enum FailOn {
     Never,
 }
 
-/// What re-runs may cost.
+/// The budget for re-runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spending {
     calls: Option<usize>,
@@ -113,7 +113,7 @@ pub(super) struct Spending {
 }
 
 impl GateOptions {
-    /// Applies them to a request.
+    /// Applies the arguments to a request.
     pub(super) fn apply(&self, request: &mut GateRequest) {
         let spending = self.budget.unwrap_or_default();
         request.check.overrides.name.clone_from(&self.name);
@@ -152,7 +152,7 @@ fn head_repeats(text: &str) -> Result<NonZeroUsize, String> {
     whole(text, 100)
 }
 
-/// A whole number from 1, at most what the configuration allows too.
+/// Parses a whole number from 1 up to the limit of the configuration.
 fn whole(text: &str, most: usize) -> Result<NonZeroUsize, String> {
     match text.trim().parse::<NonZeroUsize>() {
         Ok(number) if number.get() <= most => Ok(number),
@@ -202,7 +202,7 @@ pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> 
     let judged = check::gate(&request, &progress);
     progress.finish(judged.as_ref().ok().map(|judged| &judged.checked.report));
     let judged = judged?;
-    // A report that was only judged is no run.
+    // Judging a finished report is no run, so it is not recorded.
     if args.report.is_none() {
         args.check.record(&judged.checked, registry);
     }

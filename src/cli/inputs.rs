@@ -1,6 +1,6 @@
-//! The inputs of an action. They come as variables, `INPUT_` and the name in upper case, and are put in front
-//! of the parser as if they had been written on the command line, where the line itself has none, so
-//! there is one list of them and one place where they are checked.
+//! The inputs of an action. They come as variables, `INPUT_` and the name in upper case, and are passed to the parser
+//! as if they had been written on the command line, unless the line itself has the argument. So there is one list of
+//! inputs and one place where they are checked.
 
 use std::ffi::OsString;
 
@@ -43,7 +43,7 @@ const POST_INPUTS: &[&str] = &[
 /// The inputs of `kelvin approve`.
 const APPROVE_INPUTS: &[&str] = &["pull-request", "config", "then", "token"];
 
-/// Adds the inputs that come as variables to a command line; an argument that is there wins.
+/// Adds the inputs that come as variables to a command line; an existing argument wins.
 pub(super) fn with_inputs(
     mut line: Vec<OsString>,
     variables: &dyn Fn(&str) -> Option<String>,

@@ -82,9 +82,9 @@ enum SummaryFormat {
     Json,
 }
 
-/// So many entries are listed unless a number is given.
+/// How many entries are listed unless a number is given.
 const LISTED: usize = 50;
-/// So many malformed lines of an import are shown.
+/// How many malformed lines of an import are shown.
 const SKIPPED: usize = 20;
 
 /// Runs `kelvin ledger`.
@@ -153,7 +153,7 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// A ledger without entries gets its first ones from a check.
+/// The next step. An empty ledger gets its first entries from a check.
 fn next(config: &Path, command: &str, is_empty: bool) -> String {
     let command = if is_empty { "check" } else { command };
     Again::kelvin(command).config(config).next()

@@ -51,10 +51,10 @@ impl LintArgs {
     }
 }
 
-/// A finding as a program reads it.
+/// A finding in the form for programs.
 #[derive(Debug, Serialize)]
 struct Told<'a> {
-    /// `error` stops a run, `note` does not.
+    /// `error` prevents a run, `note` does not.
     level: &'static str,
     /// The configuration that was checked.
     configuration: String,
@@ -62,7 +62,7 @@ struct Told<'a> {
     finding: &'a Finding,
 }
 
-/// Runs `kelvin lint`: all that is wrong goes to standard output, one file after the other.
+/// Runs `kelvin lint`: all findings go to standard output, one file after the other.
 pub(super) fn main(args: &LintArgs, registry: Registry) -> anyhow::Result<Exit> {
     let linted: Vec<(&Path, Linted)> = args
         .named()
@@ -119,7 +119,7 @@ fn text(file: &str, linted: &Linted) -> String {
     page
 }
 
-/// Every finding of every file, in the order in which they were read.
+/// Every finding of every file, in the order in which the files were read.
 fn json(linted: &[(&Path, Linted)]) -> anyhow::Result<String> {
     let mut all = Vec::new();
     let found: Vec<(&Path, &'static str, Vec<Finding>)> = linted

@@ -1,4 +1,4 @@
-//! `kelvin completions` and `kelvin man`: what the command line says of itself, for shells and for `man`.
+//! `kelvin completions` and `kelvin man`: the description of the command line, for shells and for `man`.
 
 use std::path::PathBuf;
 
@@ -37,12 +37,13 @@ pub(super) fn completions(args: &CompletionsArgs, command: &mut Command) -> anyh
     Ok(Exit::Passed)
 }
 
-/// For zsh, which with two colons offers no flag any more after the first of several files.
+/// Repairs the completions for zsh: with two colons in an argument list, zsh offers no flags after the first of several
+/// files.
 fn with_flags_after_files(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         match line.strip_prefix("'*::") {
-            // With three colons it is the way to the command below.
+            // Three colons mark the argument list that leads to a subcommand, which stays as it is.
             Some(rest) if !rest.starts_with(':') => lines.extend(["'*:", rest]),
             _ => lines.push_str(line),
         }
@@ -50,8 +51,8 @@ fn with_flags_after_files(text: &str) -> String {
     lines
 }
 
-/// For elvish, whose completions take every word for a command and fail at the first that is none, such as the file in
-/// `kelvin lint FILE`: only a word that makes a longer command counts as one.
+/// Repairs the completions for elvish. They take every word for a command and fail at the first word that is none, such
+/// as the file in `kelvin lint FILE`. Now only a word that makes a longer command counts as one.
 fn after_arguments(text: &str) -> anyhow::Result<String> {
     const APPEND: &str = "        set command = $command';'$word\n";
     const GUARDED: &str = "        if (has-key $completions $command';'$word) {\n            \
@@ -70,7 +71,7 @@ fn after_arguments(text: &str) -> anyhow::Result<String> {
     ))
 }
 
-/// For fish, whose completions leave out the words that an argument without a flag may be.
+/// The lines that are missing for fish, whose completions leave out the possible values of arguments without a flag.
 fn values(command: &Command) -> String {
     let mut lines = String::new();
     for below in command.get_subcommands() {

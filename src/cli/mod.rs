@@ -125,7 +125,7 @@ enum Command {
 }
 
 impl Command {
-    /// Whether it runs a pipeline or reads a run of one: only such a command can fail to measure.
+    /// Whether the command runs a pipeline or reads a run of one: only such a command can fail to measure.
     const fn measures(&self) -> bool {
         match self {
             Self::Init(_)
@@ -160,8 +160,7 @@ impl Command {
     }
 }
 
-/// Runs the program with the kinds of probes that it is to know. Returning, rather than exiting, lets every destructor
-/// run.
+/// Runs the program with the given kinds of probes. It returns instead of exiting, so that every destructor runs.
 pub fn main(registry: Registry) -> ExitCode {
     let line: Vec<OsString> = std::env::args_os().collect();
     if line.get(1).is_some_and(|word| word == target::SUPERVISE) {
@@ -179,8 +178,7 @@ pub fn main(registry: Registry) -> ExitCode {
     exit.into()
 }
 
-/// The command line of a program that knows these kinds of probes: `--probe` takes one of their names, and says what
-/// each asks.
+/// The command line for these kinds of probes: `--probe` takes one of their names, and shows the question of each.
 fn command(registry: Registry) -> clap::Command {
     let named =
         |arg: clap::Arg| match arg.get_action().takes_values() && arg.get_id() == check::PROBE {
@@ -201,15 +199,14 @@ fn run(registry: Registry, line: Vec<OsString>) -> Exit {
     let args = match parsed(registry, &line) {
         Ok(args) => args,
         Err(error) => {
-            // Help and version are answers; everything else is a misuse, which is 1 here and 2 in
-            // clap's own exit.
+            // Help and version are answers; every other error is a misuse, with exit code 1 here and 2 in clap itself.
             let exit = if error.use_stderr() {
                 Exit::Misused
             } else {
                 Exit::Passed
             };
             match on_github() && error.use_stderr() {
-                // What an input has in it must not become a command of the workflow.
+                // The content of an input must not become a command of the workflow.
                 true => write_error(&error.to_string()),
                 false => drop(error.print()),
             }
@@ -263,13 +260,13 @@ fn run(registry: Registry, line: Vec<OsString>) -> Exit {
     })
 }
 
-/// Prints an answer. A reader that went away (`| head`) is no failure; a disk that is full is one, which the end of
-/// the command tells.
+/// Prints an answer. A closed pipe (`| head`) is no failure. A full disk is one, which is reported at the end of the
+/// command.
 fn say(text: &str) {
     const ESCAPE: char = '\u{1b}';
     let said = match text.contains(ESCAPE) {
         true => anstream::stdout().write_all(text.as_bytes()),
-        // Nothing to take out where it is no terminal, and an answer may be megabytes long.
+        // The text needs no filter where no terminal reads it, and an answer may be megabytes long.
         false => std::io::stdout().write_all(text.as_bytes()),
     };
     match said.and_then(|()| std::io::stdout().flush()) {
@@ -283,7 +280,7 @@ fn say(text: &str) {
 /// Why an answer could not be printed.
 static UNSAID: OnceLock<String> = OnceLock::new();
 
-/// Prints what is said beside an answer. In a workflow the words of others in it are no command.
+/// Prints a remark beside an answer. In a workflow, text from outside in it must not become a command.
 fn tell(text: &str) {
     match on_github() {
         true => say(&commands::unbracketed(text)),
@@ -297,10 +294,10 @@ fn schema(registry: Registry) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// Prints an error; the one place that does.
+/// Prints an error; no other function does.
 fn complain(error: &anyhow::Error) {
     let style = anstyle::AnsiColor::Red.on_default().bold();
-    // An error may quote what a pipeline has said.
+    // An error may quote the output of a pipeline.
     let masker = Masker::of_environment([]);
     let text = kelvin_page::safe::lines(&masker.text(&format!("{error:#}")));
     write_error(&format!("{style}error{style:#}: {text}\n"));
@@ -309,8 +306,8 @@ fn complain(error: &anyhow::Error) {
     }
 }
 
-/// Writes to standard error. In a workflow no line of it is a command, whatever a configuration, a
-/// case or an input has put into it.
+/// Writes to standard error. In a workflow no line of it becomes a command, whatever a configuration, a case or an
+/// input has put into it.
 fn write_error(text: &str) {
     let text = match on_github() {
         true => commands::inert(text),

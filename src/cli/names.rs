@@ -1,22 +1,22 @@
-//! A column of names in a table, as wide as the longest: a name that is cut cannot be looked up or copied.
+//! A column of names in a table, as wide as the longest name: a name that is cut cannot be looked up or copied.
 
 use kelvin_page::safe;
 
-/// No name is longer on a terminal: what others have written must not fill it.
+/// The most columns for a name on a terminal: a text from outside must not fill the terminal.
 const MOST: usize = 160;
 
-/// How wide a column of names is.
+/// The width of a column of names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names(usize);
 
 impl Names {
-    /// A column for a title and these names.
+    /// The column for a title and these names.
     pub(super) fn of<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Self {
         let columns = names.map(|name| safe::columns(&safe::cut(name, MOST)));
         Self(columns.max().unwrap_or_default().max(title.len()))
     }
 
-    /// A name with the spaces behind it.
+    /// A name, filled with spaces to the width of the column.
     pub(super) fn pad(self, name: &str) -> String {
         let name = safe::cut(name, MOST);
         let gap = self.0.saturating_sub(safe::columns(&name));

@@ -1,4 +1,4 @@
-//! `kelvin post`: the second half for runs that may not write.
+//! `kelvin post`: the second half for runs without write access.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -14,10 +14,10 @@ use kelvin_github::publish::mask::Masker;
 use kelvin_page::safe;
 use kelvin_run::{Event, Observer, Outcome, Source, Task};
 
-/// Tells what happens, in the form that was asked for.
+/// Shows the progress in the form that was asked for.
 pub(super) struct Progress {
     form: Form,
-    /// Knows what must not be printed of what a pipeline has said.
+    /// The masker for texts of a pipeline.
     masker: Masker,
 }
 
@@ -33,12 +33,12 @@ struct Lines {
     tasks: usize,
     done: usize,
     failed: usize,
-    /// Quarters of the phase that were told of.
+    /// How many quarters of the phase were reported.
     told: usize,
     spent: Spent,
 }
 
-/// What the calls of the run have cost so far, where their prices are known. Answers of the cache cost nothing now.
+/// The cost of the calls so far, where their prices are known. Answers of the cache cost nothing now.
 #[derive(Clone, Copy, Default)]
 struct Spent {
     usd: Option<f64>,
@@ -53,7 +53,7 @@ impl Spent {
         }
     }
 
-    /// Begins with a comma; nothing where no price is known.
+    /// The cost as a text that begins with a comma; empty where no price is known.
     fn told(self) -> String {
         self.usd
             .map_or_else(String::new, |usd| format!(", ${usd:.2} so far"))
@@ -61,7 +61,7 @@ impl Spent {
 }
 
 impl Progress {
-    /// Finds out which form fits standard error.
+    /// Chooses the form that fits standard error.
     pub(super) fn new(format: LogFormat) -> Self {
         let form = match format {
             LogFormat::Json => Form::Json,
@@ -78,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away while something else uses the terminal.
+    /// Removes the bar while something else uses the terminal.
     pub(super) fn pause<T>(&self, during: impl FnOnce() -> T) -> T {
         match &self.form {
             Form::Bar(bar, _) => bar.suspend(during),
@@ -86,7 +86,7 @@ impl Progress {
         }
     }
 
-    /// Says the last word.
+    /// Ends the progress with its last event.
     pub(super) fn finish(&self, report: Option<&Report>) {
         match (&self.form, report) {
             (Form::Bar(bar, _), _) => bar.finish_and_clear(),
@@ -120,7 +120,7 @@ impl Observer for Progress {
     }
 }
 
-/// Why a call is tried again, in words of the pipeline that may be printed.
+/// Why a call is repeated, with the words of the pipeline as far as they may be printed.
 fn again(task: &Task, (attempt, delay): (usize, f64), why: &str, masker: &Masker) -> String {
     format!(
         "{}: attempt {attempt} in {delay:.1} s, because {}",
@@ -135,7 +135,7 @@ fn on_bar(bar: &ProgressBar, event: &Event<'_>, spent: &mut Spent, masker: &Mask
             bar.reset();
             bar.set_length(*tasks as u64);
             bar.set_prefix(*name);
-            // The template is a constant: it either always parses or never.
+            // The template is a constant: parsing it either always succeeds or always fails.
             if let Ok(style) = ProgressStyle::with_template(
                 "{prefix} [{bar:30}] {pos}/{len}  {per_sec}, {elapsed}, {eta} left{msg}",
             ) {
@@ -232,7 +232,7 @@ fn as_json(event: &Event<'_>) -> serde_json::Value {
     }
 }
 
-/// The last event: how the run ended, and the figures that a person is shown first.
+/// The last event: how the run ended, and the figures that are shown first.
 fn finished(report: &Report) -> serde_json::Value {
     let sections = report.probes.iter();
     let items: BTreeMap<&str, usize> = sections
@@ -254,7 +254,7 @@ fn finished(report: &Report) -> serde_json::Value {
     })
 }
 
-/// Progress is best effort: that nobody reads it is no reason to stop.
+/// Prints progress on a best-effort basis: a closed standard error is no reason to stop.
 fn say(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");
 }

@@ -82,7 +82,7 @@ pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<E
         Format::Json => serde_json::to_string_pretty(&compared)? + "\n",
         Format::Text => page(&compared) + &next(&again, &compared),
     });
-    // A version of which nothing was measured has shown nothing.
+    // A version without any measurement has shown nothing, so it does not pass.
     let passes = !compared.rows.is_empty() && compared.rows.iter().all(|row| row.standing.passes());
     Ok(match fail_on_regression && !passes {
         true => Exit::GateFailed,
@@ -90,10 +90,10 @@ pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<E
     })
 }
 
-/// What to do about what was found.
+/// The next step after a comparison of versions.
 fn next(args: &RegressionArgs, compared: &Compared) -> String {
     if let Some(traces) = &args.traces {
-        // The scores of every version, and of its failed traces.
+        // This shows the scores of every version, and of its failed traces.
         return Again::kelvin("rescore").word(traces).next();
     }
     let again = |command| Again::kelvin(command).config(&args.config);
@@ -160,7 +160,7 @@ fn page(compared: &Compared) -> String {
     page
 }
 
-/// What a row is of.
+/// The unit of a row.
 fn unit(row: &RegressionRow) -> &str {
     row.unit.as_deref().unwrap_or("(the whole run)")
 }

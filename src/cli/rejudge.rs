@@ -72,7 +72,7 @@ pub(super) fn main(args: RejudgeArgs, registry: Registry) -> anyhow::Result<Exit
     Ok(checked.exit())
 }
 
-/// The ledger has what this judge gave and what the judge before it gave, side by side.
+/// The next step: the ledger shows the grades of this judge and of the one before it side by side.
 fn next(report: &str, config: &Path, checked: &Checked, is_in_ledger: bool) -> String {
     let again = |command| Again::kelvin(command).config(config);
     match checked.report.run.ending {

@@ -14,7 +14,7 @@ use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_page::safe;
 
-/// So many traces that cannot be read are named.
+/// How many unreadable traces are named.
 const NAMED: usize = 10;
 
 /// The arguments of `kelvin rescore`.
@@ -79,7 +79,7 @@ pub(super) fn main(args: RescoreArgs, registry: Registry) -> anyhow::Result<Exit
     }
 }
 
-/// Two versions of a chain can be laid beside each other; one alone has its course.
+/// The next step: two versions of a chain can be compared; a single version has only its course.
 fn next(traces: &str, found: &RescoredTraces) -> String {
     let mut chains = found.chains.windows(2);
     match chains.any(|two| two[0].chain == two[1].chain) {

@@ -15,7 +15,7 @@ use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_run::config::Overrides;
 
-/// How often every invocation is made where nothing says it.
+/// How often every invocation is made unless a number is given.
 const LIVE_RUNS: NonZeroUsize = NonZeroUsize::new(3).expect("it is not zero");
 
 /// The arguments of `kelvin gate veritas`.
@@ -44,7 +44,7 @@ pub(super) fn main(args: &VeritasArgs, registry: Registry) -> anyhow::Result<Exi
     };
     let mut overrides = Overrides {
         file: Some(args.config.clone()),
-        // An answer of the cache is no live run.
+        // An answer from the cache is no live run.
         no_cache: true,
         ..Overrides::default()
     };
@@ -71,7 +71,7 @@ pub(super) fn main(args: &VeritasArgs, registry: Registry) -> anyhow::Result<Exi
     progress.finish(judged.as_ref().ok().map(|judged| &judged.checked.report));
     let judged = judged?;
     if nowhere.is_some() {
-        // The files that the whole page names are gone with the folder.
+        // The page would name files that were removed with the folder.
         super::say(&judged.judgement.terminal());
         super::say("A dry run: nothing of it was kept, and nobody was asked to decide.\n");
         let again = Again::kelvin("gate veritas")

@@ -1,4 +1,4 @@
-//! What is downloaded from GitHub: archives of artifacts, with a report or what a pull request wants posted.
+//! Downloads from GitHub: archives of artifacts, with a report or a bundle that a pull request wants to have posted.
 
 use crate::registry::Registry;
 use kelvin_github::publish::Context;
@@ -6,7 +6,7 @@ use kelvin_github::publish::bundle;
 use kelvin_github::publish::bundle::Bundle;
 use kelvin_github::{Archive, REPORT_FILE};
 
-/// The most that is taken of one file here; the program takes more.
+/// The most bytes of one file here; the program itself allows more.
 const MOST: usize = 1024 * 1024;
 
 /// Opens the bytes as an archive, and reads the report in it and the bundle.
@@ -24,7 +24,7 @@ pub fn archive(bytes: &[u8]) {
         };
         assert!(content.len() <= MOST);
         super::report(&content);
-        // Nothing is known of the run that it is of, so the bundle has to claim nothing.
+        // Nothing is known of the run of this bundle, so only a bundle without claims can be read.
         let _ = Bundle::read(
             &content,
             &Context::default(),

@@ -1,4 +1,4 @@
-//! Cases: Markdown that is cut into units, and put together anew.
+//! Cases: Markdown that is cut into units and joined again.
 
 use std::path::Path;
 
@@ -8,9 +8,9 @@ use kelvin_evidence::EvidenceSettings;
 use kelvin_evidence::cases::{Case, Corpus};
 use kelvin_evidence::perturb::{ALL, Peers, Planner};
 
-/// Between the cases of one input: units of one are swapped into another.
+/// The separator between the cases of one input: units of one case are swapped into another.
 const BETWEEN: char = '\u{c}';
-/// Of more cases or longer ones each input would take seconds.
+/// With more or longer cases, each input would take seconds.
 const MOST_CASES: usize = 4;
 const MOST_BYTES: usize = 16 * 1024;
 
@@ -18,8 +18,8 @@ const MOST_BYTES: usize = 16 * 1024;
 ///
 /// # Panics
 ///
-/// Where the units of a case do not stand one after the other in its text, or the text of a variant is not that
-/// of its digest, cannot be read back, or has another preamble or another number of units than was planned.
+/// Where the units of a case do not follow each other in its text, or where the text of a variant does not match its
+/// digest, cannot be read back, or has another preamble or another number of units than was planned.
 pub fn case(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -75,7 +75,7 @@ fn stands_one_after_the_other(case: &Case) {
     }
 }
 
-/// Every kind of perturbation that there is.
+/// Settings with every kind of perturbation.
 fn settings() -> EvidenceSettings {
     let opt_in = ALL.iter().filter(|kind| !kind.is_default());
     let names: Vec<&str> = opt_in.map(|kind| kind.name()).collect();

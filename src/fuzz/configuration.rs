@@ -5,15 +5,15 @@ use std::path::Path;
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 
-/// Longer files are only slower.
+/// Longer files are slower and test nothing more.
 const MOST_BYTES: usize = 64 * 1024;
 
 /// Reads the bytes as `kelvin.yaml`.
 ///
 /// # Panics
 ///
-/// Where what is wrong is not told as something that the user can mend, or the same text has another digest
-/// when it is read again.
+/// Where an error is not reported as one that the user can correct, or the same text has another digest when it is read
+/// again.
 pub fn configuration(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -1,7 +1,7 @@
-//! What the fuzzer calls, one function for each kind of file that comes from outside. Each takes any bytes, and
-//! panics where the reader breaks a promise: not only where it crashes, but also where it reads something that is
-//! not what the file says. `fuzz/` has the programs around them; the tests here take the seeds of the repository
-//! through the same functions, without a fuzzer.
+//! The functions that the fuzzer calls, one for each kind of file from outside. Each takes any bytes, and panics where
+//! the reader breaks a promise: not only where it crashes, but also where it reads something that the file does not
+//! say. `fuzz/` has the programs around these functions; the tests here pass the seeds of the repository to them,
+//! without a fuzzer.
 
 mod archive;
 mod case;
@@ -19,8 +19,8 @@ pub use configuration::configuration;
 pub use report::report;
 pub use run::run;
 
-/// Writes the bytes to a file of that name and hands on its path: some readers take files only. The folder is
-/// made once for a thread, and goes with it.
+/// Writes the bytes to a file of that name and passes its path to `then`: some readers take files only. The folder is
+/// made once for each thread, and removed when the thread ends.
 fn with_file<T>(name: &str, bytes: &[u8], then: impl FnOnce(&Path) -> T) -> T {
     thread_local! {
         static FOLDER: RefCell<Option<tempfile::TempDir>> = const { RefCell::new(None) };

@@ -1,4 +1,4 @@
-//! Stored reports: of another version, of another branch, of somebody else.
+//! Stored reports of another version, of another branch, or of somebody else.
 
 use crate::registry::Registry;
 use kelvin_gate::Gate;
@@ -8,14 +8,14 @@ use kelvin_gate::report;
 use kelvin_gate::report::Report;
 use kelvin_page::terminal::Style;
 
-/// Longer ones are only slower.
+/// Longer reports are slower and test nothing more.
 const MOST_BYTES: usize = 256 * 1024;
 
 /// Reads the bytes as a report, shows it in every form, and has the gate compare it with itself.
 ///
 /// # Panics
 ///
-/// Where a report that was written and read once more is another one, or fails beside itself.
+/// Where a report changes by writing and reading it once more, or fails the gate against itself.
 pub fn report(bytes: &[u8]) {
     if bytes.len() > MOST_BYTES {
         return;

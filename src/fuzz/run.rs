@@ -7,7 +7,7 @@ use kelvin_retrieval::trec::{Qrels, Ranked, scan};
 use kelvin_run::judge::trial;
 use kelvin_run::trace;
 
-/// Longer ones are only slower.
+/// Longer files are slower and test nothing more.
 const MOST_BYTES: usize = 64 * 1024;
 
 /// Reads the bytes, from the second line on, as the kind of file that the first line names.

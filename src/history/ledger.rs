@@ -1,4 +1,4 @@
-//! The ledger: every answer that a judge has graded, with what it cost.
+//! The ledger: every answer that a judge has graded, with its cost.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::History;
 use kelvin_base::clock::{in_utc, is_before};
 use kelvin_base::stats;
 
-/// One graded answer. The names are those of the ledger of llm-connect where both have the same thing.
+/// One graded answer. The fields have the names of the ledger of llm-connect where both have the same field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LedgerEntry {
@@ -20,9 +20,9 @@ pub(crate) struct LedgerEntry {
     pub(crate) prompt: String,
     /// The digest of the prompt.
     pub(crate) prompt_digest: String,
-    /// What answered: a command line or a model.
+    /// The command line or the model that answered.
     pub(crate) candidate: String,
-    /// What it was graded next to.
+    /// The respondent that the answer was graded next to; none where it was graded by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) baseline: Option<String>,
     /// The score, from 0 to 1.
@@ -41,7 +41,7 @@ pub(crate) struct LedgerEntry {
     /// Tokens of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tokens_out: Option<u64>,
-    /// What the judge cost for it, in US dollars; it is no part of `cost_usd`.
+    /// The cost of the judge for this answer, in US dollars; it is no part of `cost_usd`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) judge_cost_usd: Option<f64>,
     /// Tokens that the judge used for it.
@@ -55,36 +55,36 @@ pub(crate) struct LedgerEntry {
 /// The entries of one candidate and one judge together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct LedgerSummary {
-    /// What answered.
+    /// The candidate: a command line or a model.
     pub(crate) candidate: String,
     /// The id of the judge.
     pub(crate) grader_id: String,
     /// How many entries there are.
     pub(crate) count: usize,
-    /// Their mean score; null where there is none.
+    /// The mean score of the entries; null where there is no entry.
     pub(crate) mean_score: Option<f64>,
-    /// What all of them cost, in US dollars; null where the cost of no entry is known.
+    /// The cost of all entries, in US dollars; null where no entry has a known cost.
     pub(crate) cost_usd: Option<f64>,
-    /// Of how many entries the cost is known.
+    /// How many entries have a known cost.
     pub(crate) with_cost: usize,
-    /// What the judge cost for all of them, in US dollars; null where that is known of none.
+    /// The cost of the judge for all entries, in US dollars; null where it is not known for any.
     pub(crate) judge_cost_usd: Option<f64>,
-    /// Their mean latency, in milliseconds; null where none is known.
+    /// The mean latency of the entries, in milliseconds; null where none is known.
     pub(crate) mean_latency_ms: Option<f64>,
-    /// All their tokens; null where those of no entry are known.
+    /// The tokens of all entries; null where they are not known for any.
     pub(crate) tokens: Option<u64>,
 }
 
-/// Which entries are meant.
+/// The selection of entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LedgerFilter {
-    /// Those of this candidate.
+    /// Only entries of this candidate.
     pub(crate) candidate: Option<String>,
-    /// Those of this judge.
+    /// Only entries of this judge.
     pub(crate) grader: Option<String>,
-    /// Those with this tag.
+    /// Only entries with this tag.
     pub(crate) tag: Option<String>,
-    /// The last so many.
+    /// Only the last entries, this many.
     pub(crate) last: Option<usize>,
 }
 
@@ -101,12 +101,11 @@ impl LedgerFilter {
 }
 
 impl LedgerEntry {
-    /// What is wrong with an entry that came from elsewhere; none where nothing is. The time is brought to
-    /// UTC: a time without a zone is one of UTC.
+    /// Checks an entry that came from elsewhere. Its time is converted to UTC: a time without a zone counts as UTC.
     ///
     /// # Errors
     ///
-    /// What is wrong, for a person.
+    /// What is wrong with the entry, for a person.
     pub(crate) fn checked(mut self) -> Result<Self, String> {
         self.recorded_at = in_utc(&self.recorded_at)?;
         if !(0.0..=1.0).contains(&self.judge_score) {
@@ -138,11 +137,11 @@ impl LedgerEntry {
 }
 
 impl History {
-    /// Adds entries, all of them or none. Several processes may do so at once: each waits for the other.
+    /// Adds all entries or none. Several processes may do so at the same time: each waits for the others.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
+    /// Where the database cannot be written.
     pub(crate) fn append(&mut self, entries: &[LedgerEntry]) -> anyhow::Result<()> {
         let change = self
             .connection
@@ -177,7 +176,7 @@ impl History {
         Ok(())
     }
 
-    /// The entries that are meant, in the order in which they were added.
+    /// The selected entries, in the order in which they were added.
     ///
     /// # Errors
     ///
@@ -201,11 +200,11 @@ impl History {
         Ok(entries)
     }
 
-    /// Removes the entries that were recorded before a time, which is RFC 3339 in UTC; how many.
+    /// Removes the entries that were recorded before a time, which is RFC 3339 in UTC. Returns how many it removed.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
+    /// Where the database cannot be written.
     pub(crate) fn prune_ledger(&mut self, before: &str) -> anyhow::Result<usize> {
         let change = self
             .connection
@@ -251,8 +250,8 @@ fn entry(row: &Row<'_>) -> anyhow::Result<LedgerEntry> {
     })
 }
 
-/// The entries by candidate and judge, in the order of the names. Of nothing there is no summary, and the mean
-/// of nothing is null.
+/// Summarises the entries by candidate and judge, in the order of the names. Without entries there is no summary, and
+/// the mean of no values is null.
 pub(crate) fn summaries(entries: &[LedgerEntry]) -> Vec<LedgerSummary> {
     let mut groups: BTreeMap<(&str, &str), Vec<&LedgerEntry>> = BTreeMap::new();
     for entry in entries {
@@ -269,7 +268,7 @@ pub(crate) fn summaries(entries: &[LedgerEntry]) -> Vec<LedgerSummary> {
         .collect()
 }
 
-/// Entries together, whatever they are of.
+/// Summarises entries of one group.
 fn summary(entries: &[&LedgerEntry]) -> LedgerSummary {
     let values = |of: fn(&LedgerEntry) -> Option<f64>| -> Vec<f64> {
         entries.iter().filter_map(|entry| of(entry)).collect()

@@ -13,18 +13,18 @@ use kelvin_record::{Direction, probe_of};
 /// A metric of a run, as a list needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Figure {
-    /// Unrounded; null where it was not measured.
+    /// The unrounded value; null where the metric was not measured.
     pub(crate) value: Option<f64>,
-    /// How many samples it is the mean of.
+    /// How many samples the value is the mean of.
     pub(crate) n: usize,
     /// Which way is better.
     pub(crate) direction: Direction,
     /// Whether the gate looks at it by default.
     pub(crate) gated: bool,
-    /// Whether it is shown all the same.
+    /// Whether the metric is shown first although the gate does not look at it.
     #[serde(default)]
     pub(crate) headline: bool,
-    /// The lowest and the highest value that it can have; none where one of them is open.
+    /// The lowest and the highest possible value; none where one of them is open.
     #[serde(default)]
     pub(crate) ends: Option<(f64, f64)>,
 }
@@ -32,9 +32,9 @@ pub(crate) struct Figure {
 /// A run in the list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Listed {
-    /// Its id.
+    /// The id of the run.
     pub(crate) id: String,
-    /// When it started, RFC 3339 in UTC.
+    /// When the run started, RFC 3339 in UTC.
     pub(crate) time: String,
     /// The commit that was checked out.
     pub(crate) commit: Option<String>,
@@ -48,11 +48,11 @@ pub(crate) struct Listed {
     pub(crate) config: String,
     /// The probes that ran, with commas.
     pub(crate) probe: String,
-    /// How it ended.
+    /// How the run ended.
     pub(crate) ending: String,
-    /// What the gate said of it; none where it was not asked, and of runs of earlier versions.
+    /// The verdict of the gate; none where the gate was not asked, and for runs of earlier versions.
     pub(crate) verdict: Option<StoredVerdict>,
-    /// What it took; none of runs of earlier versions.
+    /// The cost of the run; none for runs of earlier versions.
     pub(crate) cost: Option<Cost>,
     /// The metrics, by id.
     pub(crate) metrics: BTreeMap<String, Figure>,
@@ -74,7 +74,7 @@ pub(super) fn figures(report: &Report) -> BTreeMap<&str, Figure> {
     figures.collect()
 }
 
-/// The probes that a report is from.
+/// The probes with a figure in the report.
 pub(super) fn probes(report: &Report) -> String {
     let ids = report.metrics.keys();
     let probes: BTreeSet<&str> = ids.map(|id| probe_of(id)).collect();
@@ -82,7 +82,7 @@ pub(super) fn probes(report: &Report) -> String {
 }
 
 impl Figure {
-    /// Whether it is among those that a list shows without being asked for all.
+    /// Whether a list shows the metric even if not all are asked for.
     pub(crate) fn is_shown_first(&self) -> bool {
         self.gated || self.headline
     }
@@ -101,7 +101,7 @@ impl History {
         )?;
         let rows = query.query_map([i64::try_from(most)?], |row| {
             let metrics: String = row.get(9)?;
-            // A figure that a list cannot show is no reason to show no list.
+            // If the figures cannot be read, the list is still shown without them.
             let metrics = serde_json::from_str(&metrics).unwrap_or_default();
             Ok(Listed {
                 id: row.get(0)?,
@@ -124,13 +124,13 @@ impl History {
     }
 }
 
-/// What a column says in JSON; none where it says nothing that is understood.
+/// The JSON value of a column; none where it cannot be understood.
 fn told<T: DeserializeOwned>(column: Option<String>) -> Option<T> {
     serde_json::from_str(&column?).ok()
 }
 
-/// Values as a line of eight heights between two ends; a dot where there is none. Without ends the heights are
-/// between the least and the largest of the values.
+/// Draws values as a line of eight heights between two ends, with a dot for a missing value. Without ends the heights
+/// are between the least and the largest of the values.
 pub(crate) fn sparkline(values: &[Option<f64>], ends: Option<(f64, f64)>) -> String {
     const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let known = || values.iter().flatten().copied();

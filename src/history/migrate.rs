@@ -1,10 +1,10 @@
-//! The versions of the database: what each adds to the one before.
+//! The versions of the database, and what each adds to the one before.
 
 use anyhow::{Context as _, bail};
 use rusqlite::{Connection, TransactionBehavior};
 
-/// The steps from an empty file on; the version of a database is the number of steps it has taken.
-/// A step that was released is never changed again.
+/// The steps from an empty file to the current version; the version of a database is the number of steps it has taken.
+/// A step that was released must never be changed.
 pub(super) const STEPS: &[&str] = &[
     // A run is numbered in the order of recording and named by people with its `id`. `metrics` is
     // the JSON that a list of runs is made from; `report` is the report without its items.
@@ -45,10 +45,10 @@ pub(super) const STEPS: &[&str] = &[
         tokens_out INTEGER,
         tags TEXT NOT NULL
     ) STRICT;",
-    // What the judge has cost is no cost of the answer.
+    // The cost of the judge is not part of the cost of the answer.
     "ALTER TABLE ledger ADD COLUMN judge_cost_usd REAL;
     ALTER TABLE ledger ADD COLUMN judge_tokens INTEGER;",
-    // What the gate said, and what the run took, as the report has them in JSON: a list of runs shows both.
+    // The verdict of the gate and the cost of the run, in the JSON form of the report: a list of runs shows both.
     "ALTER TABLE runs ADD COLUMN verdict TEXT;
     ALTER TABLE runs ADD COLUMN cost TEXT;",
 ];
@@ -58,16 +58,16 @@ pub(super) fn version() -> u32 {
     u32::try_from(STEPS.len()).expect("there are few steps")
 }
 
-/// Takes the steps that a database has not taken yet, all or none of them.
+/// Applies the steps that a database has not taken yet, all or none of them.
 ///
 /// # Errors
 ///
-/// Where the database has taken more steps than there are, or one of them fails.
+/// Where the database has taken more steps than this program knows, or one of them fails.
 pub(super) fn run(connection: &mut Connection, steps: &[&str]) -> anyhow::Result<()> {
     if taken(connection)? == steps.len() {
         return Ok(());
     }
-    // Another process may be at the same; the one that comes second finds it done.
+    // Another process may do the same; the later one then finds the steps done.
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version = taken(&change)?;
     if version > steps.len() {

@@ -1,7 +1,7 @@
 //! The local history: every run and its items in an embedded database beside the configuration.
 //!
-//! A run is stored as its report without the items, and each item (a case, later a query) by
-//! itself, both compressed: everything that a metric is made from, so that it can be made again.
+//! A run is stored as its report without the items, and each item (a case, later a query) by itself, both compressed:
+//! everything that a metric is computed from, so that it can be computed again.
 
 mod ledger;
 mod list;
@@ -25,14 +25,14 @@ use rusqlite::{Connection, OpenFlags};
 
 use kelvin_base::exit::Misuse;
 
-/// Where the database lies, relative to the folder of the configuration.
+/// The path of the database, relative to the folder of the configuration.
 const FILE: &str = ".kelvin/history.db";
-/// What git is not to take in of the folder of the database.
+/// The files beside the database that git ignores.
 const IGNORED: &str = "/history.db*\n/.gitignore\n";
-/// How many runs are kept; older ones go when a new one is recorded.
+/// How many runs are kept; the oldest is removed when a new one is recorded.
 pub(crate) const KEPT: usize = 200;
 
-/// What the database consists of on disk, beside the configuration; the pipeline reads none of it.
+/// The files of the database, beside the configuration; the pipeline reads none of them.
 pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
     ["", "-wal", "-shm", "-journal"]
         .iter()
@@ -41,8 +41,8 @@ pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Keeps out of git what is of this machine alone; a report beside it may well be committed. What somebody has changed
-/// there stays.
+/// Makes git ignore the files that belong to this machine alone; a report beside them may well be committed. A file
+/// that somebody has changed stays as it is.
 fn ignore(folder: &Path) -> anyhow::Result<()> {
     let path = folder.join(".gitignore");
     match path.symlink_metadata() {
@@ -60,12 +60,12 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Opens the history beside a configuration, and makes it where there is none.
+    /// Opens the history beside a configuration, and creates it if there is none.
     ///
     /// # Errors
     ///
-    /// Where the disk does not let it, the file is no database of kelvin, or a newer version has
-    /// written it; such a file is left as it is.
+    /// Where the disk refuses it, the file is no database of kelvin, or a newer version has written it; such a file is
+    /// left as it is.
     pub(crate) fn create(root: &Path) -> anyhow::Result<Self> {
         let file = root.join(FILE);
         if let Some(folder) = file.parent() {
@@ -96,7 +96,7 @@ impl History {
         let open = || -> anyhow::Result<Connection> {
             let mut connection = Connection::open_with_flags(&file, flags)?;
             connection.busy_handler(Some(wait::once_more))?;
-            // Of a new file only: several items share a page.
+            // Only a new file takes this size, by which several items share a page.
             connection.pragma_update(None, "page_size", 16384)?;
             migrate::run(&mut connection, migrate::STEPS)?;
             write::ahead(&connection)?;
@@ -114,7 +114,7 @@ impl History {
     }
 }
 
-/// What to do about an error in which the database says that it is damaged; none for any other.
+/// Advice for an error that says that the database is damaged; none for other errors.
 pub(crate) fn cure(error: &anyhow::Error) -> Option<String> {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     let said = error.chain().find_map(|cause| {
@@ -129,8 +129,8 @@ pub(crate) fn cure(error: &anyhow::Error) -> Option<String> {
     })
 }
 
-/// Refuses what is no database, and one from a newer version, from the first bytes of the file:
-/// opening it would already write beside it.
+/// Refuses a file that is no database, and one from a newer version, by the first bytes of the file: opening it would
+/// already write beside it.
 fn refuse(file: &Path, known: u32) -> anyhow::Result<()> {
     let shown = file.display();
     match std::fs::metadata(file) {

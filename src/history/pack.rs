@@ -1,4 +1,4 @@
-//! JSON in few bytes.
+//! Packs JSON into few bytes.
 
 use std::io::{self, BufWriter, Read as _};
 
@@ -15,7 +15,7 @@ const MOST: u64 = 128 * 1024 * 1024;
 /// Packs a value.
 pub(super) fn pack(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
     let encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-    // A serializer writes a few bytes at a time.
+    // The buffer is needed because a serializer writes a few bytes at a time.
     let mut writer = BufWriter::new(encoder);
     serde_json::to_writer(&mut writer, value)?;
     let encoder = writer
@@ -24,11 +24,11 @@ pub(super) fn pack(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
     Ok(encoder.finish()?)
 }
 
-/// Unpacks it again.
+/// Unpacks a value.
 ///
 /// # Errors
 ///
-/// Where it is damaged, or larger than a report may be.
+/// Where the value is damaged, or larger than a report may be.
 pub(super) fn unpack(bytes: &[u8]) -> anyhow::Result<Value> {
     let mut text = Vec::new();
     ZlibDecoder::new(bytes)

@@ -1,4 +1,4 @@
-//! Finds a run and makes its report again.
+//! Finds a run and rebuilds its report.
 
 use anyhow::Context as _;
 use rusqlite::OptionalExtension as _;
@@ -15,14 +15,14 @@ const SHORTEST: usize = 4;
 /// How a person names a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// The last one that was recorded, 0, or so many before it.
+    /// The run this many places before the last recorded one, which is 0.
     Back(usize),
-    /// The one whose id begins like this.
+    /// The run whose id begins with this text.
     Id(String),
 }
 
 impl Wanted {
-    /// `latest`, `previous`, or at least four characters of an id; none for anything else.
+    /// Reads `latest`, `previous`, or at least four characters of an id; none for anything else.
     pub(crate) fn read(text: &str) -> Option<Self> {
         match text {
             "latest" => Some(Self::Back(0)),
@@ -36,11 +36,11 @@ impl Wanted {
 }
 
 impl History {
-    /// The id of the run that is meant; none where there is no such run.
+    /// The id of the named run; none where there is no such run.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where several ids begin like this.
+    /// A [`Misuse`] where several ids begin with the text.
     pub(crate) fn find(&self, wanted: &Wanted) -> anyhow::Result<Option<String>> {
         let prefix = match wanted {
             Wanted::Back(back) => {
@@ -73,7 +73,7 @@ impl History {
     ///
     /// # Errors
     ///
-    /// Where there is no such run, or what was stored is damaged.
+    /// Where there is no such run, or its stored data is damaged.
     pub(crate) fn report(&self, id: &str, registry: Registry) -> anyhow::Result<Report> {
         let read = || -> anyhow::Result<Report> {
             let (number, frame): (i64, Vec<u8>) = self.connection.query_row(

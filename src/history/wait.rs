@@ -1,24 +1,24 @@
-//! Waits for another process that writes to the same history, and says so where it takes long.
+//! Waits for another process that writes to the same history, and says so if that takes long.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// One wait.
+/// The time of one wait.
 const STEP: Duration = Duration::from_millis(20);
-/// A wait this long is told of.
+/// How long a wait stays silent.
 const SILENT: Duration = Duration::from_secs(1);
 /// How long a writer waits for another one.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How a person is told.
+/// The function that reports a long wait to a person.
 static TELL: OnceLock<fn(&str)> = OnceLock::new();
 
-/// Sets how a person is told of a long wait; only the first call counts.
+/// Sets the function that reports a long wait; only the first call counts.
 pub(crate) fn tell_by(tell: fn(&str)) {
     let _ = TELL.set(tell);
 }
 
-/// Waits once more, after `times` waits. False where it has waited long enough.
+/// Waits once more, after `times` waits. Returns false after the longest time.
 pub(super) fn once_more(times: i32) -> bool {
     let waited = STEP * u32::try_from(times).unwrap_or(0);
     if waited >= PATIENCE {

@@ -11,13 +11,13 @@ use kelvin_base::threads;
 use kelvin_gate::report::Report;
 use kelvin_record::Sections;
 
-/// The map of a report, as a JSON pointer, that holds a record for each item of a probe; what else a
-/// report has is stored with the run.
+/// The JSON pointer to the map of a report with a record for each item of a probe; the rest of the report is stored
+/// with the run.
 fn list(probe: &str) -> String {
     format!("/probes/{probe}/items")
 }
 
-/// Where a run took place.
+/// The place of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scene {
     /// The name of the configuration.
@@ -27,11 +27,11 @@ pub(crate) struct Scene {
 }
 
 impl History {
-    /// Records a run, and lets the oldest go beyond [`KEPT`]; its id.
+    /// Records a run, removes the oldest runs beyond [`KEPT`], and returns the id.
     ///
     /// # Errors
     ///
-    /// Where it cannot be written.
+    /// Where the database cannot be written.
     pub(crate) fn record(&mut self, report: &Report, scene: &Scene) -> anyhow::Result<String> {
         self.record_within(report, scene, KEPT)
     }
@@ -91,8 +91,8 @@ impl History {
     }
 }
 
-/// Switches to a journal that lets readers go on while one writes. The switch itself does not wait
-/// for others, so it is tried until it succeeds.
+/// Switches to a journal that lets readers continue during a write. The switch itself does not wait for others, so it
+/// is tried until it succeeds.
 pub(super) fn ahead(connection: &Connection) -> anyhow::Result<()> {
     let mut times = 0;
     loop {
@@ -115,7 +115,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// An id that no run has.
+/// An id that no run has yet.
 fn unused(connection: &Connection, frame: &[u8]) -> anyhow::Result<String> {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_nanos());
@@ -127,7 +127,7 @@ fn unused(connection: &Connection, frame: &[u8]) -> anyhow::Result<String> {
             .field("attempt", attempt.to_be_bytes())
             .digest();
         let id = digest.short(10);
-        // A name of digits alone reads like a number, and one with a single `e` like a large one.
+        // A name of digits alone reads like a number, and one of digits and an `e` like a large one.
         let known: bool = connection.query_row(
             "SELECT EXISTS (SELECT 1 FROM runs WHERE id = ?)",
             [&id],

@@ -1,14 +1,14 @@
-//! What the figures depend on, and when it changed.
+//! Changes of anything that the figures depend on, with their time.
 
 use serde::Serialize;
 
 use super::past::{MadeOf, PastRun};
 use kelvin_base::calendar;
 
-/// A run before which something changed that the figures depend on.
+/// A change of something that the figures depend on, before a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Change {
-    /// When the first run with it started.
+    /// When the first run after the change started.
     pub(crate) at: String,
     /// The commit of that run.
     pub(crate) commit: Option<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Change {
     pub(crate) what: Vec<&'static str>,
 }
 
-/// What differs of what figures depend on.
+/// Names the differences in what the figures depend on.
 pub(crate) fn differing(old: &MadeOf, new: &MadeOf) -> Vec<&'static str> {
     let of_sections = |of: fn(&(Option<_>, Option<_>)) -> Option<_>| {
         let mut both = old.sections.iter();

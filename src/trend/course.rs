@@ -1,5 +1,5 @@
-//! The order of runs: that of the history of the default branch where the repository tells it, that of their clocks where
-//! it does not. Whatever judges more than one run takes the runs from here.
+//! The order of runs: that of the default branch where the repository has their commits, that of their clocks where it
+//! does not. Whatever judges more than one run takes the runs from here.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use super::summary::Read;
 use crate::baseline::MainLine;
 use kelvin_page::counted;
 
-/// Puts runs in the order of the history and leaves out those of commits beside it, which are told in `read`. Afterwards
-/// the time of a run is the one at which its commit was the newest: a clock that goes wrong moves nothing, and an old commit
-/// that is measured once more is as old as before. `now`: no run can have begun later.
+/// Sorts runs by the history and leaves out those of commits beside it, which `read` counts. Afterwards the time of a
+/// run is a time at which its commit was the newest: a wrong clock moves nothing, and an old commit that is measured
+/// again does not become newer. `now`: no run can have begun later.
 pub(crate) fn placed(
     runs: Vec<PastRun>,
     line: &MainLine,
@@ -42,7 +42,8 @@ pub(crate) fn placed(
         moved += usize::from(run.at != clock);
         placed.push((at, clock, run));
     }
-    // The same time has a commit that was measured late and the one after it: the history tells which came first.
+    // A commit that was measured late and the next commit may have the same time: then the history decides which came
+    // first.
     placed.sort_by_key(|(at, clock, run)| (run.at, *at, run.dirty, *clock));
     let mut say = |count: usize, what: &str| {
         if count > 0 {
@@ -62,7 +63,7 @@ pub(crate) fn placed(
 }
 
 /// When each commit was the newest one that was measured: from its first run to the first run of the next. Only clocks
-/// that fit the history are believed, and a commit whose clock does not fit stands right after the one before it. None
+/// that fit the history are believed, and a commit whose clock does not fit follows right after the one before it. None
 /// where no clock can be believed at all.
 fn stretches(
     runs: &[PastRun],
@@ -96,7 +97,7 @@ fn stretches(
     (0..commits).map(|at| Some((begin(at)?, end(at)))).collect()
 }
 
-/// The longest part of a list whose times never fall; of several the one that begins to rise first.
+/// The longest subsequence whose times never fall; of several, the one that begins first.
 fn longest_rise(list: &[(usize, i64)]) -> Vec<(usize, i64)> {
     let mut best: Vec<(usize, Option<usize>)> = Vec::new();
     for (at, (_, time)) in list.iter().enumerate() {

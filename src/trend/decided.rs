@@ -1,4 +1,4 @@
-//! What people decided about regressions: a mean that fell because somebody wanted it is read otherwise.
+//! The decisions of people about regressions: they explain a mean that fell on purpose.
 
 use std::collections::BTreeSet;
 
@@ -8,20 +8,20 @@ use super::past::PastRun;
 use kelvin_base::calendar;
 use kelvin_gate::report::Decision;
 
-/// A decision that the runs of a period were made after.
+/// A decision, with the first run that was made after it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct DecidedRun {
-    /// When the first run started whose report has it.
+    /// When the first run with the decision started.
     pub(crate) at: String,
     /// The commit of that run.
     pub(crate) commit: Option<String>,
-    /// What was decided.
+    /// The decision.
     #[serde(flatten)]
     pub(crate) decision: Decision,
 }
 
-/// The decisions that stand in the reports of these runs, oldest first. A job that was run again has the one
-/// of the run before it, which counts once.
+/// The decisions in the reports of these runs, oldest first. A job that was run again repeats the decision of the run
+/// before it, which counts once.
 pub(super) fn find(runs: &[&PastRun]) -> Vec<DecidedRun> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();

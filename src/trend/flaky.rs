@@ -1,4 +1,4 @@
-//! Cases whose values differ although nothing differed that they could depend on.
+//! Cases whose values differ although nothing that they depend on has changed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::mean;
 use super::past::{MadeOf, PastRun};
 
-/// Two values that differ by less are the same value, added up in another order.
+/// Two values that differ by less than this are equal up to the order of summation.
 const SAME: f64 = 1e-9;
 
 /// A case that is flaky.
@@ -17,18 +17,18 @@ pub(crate) struct Flaky {
     pub(crate) case: String,
     /// The metric whose values differ.
     pub(crate) metric: String,
-    /// The lowest and the highest of them.
+    /// The lowest value.
     pub(crate) low: f64,
-    /// As above.
+    /// The highest value.
     pub(crate) high: f64,
     /// How many values there are.
     pub(crate) n: usize,
-    /// How many runs of equal fingerprints they are of.
+    /// How many runs with equal fingerprints the values come from.
     pub(crate) runs: usize,
 }
 
-/// Finds the flaky cases of some runs, in order. Runs whose pipeline has no fingerprint cannot be laid next to
-/// each other, but the repeats within one of them can.
+/// Finds the flaky cases of some runs, in order. Runs whose pipeline has no fingerprint cannot be compared with each
+/// other, but the repeats within one such run can.
 pub(super) fn find(runs: &[&PastRun], metrics: &BTreeSet<&str>) -> Vec<Flaky> {
     let mut alike: BTreeMap<(&MadeOf, Option<i64>), Vec<&PastRun>> = BTreeMap::new();
     for run in runs {

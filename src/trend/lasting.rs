@@ -1,4 +1,4 @@
-//! Falls that last: since when a mean is worse for good, within a period and across periods.
+//! Falls that last: when a mean became worse for good, within a period and across periods.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::split::{Split, splits};
 use kelvin_base::calendar;
 use kelvin_record::{Direction, probe_of};
 
-/// How many runs are looked at, the newest ones.
+/// How many runs are examined, the newest ones.
 const NEWEST: usize = 60;
-/// Of histories in which nothing has changed at most this share has a fall: one half of it among whole runs and groups,
-/// and the other half among cases, of which there may be many.
+/// At most this share of histories without any change has a fall: one half of it for whole runs and groups, and the
+/// other half for cases, of which there may be many.
 pub(super) const ALPHA: f64 = 0.05;
 
 /// A fall that lasts.
@@ -22,27 +22,27 @@ pub(super) const ALPHA: f64 = 0.05;
 pub(crate) struct LastingFall {
     /// The metric.
     pub(crate) metric: String,
-    /// What it is the mean of.
+    /// The subject of the mean.
     #[serde(flatten)]
     pub(crate) of: Of,
-    /// When the first run after it started.
+    /// When the first run after the fall started.
     pub(crate) at: String,
     /// The commit of that run.
     pub(crate) commit: Option<String>,
-    /// Before it.
+    /// The mean before the fall.
     pub(crate) before: Mean,
-    /// Since then.
+    /// The mean since the fall.
     pub(crate) now: Mean,
-    /// By how much it is worse, as a share of the scale.
+    /// By how much the mean is worse, as a share of the scale.
     pub(crate) worse_by: f64,
-    /// Whether it came little by little: then the run is one in the middle of it.
+    /// Whether the fall came little by little: then the run is one in the middle of it.
     pub(crate) is_gradual: bool,
     /// The time of the run.
     #[serde(skip)]
     pub(super) began: i64,
 }
 
-/// A row of values: what it is of, and the value of each run, as a share of the scale and so that more is better.
+/// A row of values: its subject, and the value of each run, as a share of the scale and turned so that more is better.
 struct Series<'a> {
     metric: &'a str,
     of: Of,
@@ -50,7 +50,7 @@ struct Series<'a> {
     values: Vec<Option<f64>>,
 }
 
-/// The falls that last of the newest of some runs, in their order: whole runs, groups and cases, each with its own.
+/// The falls that last among the newest of the given runs: of whole runs, groups and cases, each with its own values.
 pub(super) fn find(course: &[&PastRun], metrics: &BTreeMap<&str, Scale>) -> Vec<LastingFall> {
     let runs = &course[course.len().saturating_sub(NEWEST)..];
     let (cases, above): (Vec<_>, Vec<_>) = series(runs, metrics)
@@ -66,8 +66,8 @@ pub(super) fn find(course: &[&PastRun], metrics: &BTreeMap<&str, Scale>) -> Vec<
     found
 }
 
-/// What may have fallen of whole runs and groups: each run after some run was worse than every run before it. Few runs
-/// cannot be told from noise, and a mean that may have fallen is none that held.
+/// Whole runs and groups that may have fallen: from some run on, each was worse than every run before it. Few runs
+/// cannot be told from noise, but such a mean must not count as one that held.
 pub(super) fn suspected(runs: &[&PastRun], metrics: &BTreeMap<&str, Scale>) -> Vec<LastingFall> {
     let above = series(runs, metrics).into_iter();
     let above = above.filter(|one| !matches!(one.of, Of::Case(_)));
@@ -118,7 +118,7 @@ fn series<'a>(runs: &[&PastRun], metrics: &BTreeMap<&'a str, Scale>) -> Vec<Seri
     found
 }
 
-/// The runs that have a value, by their places, with the value.
+/// The runs that have a value, by their index, with the value.
 fn known(series: &Series<'_>) -> Vec<(usize, f64)> {
     let each = series.values.iter().enumerate();
     each.filter_map(|(at, value)| Some((at, (*value)?)))
@@ -138,7 +138,8 @@ fn falls(series: &Series<'_>, splits: &[Split], runs: &[&PastRun]) -> Vec<Lastin
             &values[split.part.0..split.at],
             &values[split.at..split.part.1],
         );
-        // No single run makes a fall: without the best one before it and the worst one after it, it is there still.
+        // No single run may cause a fall: without the best run before it and the worst run after it, the fall must
+        // still be there.
         let best = before.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let worst = after.iter().copied().fold(f64::INFINITY, f64::min);
         let without = |values: &[f64], one: f64| {

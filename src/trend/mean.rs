@@ -8,27 +8,27 @@ use super::past::PastRun;
 use kelvin_base::stats;
 use kelvin_record::probe_of;
 
-/// A mean with what it rests on.
+/// A mean with the number of its values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Mean {
-    /// Unrounded; none where nothing was measured.
+    /// The unrounded value; none where nothing was measured.
     pub(crate) value: Option<f64>,
-    /// How many values it is the mean of: of a case its repeats, of a whole run the runs, of a group the
-    /// values of the case that has the fewest.
+    /// How many values the mean is of: the repeats of a case, the runs for whole runs, and for a group the values of
+    /// the case that has the fewest.
     pub(crate) n: usize,
-    /// How many runs these are of.
+    /// How many runs the values come from.
     pub(crate) runs: usize,
-    /// Why there is none.
+    /// Why there is no mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
-    /// Whether there were runs and none of them had it; a run that had it and could not measure it is another
-    /// thing.
+    /// Whether there were runs and none of them had the metric. A run that had the metric and could not measure it is a
+    /// different matter.
     #[serde(skip)]
     pub(super) is_absent: bool,
 }
 
 impl Mean {
-    /// Of values, of so many runs.
+    /// The mean of values from this many runs.
     pub(crate) fn of(values: &[f64], runs: usize) -> Self {
         Self {
             value: stats::mean(values),
@@ -47,10 +47,10 @@ impl Mean {
     }
 }
 
-/// What there is to say where no run was found.
+/// The reason where no run was found.
 const NO_RUN: &str = "there was no run";
 
-/// The mean of the figure of whole runs.
+/// The mean of the figures of whole runs.
 pub(super) fn of_runs(runs: &[&PastRun], metric: &str) -> Mean {
     let figures = runs.iter().filter_map(|run| run.figures.get(metric));
     let values: Vec<f64> = figures.clone().filter_map(|figure| figure.value).collect();
@@ -90,8 +90,7 @@ pub(super) fn of_case(runs: &[&PastRun], metric: &str, case: &str) -> Mean {
     })
 }
 
-/// The mean over some cases, each of which counts once however often it was run. A case of more samples would
-/// weigh more otherwise.
+/// The mean over some cases, each of which counts once. Otherwise a case with more samples would weigh more.
 pub(super) fn of_cases(runs: &[&PastRun], metric: &str, cases: &BTreeSet<&str>) -> Mean {
     let means = cases.iter().map(|case| of_case(runs, metric, case));
     let means: Vec<Mean> = means.filter(|mean| mean.value.is_some()).collect();
@@ -108,7 +107,7 @@ pub(super) fn of_cases(runs: &[&PastRun], metric: &str, cases: &BTreeSet<&str>) 
     })
 }
 
-/// The cases that any of these runs has of a metric.
+/// The cases for which any of these runs has a value of a metric.
 pub(super) fn cases<'a>(runs: &[&'a PastRun], metric: &str) -> BTreeSet<&'a str> {
     let figures = runs.iter().filter_map(|run| run.figures.get(metric));
     figures
@@ -117,7 +116,7 @@ pub(super) fn cases<'a>(runs: &[&'a PastRun], metric: &str) -> BTreeSet<&'a str>
         .collect()
 }
 
-/// The cases of each label of the probe that a metric is of, as the newest run that has the label says.
+/// The cases of each label, for the probe of a metric. The newest run with a label decides which cases it has.
 pub(super) fn groups<'a>(
     runs: &[&'a PastRun],
     probe: &str,
@@ -132,7 +131,7 @@ pub(super) fn groups<'a>(
     groups
 }
 
-/// What a mean is of.
+/// The subject of a mean.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Of {

@@ -1,8 +1,8 @@
-//! What many reports say together: the means of a period beside those of the period before it, what fell
-//! and since when, what is flaky, and one version beside the version before it.
+//! Results over many reports: the means of a period beside those of the period before it, lasting falls with their
+//! start, flaky cases, and one version beside the version before it.
 //!
-//! Nothing here reads a report from anywhere, and nothing knows a probe: a metric has a direction, a range
-//! and values by case, and that is all that is looked at.
+//! This module reads no report from disk and knows no probe: it uses only the direction, the range and the values by
+//! case of a metric.
 
 mod change;
 mod course;

@@ -1,4 +1,4 @@
-//! A run of the past: what is kept of its report, which may be large, while many are looked at together.
+//! A past run: the part of its report that is kept in memory. Reports may be large, and many are compared together.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,26 +23,26 @@ pub(crate) enum Place {
     Traces,
 }
 
-/// Why a report is read and not counted: its figures are not those of a whole run.
+/// Why a report is read and not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Left {
-    /// It is that of one shard.
+    /// The report is about one shard.
     Shard,
-    /// It is that of a dry run, which called nothing.
+    /// The report is about a dry run, which called nothing.
     DryRun,
-    /// The run did not come to its end.
+    /// The run was not completed.
     Unfinished,
     /// The run was restricted to some items.
     Restricted,
-    /// A person is still to decide about the chain.
+    /// A person still has to decide about the chain.
     Undecided,
-    /// Its commit is none that the default branch had at its tip.
+    /// The default branch never had the commit of the run at its tip.
     Unmerged,
 }
 
 impl Left {
-    /// What such reports are, for people.
+    /// Describes such reports, for people.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Shard => "of a single shard",
@@ -55,48 +55,48 @@ impl Left {
     }
 }
 
-/// What is kept of the report of one run.
+/// The kept part of the report of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PastRun {
-    /// The name of its configuration.
+    /// The name of the configuration.
     pub(crate) configuration: String,
-    /// Where it was found.
+    /// Where the report was found.
     pub(crate) place: Place,
     /// The commit that was checked out.
     pub(crate) commit: Option<String>,
-    /// Whether the files differed from it.
+    /// Whether the files differed from the commit.
     pub(crate) dirty: bool,
-    /// When it started, in seconds since 1970; of runs that were put in the order of the history, when its commit was the
-    /// newest.
+    /// When the run started, in seconds since 1970. For runs that were put in the order of the history, a time at which
+    /// the commit was the newest.
     pub(crate) at: i64,
-    /// What its figures depend on.
+    /// The properties on which the figures depend.
     pub(crate) made_of: MadeOf,
-    /// What it took.
+    /// The cost of the run.
     pub(crate) cost: Cost,
-    /// Its figures, by id.
+    /// The figures, by id.
     pub(crate) figures: BTreeMap<String, PastFigure>,
     /// The cases of each label, by probe.
     pub(crate) groups: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
-    /// What somebody decided about a regression that the run found.
+    /// The decision about a regression that the run found.
     pub(crate) decision: Option<Decision>,
-    /// What the gate said of it.
+    /// The verdict of the gate on the run.
     pub(crate) verdict: Option<StoredVerdict>,
 }
 
-/// What figures depend on. Where two runs agree in all of it, their figures differ by chance alone.
+/// The properties on which figures depend. If two runs agree in all of them, their figures differ by chance alone.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct MadeOf {
     pub(super) tool: String,
     pub(super) seed: u64,
     pub(super) configuration: Digest,
-    /// None where it could not be told.
+    /// The digest of the code of the pipeline; none where it is not known.
     pub(super) pipeline: Option<Digest>,
     /// The items and the command of each probe.
     pub(super) sections: BTreeMap<String, (Option<Digest>, Option<Digest>)>,
 }
 
 impl MadeOf {
-    /// What the figures of a recorded chain depend on: its version, and what it is made of.
+    /// The properties on which the figures of a recorded chain depend: its version and its code.
     pub(super) const fn traced(version: Digest, code: Option<Digest>) -> Self {
         Self {
             tool: String::new(),
@@ -107,7 +107,7 @@ impl MadeOf {
         }
     }
 
-    /// What the figures of a run would depend on that this program makes: the configuration, the seed and the
+    /// The properties on which the figures of a run with this program would depend: the configuration, the seed and the
     /// code of the pipeline, and the items and the command of each probe.
     pub(crate) fn by_this<'a>(
         (configuration, seed, pipeline): (Digest, u64, Option<Digest>),
@@ -127,23 +127,23 @@ impl MadeOf {
     }
 }
 
-/// A figure of a run of the past.
+/// A figure of a past run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PastFigure {
-    /// Unrounded; none where it was not measured.
+    /// The unrounded value; none where it was not measured.
     pub(crate) value: Option<f64>,
-    /// Why not.
+    /// Why the figure was not measured.
     pub(crate) reason: Option<String>,
-    /// How its values are read.
+    /// How to read the values.
     pub(crate) scale: Scale,
-    /// Whether a person is shown it first.
+    /// Whether the figure is among those that are shown first.
     pub(crate) shown_first: bool,
     /// The value of each repeat of each case.
     pub(crate) cases: BTreeMap<String, Vec<Option<f64>>>,
 }
 
 impl PastRun {
-    /// Why a report is not counted; none where it is.
+    /// Why a report is not counted; none where it counts.
     pub(crate) fn left(report: &Report) -> Option<Left> {
         match report.run.ending {
             Ending::DryRun => Some(Left::DryRun),
@@ -154,7 +154,7 @@ impl PastRun {
         }
     }
 
-    /// Takes of a report what is looked at.
+    /// Takes the needed part of a report.
     ///
     /// # Errors
     ///
@@ -191,8 +191,8 @@ impl PastRun {
         })
     }
 
-    /// Whether both are one run that was found twice. Times are in seconds, and two short runs may begin in
-    /// the same one: what they took tells them apart.
+    /// Whether both are one run that was found twice. Times are in seconds, and two short runs may begin in the same
+    /// second: then their costs differ.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.at == other.at
             && self.cost == other.cost
@@ -230,8 +230,8 @@ impl PastFigure {
     }
 }
 
-/// The cases of each label, by probe. A probe whose cases have labels has a figure for each of them, which is
-/// called `PROBE.group.LABEL`.
+/// The cases of each label, by probe. A probe whose cases have labels has a figure for each of them, called
+/// `PROBE.group.LABEL`.
 fn groups(report: &Report) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
     let mut groups: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for (id, metric) in &report.metrics {
@@ -244,13 +244,13 @@ fn groups(report: &Report) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>
     groups
 }
 
-/// The label that a figure is of; none for the figures of all cases.
+/// The label of a figure; none for the figures of all cases.
 pub(super) fn label(id: &str) -> Option<&str> {
     id.strip_prefix(probe_of(id))?.strip_prefix(".group.")
 }
 
-/// Those of some runs that measured anything of their own, oldest first. A run that called nothing repeats
-/// what another run of the same code has measured: counted again, it would make few samples look like many.
+/// The runs that measured something themselves, oldest first. A run that called nothing repeats what another run of the
+/// same code has measured: counted again, it would make few samples look like many.
 pub(super) fn live<'a>(runs: impl IntoIterator<Item = &'a PastRun>) -> Vec<&'a PastRun> {
     let mut runs: Vec<&PastRun> = runs.into_iter().collect();
     runs.sort_by_key(|run| (run.is_replay(), run.at));

@@ -1,16 +1,16 @@
-//! A stretch of time, and the one before it.
+//! A period of time, and the one before it.
 
 use kelvin_base::calendar;
 
 /// The fewest and the most weeks of a plot.
 const WEEKS: (usize, usize) = (8, 26);
 
-/// From one time up to another, which is no part of it; in seconds since 1970.
+/// From one time up to another, which is excluded; in seconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Period {
-    /// When it begins.
+    /// The beginning.
     pub(crate) since: i64,
-    /// When it is over.
+    /// The end, which is excluded.
     pub(crate) until: i64,
 }
 
@@ -23,13 +23,13 @@ impl Period {
         }
     }
 
-    /// Whether a time is in it.
+    /// Whether a time lies in the period.
     pub(crate) const fn has(self, at: i64) -> bool {
         self.since <= at && at < self.until
     }
 
-    /// The beginnings of the weeks that a plot of it shows: both periods, and never fewer than eight, so that
-    /// two plots can be laid next to each other.
+    /// The beginnings of the weeks in a plot: both periods, and at least eight weeks, so that two plots can be
+    /// compared.
     pub(super) fn weeks(self) -> Vec<i64> {
         const WEEK: i64 = 7 * 24 * 60 * 60;
         let last = calendar::monday(self.until - 1);

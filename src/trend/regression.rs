@@ -1,7 +1,7 @@
-//! One version beside the version before it: what dropped, by unit and for the whole chain.
+//! Compares a version with the one before it: what dropped, by unit and for the whole chain.
 //!
-//! A unit is a case or a label; a chain is a whole run of a configuration. A trace of another system has units
-//! and chains of its own. Whatever they are, here they are names with samples.
+//! A unit is a case or a label; a chain is a whole run of a configuration. A trace of another system has units and
+//! chains of its own. This module uses them only as names with samples.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,24 +14,24 @@ use super::{mean, summarize};
 use crate::baseline::Lineage;
 use kelvin_record::probe_of;
 
-/// How many runs of a version are looked at, the newest ones.
+/// How many runs of a version are used, the newest ones.
 const NEWEST: usize = 20;
 
 /// The samples of one chain or unit of one version.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sample {
-    /// What was measured: the id of a metric.
+    /// The id of the metric that was measured.
     pub(crate) metric: String,
     /// The chain.
     pub(crate) chain: String,
     /// The unit; none for the chain itself.
     pub(crate) unit: Option<String>,
-    /// How the values are read.
+    /// How to read the values.
     pub(crate) scale: Scale,
     /// The values of the live runs.
     pub(crate) values: Vec<f64>,
-    /// How many live measurements these are the values of, where that is another number than that of the
-    /// values: the value of a whole run is one, however often each of its cases was run.
+    /// How many live measurements the values come from, where that is not the number of values: a whole run has one
+    /// value, however often each of its cases was run.
     pub(crate) n: Option<usize>,
 }
 
@@ -44,7 +44,7 @@ impl Sample {
         mean::Mean::of(&self.values, 0).value
     }
 
-    /// Whether all measurements of both have one and the same value, and both have as many.
+    /// Whether all measurements of both samples have the same value, and both samples have equally many.
     fn is_equal(&self, other: &Self) -> bool {
         let mut all = self.values.iter().chain(&other.values);
         let first = self.values.first();
@@ -56,10 +56,10 @@ impl Sample {
     }
 }
 
-/// What one version measured.
+/// The measurements of one version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Samples {
-    /// What the version is called.
+    /// The name of the version.
     pub(crate) version: String,
     /// Each chain and unit.
     pub(crate) each: Vec<Sample>,
@@ -68,17 +68,17 @@ pub(crate) struct Samples {
 /// A version beside the one before it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Compared {
-    /// The version that is looked at.
+    /// The newer version.
     pub(crate) current: String,
-    /// The version that it is compared with.
+    /// The older version that it is compared with.
     pub(crate) prior: String,
-    /// How many live measurements of both a judgement takes.
+    /// How many live measurements of both versions a judgement needs.
     pub(crate) live_runs: usize,
-    /// Each chain and unit, what dropped first.
+    /// Each chain and unit, those that dropped first.
     pub(crate) rows: Vec<RegressionRow>,
-    /// What fell and stayed so, over all versions and not from the one before to this one alone: as a digest tells it.
+    /// The lasting falls over all versions, and not only from the previous version to this one, as in a digest.
     pub(crate) lasting: Vec<LastingFall>,
-    /// What a reader must know.
+    /// Notes that a reader must know.
     pub(crate) notices: Vec<String>,
 }
 
@@ -91,47 +91,47 @@ pub(crate) struct RegressionRow {
     pub(crate) unit: Option<String>,
     /// The metric.
     pub(crate) metric: String,
-    /// The mean of the prior version, and how many measurements it is of.
+    /// The mean of the prior version.
     pub(crate) prior: Option<f64>,
-    /// As above.
+    /// How many measurements the prior mean is of.
     pub(crate) n_prior: usize,
-    /// The same of the current version.
+    /// The mean of the current version.
     pub(crate) current: Option<f64>,
-    /// As above.
+    /// How many measurements the current mean is of.
     pub(crate) n_current: usize,
-    /// By how much it is worse, in the values of the metric; below zero where it is better.
+    /// By how much the chain or unit is worse, in the values of the metric; negative where it is better.
     pub(crate) drop: Option<f64>,
-    /// What became of it.
+    /// The result of the comparison.
     pub(crate) standing: Standing,
 }
 
-/// What became of a chain or a unit.
+/// The result of comparing a chain or a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Standing {
-    /// It is worse by more than a twentieth of the scale of its metric.
+    /// The value is worse by more than a twentieth of the scale of its metric.
     Dropped,
-    /// Too few live measurements to say.
+    /// There are too few live measurements to say.
     Insufficient,
-    /// The current version has it and could not measure it.
+    /// The current version has the chain or unit and could not measure it.
     Unmeasured,
-    /// The current version does not have it.
+    /// The current version does not have the chain or unit.
     Removed,
-    /// It is neither better nor worse by so much.
+    /// The value is neither better nor worse by more than that.
     Held,
-    /// It is better by so much.
+    /// The value is better by more than that.
     Improved,
-    /// The prior version did not have it.
+    /// The prior version did not have the chain or unit.
     Added,
 }
 
 impl Standing {
-    /// Whether a version may be let through as far as this goes: what cannot be told is no pass.
+    /// Whether this result allows a version to pass: an unknown result does not.
     pub(crate) const fn passes(self) -> bool {
         matches!(self, Self::Held | Self::Improved | Self::Added)
     }
 
-    /// For people.
+    /// The text for people.
     pub(crate) const fn shown(self) -> &'static str {
         match self {
             Self::Dropped => "dropped",
@@ -145,7 +145,7 @@ impl Standing {
     }
 }
 
-/// Lays two versions next to each other.
+/// Compares two versions.
 pub(crate) fn compare(current: &Samples, prior: &Samples, live_runs: usize) -> Compared {
     let by_key = |of: &'_ Samples| -> BTreeMap<_, Sample> {
         let each = of.each.iter();
@@ -187,7 +187,7 @@ fn row(before: Option<&Sample>, now: Option<&Sample>, live_runs: usize) -> Optio
         let worse = one.scale.worse_by(prior, current);
         worse.zip(one.scale.ends)
     });
-    // What has no scale cannot be judged, and is in the digest.
+    // A metric without a scale cannot be judged here; the digest shows it.
     if worse_by == Some(None) {
         return None;
     }
@@ -196,9 +196,9 @@ fn row(before: Option<&Sample>, now: Option<&Sample>, live_runs: usize) -> Optio
         (_, None) => Standing::Removed,
         (None, Some(_)) => Standing::Added,
         (Some(_), Some(_)) => match worse_by {
-            // What the prior version could not measure either is no loss of this one, and no pass.
+            // The prior version may have failed to measure this too, so it is no loss of the current one, and no pass.
             None => Standing::Unmeasured,
-            // Where each measurement of both is the same one, there is no drop that noise could hide or explain.
+            // If all measurements of both versions are equal, there is no drop that noise could hide or explain.
             Some(_)
                 if before
                     .zip(now)
@@ -225,11 +225,11 @@ fn row(before: Option<&Sample>, now: Option<&Sample>, live_runs: usize) -> Optio
     })
 }
 
-/// The runs of each version, the newest version last. A version is a commit; files that differ from their
-/// commit are a version of their own, known by the fingerprint of the code.
+/// The runs of each version, the newest version last. A version is a commit; files that differ from their commit are a
+/// version of their own, with the fingerprint of the code as its name.
 ///
-/// `lineage`: the commits whose order the repository tells. A commit that is measured once more is no newer for it, and a
-/// clock that goes wrong moves nothing. What it does not tell stays where the clocks of the runs have it.
+/// `lineage`: the commits whose order the repository knows. A commit that is measured again does not become newer, and
+/// a wrong clock moves nothing. Versions of other commits keep the position that the clocks of their runs give them.
 pub(crate) fn versions<'r>(
     runs: &'r [PastRun],
     lineage: &Lineage,
@@ -244,7 +244,7 @@ pub(crate) fn versions<'r>(
     let mut told: Vec<_> = by_time.iter().filter(|one| place(one).is_some()).collect();
     told.sort_by_key(|version| place(version));
     let mut told = told.into_iter();
-    // The places of those that are told are filled in their order.
+    // The positions of the versions with a known order are filled in that order.
     let filled = by_time.iter().map(|version| match place(version) {
         Some(_) => told.next().unwrap_or(version).clone(),
         None => version.clone(),
@@ -252,14 +252,14 @@ pub(crate) fn versions<'r>(
     filled.collect()
 }
 
-/// The falls that last among all runs, which are in their order.
+/// The lasting falls among all runs, which are given in order.
 pub(crate) fn lasting_falls(runs: &[PastRun], metrics: &[String]) -> Vec<LastingFall> {
     let live = live(runs);
     let metrics = summarize::metrics(&live, metrics);
     lasting::find(&live, &metrics)
 }
 
-/// The same by the clocks of the runs.
+/// The runs of each version in the order of their clocks.
 fn by_time(runs: &[PastRun]) -> Vec<(String, Vec<&PastRun>)> {
     let mut ordered: Vec<&PastRun> = runs.iter().collect();
     ordered.sort_by_key(|run| run.at);
@@ -275,11 +275,11 @@ fn by_time(runs: &[PastRun]) -> Vec<(String, Vec<&PastRun>)> {
     versions
 }
 
-/// What the version of a run is called.
+/// The name of the version of a run.
 fn name(run: &PastRun) -> String {
     let code = || match run.made_of.pipeline {
         Some(digest) => format!("code {}", digest.short(10)),
-        // Nothing tells the code of this run from that of another.
+        // Without a fingerprint, the code of this run cannot be told from that of another.
         None => format!("the run of {}", kelvin_base::calendar::written(run.at)),
     };
     match &run.commit {
@@ -293,8 +293,7 @@ fn name(run: &PastRun) -> String {
 }
 
 impl Samples {
-    /// What the newest live runs of a version have measured, of these metrics or of those that a person is
-    /// shown first.
+    /// The values of the newest live runs of a version, for the given metrics or for those that are shown first.
     pub(crate) fn of(version: &str, runs: &[&PastRun], metrics: &[String]) -> Self {
         let live = live(runs.iter().copied());
         let runs = &live[live.len().saturating_sub(NEWEST)..];
@@ -323,8 +322,8 @@ impl Samples {
 }
 
 impl Samples {
-    /// Counts each chain by its own values: the score of a recorded chain is measured by itself, and is not made
-    /// of those of its units.
+    /// Counts each chain by its own values: a recorded chain has a score of its own, which is not computed from those
+    /// of its units.
     #[must_use]
     pub(crate) fn with_chains_of_their_own(mut self) -> Self {
         for sample in self.each.iter_mut().filter(|sample| sample.unit.is_none()) {
@@ -333,7 +332,7 @@ impl Samples {
         self
     }
 
-    /// Adds those of other chains.
+    /// Adds the samples of other chains.
     pub(crate) fn join(&mut self, other: Self) {
         self.each.extend(other.each);
     }
@@ -354,7 +353,7 @@ fn of_metric(runs: &[&PastRun], chain: &str, metric: &str, scale: Scale) -> Vec<
         each.collect()
     };
     let figures = runs.iter().filter_map(|run| run.figures.get(metric)?.value);
-    // A chain was live as often as the case of it that was live least.
+    // The case with the fewest live runs decides how often the chain counts as live.
     let least = cases.iter().map(|case| values(case).len()).min();
     let mut each = vec![sample(None, figures.collect(), least)];
     for (label, members) in mean::groups(runs, probe_of(metric)) {

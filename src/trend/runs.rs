@@ -1,4 +1,4 @@
-//! The runs of each configuration one after the other, and what changed from one to the next.
+//! The runs of each configuration in order, and the changes from one to the next.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +10,29 @@ use super::{change, mean};
 pub(super) struct Runs<'a> {
     pub(super) name: &'a str,
     pub(super) runs: Vec<&'a PastRun>,
-    /// How many older ones there are that are not among them.
+    /// How many older runs were left out.
     pub(super) older: usize,
-    /// The metrics to look at.
+    /// The metrics to show.
     pub(super) metrics: BTreeMap<&'a str, Scale>,
 }
 
-/// What changed from one run to the next.
+/// The changes from one run to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Turn<'a> {
-    /// What the figures depend on and that is another one, in words.
+    /// The changed properties on which the figures depend, in words.
     pub(super) what: Vec<&'static str>,
-    /// The cases whose value moved by more than what counts as a fall, the largest move first.
+    /// The cases whose value moved by more than a fall needs, the largest move first.
     pub(super) moved: Vec<Moved<'a>>,
 }
 
-/// A case whose value is another one.
+/// A case whose value has changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Moved<'a> {
     pub(super) case: &'a str,
     pub(super) metric: &'a str,
     pub(super) before: f64,
     pub(super) now: f64,
-    /// By how much it is worse, as a share of the scale; below zero where it is better.
+    /// By how much the value is worse, as a share of the scale; negative where it is better.
     pub(super) worse_by: f64,
 }
 
@@ -57,7 +57,7 @@ pub(super) fn of<'a>(runs: &'a [PastRun], metrics: &[String], most: usize) -> Ve
     each.collect()
 }
 
-/// What changed from one run to the next.
+/// Finds the changes from one run to the next.
 pub(super) fn turn<'a>(
     before: &PastRun,
     now: &'a PastRun,

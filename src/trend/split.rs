@@ -1,48 +1,48 @@
-//! Where a series of values changes its level, told from noise without a word about what the noise is like.
+//! Finds where a series of values changes its level. No model of the noise is needed for that.
 //!
 //! For each place at which a series can be cut, the mean before is compared with the mean after, by the sum of squares
-//! between the two; the largest of them, over all places, is the statistic of the series (Hawkins, "Testing a sequence of
-//! observations for a shift in location", JASA 72, 1977). The means are those of ranks, so that one very bad run does not
-//! hide a change (Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics 28, 1979). What
-//! comes before the cut may begin later than the series does, so that an older change the other way does not hide one.
-//! How large the statistic is by chance is told by the same runs in other orders: where nothing has changed each order is
-//! as likely as any other (Antoch and Huskova, "Permutation tests in change point analysis", Statistics and Probability
-//! Letters 53, 2001). Several series of the same runs are tested together, by the smallest share of orders that any of
-//! them has in an order (Westfall and Young, "Resampling-Based Multiple Testing", 1993), so that the bound holds for all of
-//! them at once. Within a series that has changed the parts before and after are searched in the same way (Vostrikova,
-//! "Detecting disorder in multidimensional random processes", 1981).
+//! between the two; the largest of these sums, over all places, is the statistic of the series (Hawkins, "Testing a
+//! sequence of observations for a shift in location", JASA 72, 1977). The means are those of ranks, so that one very
+//! bad run does not hide a change (Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics
+//! 28, 1979). The part before the cut may begin later than the series does, so that an older change the other way does
+//! not hide a newer one. How large the statistic is by chance is found from the same runs in other orders: where
+//! nothing has changed, each order is as likely as any other (Antoch and Huskova, "Permutation tests in change point
+//! analysis", Statistics and Probability Letters 53, 2001). Several series of the same runs are tested together, by the
+//! smallest share of orders that any of them has in an order (Westfall and Young, "Resampling-Based Multiple Testing",
+//! 1993), so that the bound holds for all of them at once. Within a series that has changed, the parts before and after
+//! are searched in the same way (Vostrikova, "Detecting disorder in multidimensional random processes", 1981).
 
 use kelvin_base::digest::Digest;
 use kelvin_base::draw::Draw;
 
-/// So many runs there are at least on each side. With one, each bad run would be a change.
+/// The least number of runs on each side. With one, each bad run would be a change.
 const LEAST_RUNS: usize = 2;
-/// The fewest and the most orders that the one that was found is compared with. A series can be told from so many others
-/// only where there are many orders for each of them.
+/// The fewest and the most random orders to compare the real order with. The more series there are, the more orders are
+/// needed to tell one of them apart.
 const ORDERS: (usize, usize) = (999, 9_999);
 const ORDERS_OF_A_SERIES: usize = 40;
-/// Two statistics that differ by less are the same, added up in another order.
+/// Two statistics that differ by less than this are equal up to the order of summation.
 const SAME: f64 = 1e-6;
-/// What comes before a cut begins at one of so many places, spread evenly over the series.
+/// The part before a cut begins at one of this many places, spread evenly over the series.
 const BEGINNINGS: usize = 8;
 
 /// A place at which a series changes its level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split {
-    /// The first value after it.
+    /// The first value after the change.
     pub(super) at: usize,
-    /// The part of the series that it was found in, and the end of that part.
+    /// The part of the series in which the change was found, as its beginning and its end.
     pub(super) part: (usize, usize),
     /// Whether a line through that part is nearer to its values than the two levels are.
     pub(super) is_gradual: bool,
 }
 
-/// The places at which each series changes its level. At most this share of all lists of series that do not change has
-/// any. A series has a value, or none, for each run.
+/// The places at which each series changes its level. Among lists of series that do not change, at most the share
+/// `alpha` has any such place. A series has a value, or none, for each run.
 pub(super) fn splits(series: &[Vec<Option<f64>>], alpha: f64) -> Vec<Vec<Split>> {
     let runs = series.iter().map(Vec::len).max().unwrap_or(0);
     let known = |of: &Vec<Option<f64>>| of.iter().flatten().copied().collect::<Vec<f64>>();
-    // What has always the same value has nothing to tell by chance either.
+    // A series with the same value throughout cannot change, and adds nothing to the chance of a false find.
     let may_change = |of: &Vec<f64>| {
         of.len() >= 2 * LEAST_RUNS && of.iter().any(|value| (value - of[0]).abs() > SAME)
     };
@@ -73,9 +73,9 @@ pub(super) fn splits(series: &[Vec<Option<f64>>], alpha: f64) -> Vec<Vec<Split>>
     found
 }
 
-/// Cuts a part that has changed, and then its parts. `alpha`: none where it is known already that it has changed.
+/// Cuts a part that has changed, and then its parts. `alpha` is none where the part is already known to have changed.
 fn cut(values: &[f64], part: (usize, usize), alpha: Option<f64>, found: &mut Vec<Split>) {
-    /// Within a series that has changed a part is searched by itself.
+    /// The level of significance for each part of a series that has changed.
     const OF_A_PART: f64 = 0.05;
     let own = &values[part.0..part.1];
     let Some(largest) = statistic(&ranks(own)) else {
@@ -99,7 +99,7 @@ fn cut(values: &[f64], part: (usize, usize), alpha: Option<f64>, found: &mut Vec
     }
 }
 
-/// For each order the share of orders whose statistic is at least as large.
+/// For each order, the share of orders whose statistic is at least as large.
 fn shares(series: &[Option<f64>], orders: &[Vec<usize>]) -> Vec<f64> {
     let known: Vec<f64> = series.iter().flatten().copied().collect();
     let mut ranks = ranks(&known).into_iter();
@@ -126,7 +126,7 @@ fn shares(series: &[Option<f64>], orders: &[Vec<usize>]) -> Vec<f64> {
         .collect()
 }
 
-/// The order that was found, and others by chance; the same ones for the same number of runs.
+/// The real order first, and random orders after it; always the same ones for the same number of runs.
 fn orders(runs: usize, count: usize) -> Vec<Vec<usize>> {
     let mut draw = Draw::of(Digest::of(format!("kelvin/split/v1 {runs}").as_bytes()));
     let found: Vec<usize> = (0..runs).collect();
@@ -139,16 +139,16 @@ fn orders(runs: usize, count: usize) -> Vec<Vec<usize>> {
     orders
 }
 
-/// The largest sum of squares between what is before a cut and what is after it.
+/// The largest sum of squares between the parts before and after a cut.
 struct Largest {
     between: f64,
-    /// Where that which is before the cut begins.
+    /// The beginning of the part before the cut.
     begin: usize,
     /// The first value after the cut.
     at: usize,
 }
 
-/// None where there are too few values to cut.
+/// The statistic of a series; none where there are too few values to cut.
 fn statistic(values: &[f64]) -> Option<Largest> {
     let count = values.len();
     let mut sums = vec![0.0; count + 1];
@@ -170,7 +170,7 @@ fn statistic(values: &[f64]) -> Option<Largest> {
     best
 }
 
-/// The rank of each value; values that are the same share the mean of theirs.
+/// The rank of each value; equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

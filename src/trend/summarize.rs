@@ -18,7 +18,7 @@ use kelvin_record::probe_of;
 /// How many candidates are plotted beside the mean of the run.
 const PLOTTED: usize = 4;
 
-/// Makes the summary of some runs, whatever their order.
+/// Makes the summary of some runs, in whatever order they are given.
 pub(crate) fn summarize(runs: &[PastRun], read: Read, asked: Asked<'_>) -> Summary {
     let Period { since, until } = asked.period;
     let names: BTreeSet<&str> = runs.iter().map(|run| run.configuration.as_str()).collect();
@@ -26,7 +26,7 @@ pub(crate) fn summarize(runs: &[PastRun], read: Read, asked: Asked<'_>) -> Summa
     let mut configurations = Vec::new();
     for name in names {
         let own = runs.iter().filter(|run| run.configuration == name);
-        // What came after the period is of another one.
+        // Runs after the period belong to another one.
         let own: Vec<&PastRun> = own.filter(|run| run.at < until).collect();
         let (found, worst) = of_configuration(name, &own, asked);
         configurations.push(found);
@@ -68,7 +68,7 @@ fn of_configuration(
     for (metric, scale) in &metrics {
         rows.extend(rows_of(metric, *scale, &before, &now));
     }
-    // What fell before the first run of both periods was told then.
+    // A fall before the first run of both periods was reported in an earlier summary.
     let first = looked_at.first().map_or(until, |run| run.at);
     let falls = lasting::find(&course, &metrics);
     for fall in falls.into_iter().filter(|fall| fall.began > first) {
@@ -96,7 +96,7 @@ fn of_configuration(
         .collect();
     let ids = metrics.keys().copied().collect();
     let mut flaky = flaky::find(&looked_at, &ids);
-    // What was flaky before and is not run any more needs no look.
+    // A case that was flaky and is not run any more needs no attention.
     flaky.retain(|one| now.is_empty() || !mean::of_case(&now, &one.metric, &one.case).is_absent);
     // The first run of the period is compared with the last one before it, however long ago that was.
     let first = course.iter().position(|run| period.has(run.at));
@@ -123,7 +123,7 @@ fn of_configuration(
     (found, candidates)
 }
 
-/// The metrics to look at, each with the scale that its newest run gives it.
+/// The metrics to use, each with the scale of its newest run.
 pub(super) fn metrics<'a>(runs: &[&'a PastRun], named: &[String]) -> BTreeMap<&'a str, Scale> {
     let mut metrics = BTreeMap::new();
     for (id, figure) in runs.iter().flat_map(|run| &run.figures) {
@@ -202,7 +202,7 @@ fn word(before: &Mean, now: &Mean, scale: Scale) -> Word {
     }
 }
 
-/// Since when a row is as bad as it is.
+/// The run since which a row is as bad as now.
 fn since(row: &Row, scale: Scale, course: &[&PastRun], period: Period) -> Option<Since> {
     if let Some(fall) = &row.lasting {
         return Some(Since {

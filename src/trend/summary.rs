@@ -1,4 +1,4 @@
-//! The summary of a period: every mean beside that of the period before, and what deserves a look.
+//! The summary of a period: every mean beside that of the period before, and the candidates for a closer look.
 
 use std::collections::BTreeMap;
 
@@ -14,73 +14,73 @@ use super::past::Left;
 use super::period::Period;
 use kelvin_base::cost::Cost;
 
-/// What was read, and what of it could not be used.
+/// The reports that were read, and those that could not be used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Read {
     /// How many reports each place had.
     pub(crate) places: Vec<(String, usize)>,
-    /// The reports that could not be read: where each is, and why not.
+    /// The reports that could not be read: where each one is, and the reason.
     pub(crate) unread: Vec<(String, String)>,
     /// How many reports were left out for each reason.
     pub(crate) left: BTreeMap<Left, usize>,
     /// How many runs were found in two places and count once.
     pub(crate) twice: usize,
-    /// What a reader must know of the places.
+    /// Notes on the places that a reader must know.
     pub(crate) notices: Vec<String>,
 }
 
-/// What a summary is of.
+/// The inputs of a summary.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {
     /// The period.
     pub(crate) period: Period,
-    /// The metrics to look at; empty for those that a person is shown first.
+    /// The metrics to use; if empty, those that are shown first.
     pub(crate) metrics: &'a [String],
 }
 
 /// The summary of a period.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Summary {
-    /// When the period before begins.
+    /// The beginning of the period before.
     pub(crate) before: String,
-    /// When the period begins.
+    /// The beginning of the period.
     pub(crate) since: String,
-    /// When it is over; this time is no part of it.
+    /// The end of the period, which is excluded.
     pub(crate) until: String,
     /// The ISO weeks that the period touches, the first and the last.
     pub(crate) weeks: (String, String),
-    /// What was read.
+    /// The reports that were read.
     pub(crate) read: Read,
-    /// What each configuration measured.
+    /// The results of each configuration.
     pub(crate) configurations: Vec<OfConfiguration>,
-    /// What to look at first, the worst first.
+    /// The candidates for a closer look, the worst first.
     pub(crate) candidates: Vec<Candidate>,
-    /// Whether the configuration can be run today: how each thing stands, and what was found.
+    /// Whether the configuration can be run today: the state of each thing, and the finding.
     pub(crate) validation: Vec<(String, String)>,
 }
 
-/// What one configuration measured.
+/// The results of one configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct OfConfiguration {
-    /// Its name.
+    /// The name of the configuration.
     pub(crate) name: String,
-    /// How many runs the period has, and how many the period before.
+    /// How many runs the period has.
     pub(crate) runs: usize,
-    /// As above.
+    /// How many runs the period before has.
     pub(crate) runs_before: usize,
-    /// What all runs of the period took.
+    /// The cost of all runs of the period.
     pub(crate) cost: Cost,
-    /// The same of the period before.
+    /// The cost of all runs of the period before.
     pub(crate) cost_before: Cost,
     /// The means of whole runs, of groups and of cases.
     pub(crate) rows: Vec<Row>,
-    /// Whole runs and groups that may have fallen, where too few runs tell it from noise.
+    /// Whole runs and groups that may have fallen, with too few runs to tell that from noise.
     pub(crate) suspected: Vec<LastingFall>,
-    /// What is flaky.
+    /// The flaky cases.
     pub(crate) flaky: Vec<Flaky>,
-    /// When something changed that the figures depend on.
+    /// The changes of properties on which the figures depend.
     pub(crate) changes: Vec<Change>,
-    /// What people decided about regressions that these runs found.
+    /// The decisions of people about regressions that these runs found.
     pub(crate) decisions: Vec<DecidedRun>,
     /// The course of each metric, and of its candidates.
     pub(crate) courses: Vec<Course>,
@@ -91,55 +91,55 @@ pub(crate) struct OfConfiguration {
 pub(crate) struct Row {
     /// The metric.
     pub(crate) metric: String,
-    /// What it is the mean of.
+    /// The subject of the mean.
     #[serde(flatten)]
     pub(crate) of: Of,
-    /// Of the period before.
+    /// The mean of the period before.
     pub(crate) before: Mean,
-    /// Of the period.
+    /// The mean of the period.
     pub(crate) now: Mean,
-    /// By how much it is worse, as a share of the scale; below zero where it is better.
+    /// By how much the mean is worse, as a share of the scale; negative where it is better.
     pub(crate) worse_by: Option<f64>,
-    /// What became of it.
+    /// The result of the comparison.
     pub(crate) word: Word,
-    /// Whether it is poor whatever it was before.
+    /// Whether the mean is poor whatever it was before.
     pub(crate) is_poor: bool,
-    /// The fall that lasts and began in one of both periods; it may be in the middle of one, where the means of the
+    /// The lasting fall that began in one of both periods; it may lie in the middle of a period, where the means of the
     /// periods hide it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lasting: Option<LastingFall>,
 }
 
 impl Row {
-    /// By how much it is worse, by the means of both periods or since it fell.
+    /// By how much the mean is worse, by the means of both periods or since it fell.
     pub(crate) fn fall(&self) -> f64 {
         let lasting = self.lasting.as_ref().map_or(0.0, |fall| fall.worse_by);
         self.worse_by.unwrap_or(0.0).max(lasting)
     }
 }
 
-/// What became of a mean.
+/// The result of comparing a mean with that of the period before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Word {
-    /// It is worse by more than a twentieth of its scale, in the mean of the period or since some run of both periods.
+    /// The mean is worse by more than a twentieth of its scale, over the period or since some run of both periods.
     Fell,
-    /// It was measured before, and the runs of this period have it and could not measure it.
+    /// The metric was measured before; the runs of this period have it and could not measure it.
     Unmeasured,
-    /// The runs of this period do not have it any more.
+    /// The runs of this period do not have the metric any more.
     Gone,
-    /// It is neither better nor worse by so much.
+    /// The mean is neither better nor worse by more than that.
     Held,
-    /// It is better by so much.
+    /// The mean is better by more than that.
     Improved,
-    /// It has nothing to be compared with.
+    /// There is no earlier mean to compare with.
     New,
-    /// It counts something that has no scale, so nothing says how much is much.
+    /// The metric counts something without a scale, so no difference can be called large.
     NoScale,
 }
 
 impl Word {
-    /// For people.
+    /// The text for people.
     pub(crate) const fn shown(self) -> &'static str {
         match self {
             Self::Fell => "fell",
@@ -153,18 +153,18 @@ impl Word {
     }
 }
 
-/// Something to look at: a case, a group or a metric.
+/// A case, a group or a metric that deserves a closer look.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Candidate {
     /// The configuration.
     pub(crate) configuration: String,
-    /// What it was found in.
+    /// The row with the mean.
     pub(crate) row: Row,
-    /// The first run of those that go on until the last one and are all as bad.
+    /// The first run of the last unbroken series of runs that are all this bad.
     pub(crate) since: Option<Since>,
 }
 
-/// Since when something is as bad as it is.
+/// The run since which something is as bad as now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Since {
     /// When the run started.

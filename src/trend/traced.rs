@@ -1,5 +1,5 @@
-//! A run of a chain that another tool has recorded, as a run of the past: its steps are the cases, its version
-//! stands in the place of the commit.
+//! A run of a chain that another tool has recorded, as a past run: its steps are the cases, and its version takes the
+//! place of the commit.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ use kelvin_quality::{POOR_BELOW, score_of_step, score_of_trace};
 use kelvin_record::Direction;
 use kelvin_run::trace::ChainTrace;
 
-/// What is measured of a chain.
+/// The metric of a chain.
 pub(super) const METRIC: &str = "quality_score";
 
 impl PastRun {
-    /// Why a trace is not counted; none where it is.
+    /// Why a trace is not counted; none where it counts.
     pub(crate) fn trace_left(trace: &ChainTrace) -> Option<Left> {
         trace.is_open().then_some(Left::Undecided)
     }
 
-    /// Takes of a trace what is looked at.
+    /// Takes the needed part of a trace.
     ///
     /// # Errors
     ///
@@ -35,30 +35,31 @@ impl PastRun {
         )
     }
 
-    /// The same of a trace that counts whenever it began.
+    /// Takes the needed part of a trace that counts whenever it began.
     ///
     /// # Errors
     ///
-    /// Where it says when it began, and that is no time.
+    /// Where the trace has a time that is invalid.
     pub(crate) fn of_trace_of_any_time(trace: &ChainTrace) -> Result<Self, String> {
         let began = trace.started_at.as_deref();
         Self::of_trace_at(trace, began.map_or(Ok(0), calendar::moment)?)
     }
 
-    /// The scores are made here, from what the steps tell: one that stands in the trace is what somebody says of it.
+    /// The scores are computed here, from the steps: a score that is written in the trace is only a claim.
     fn of_trace_at(trace: &ChainTrace, at: i64) -> Result<Self, String> {
         let mut cases: BTreeMap<String, Vec<Option<f64>>> = BTreeMap::new();
         for step in &trace.steps {
             let unit = step.unit_uri.as_ref().unwrap_or(&step.step_id);
-            // A unit of another version is the same unit, or each new version would be one lost and one won.
+            // A unit of another version counts as the same unit; otherwise each new version would lose one unit and
+            // gain another.
             let (unit, _) = unit.rsplit_once('@').unwrap_or((unit, ""));
             cases
                 .entry(unit.to_owned())
                 .or_default()
                 .push(score_of_step(step));
         }
-        // A chain that failed without a score has left nothing that could be good. Were it in no mean, failing
-        // would look better than a poor answer.
+        // A failed chain without a score has left nothing that could be good, so it counts as 0. If it were in no mean,
+        // failing would look better than a poor answer.
         let value = match score_of_trace(trace) {
             None if trace.has_failed() => Some(0.0),
             score => score,

@@ -25,25 +25,25 @@ use kelvin_system::git;
 /// How many artifacts are looked into before giving up.
 const MOST: usize = 5;
 
-/// Where artifacts are, and which of them may be believed.
+/// The source of artifacts, and the rules by which one is believed.
 #[derive(Clone, Debug)]
 pub(crate) struct Artifacts {
     /// The client of the repository.
     pub(crate) client: Arc<Client>,
     /// The branch whose pushes save reports, without `refs/heads/`.
     pub(crate) branch: String,
-    /// The file of the workflow, e.g. `.github/workflows/kelvin.yml`; none where it is not known, so
-    /// that any workflow of the repository counts.
+    /// The file of the workflow, e.g. `.github/workflows/kelvin.yml`. Without a file, every workflow of the repository
+    /// counts.
     pub(crate) workflow: Option<String>,
 }
 
-/// A report, and what it is of.
+/// A report, the commit that it belongs to, and where it is kept.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) report: Report,
     pub(super) commit: Oid,
     pub(super) behind: usize,
-    /// Where it is kept.
+    /// Where the report is kept.
     pub(super) artifact: KeptArtifact,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn find(
     let distances: BTreeMap<Oid, usize> = ancestors.iter().copied().collect();
     let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
     let mut usable = Vec::new();
-    // The newest of a commit first: a run that was made again replaces what it had saved.
+    // The newest artifact of a commit comes first: a run that was repeated replaces what it had saved.
     for artifact in &all {
         match check(artifacts, artifact, &distances) {
             Ok((commit, behind)) => usable.push((behind, commit, artifact)),
@@ -124,7 +124,7 @@ pub(super) fn find(
     Err(beside(none, unknown))
 }
 
-/// An error of GitHub: a run or an artifact that is gone is an answer, everything else is none.
+/// An error of GitHub. That a run or an artifact is gone is an answer to the question; every other error is not.
 fn refused(error: &github::Error) -> anyhow::Error {
     let told = anyhow::anyhow!("{error}");
     match error.status() {
@@ -133,8 +133,8 @@ fn refused(error: &github::Error) -> anyhow::Error {
     }
 }
 
-/// What the list itself tells of an artifact: its commit and how far that is, or why it is passed
-/// over.
+/// What the list itself says of an artifact: its commit and the distance of that commit, or why the artifact is
+/// skipped.
 fn check(
     artifacts: &Artifacts,
     artifact: &Artifact,
@@ -163,7 +163,7 @@ fn check(
     Ok((commit, *behind))
 }
 
-/// Asks for the run and reads the report out of the archive.
+/// Asks GitHub for the run and reads the report out of the archive.
 fn read(
     artifacts: &Artifacts,
     artifact: &Artifact,

@@ -1,7 +1,7 @@
 //! Reports of `kelvin-eval` 0.2 and 0.3: a run report with a report of each case beside it.
 //!
-//! Their figures are made again from the distances of the cases. Its variants are others than ours,
-//! so nothing is paired by variant: a case stands for itself.
+//! Their figures are computed again from the distances of the cases. The variants of `kelvin-eval` differ from ours, so
+//! reports are paired by case and not by variant.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,12 +24,12 @@ use kelvin_gate::report::{Fingerprints, Report, Run, Session};
 use kelvin_record::SectionKind as _;
 use kelvin_record::{Cells, Ending, Kinds, SectionFingerprint, Sections};
 
-/// The version of its reports that is understood.
+/// The version of the reports of `kelvin-eval` that is understood.
 const SCHEMA_VERSION: u64 = 1;
 /// The most cases that are read.
 const MOST_CASES: usize = 10_000;
 
-/// Its run report, as far as it is used.
+/// A run report of `kelvin-eval`, as far as it is used.
 #[derive(Debug, Deserialize)]
 struct RunReport {
     schema_version: u64,
@@ -49,7 +49,7 @@ struct Cases {
     run: Vec<String>,
 }
 
-/// Its report of a case, as far as it is used.
+/// A report of `kelvin-eval` on one case, as far as it is used.
 #[derive(Debug, Deserialize)]
 struct CaseReport {
     baseline: Invocation,
@@ -73,7 +73,7 @@ struct Invocation {
     decision_value: Value,
 }
 
-/// Whether the text is a run report of `kelvin-eval`: ours names its tool.
+/// Whether the text is a run report of `kelvin-eval`. Our own reports are told apart by the name of the tool in them.
 pub(super) fn is_one(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Marks {
@@ -91,11 +91,11 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
         })
 }
 
-/// Reads one, with the reports of its cases in the folders beside it.
+/// Reads a report of `kelvin-eval`, with the reports of its cases in the folders beside it.
 ///
 /// # Errors
 ///
-/// Where it is of another version, or a report of a case is missing or damaged.
+/// Where the report is of another version, or a report of a case is missing or damaged.
 pub(super) fn read(path: &Path, text: &[u8], kinds: &Kinds) -> anyhow::Result<Read> {
     let run: RunReport =
         serde_json::from_slice(text).context("it is no whole report of kelvin-eval")?;
@@ -146,7 +146,7 @@ pub(super) fn read(path: &Path, text: &[u8], kinds: &Kinds) -> anyhow::Result<Re
     Ok(Read { report, notices })
 }
 
-/// One case, with the digest of its input where that stands beside its report.
+/// Reads one case, with the digest of its input if the input stands beside its report.
 fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
     let mut parts = Path::new(name).components();
     let is_plain = matches!(parts.next(), Some(std::path::Component::Normal(_)));
@@ -209,7 +209,7 @@ fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
     })
 }
 
-/// The governing type of a swap, which only its id names: `swap-rule-01`.
+/// The governing type of a swap. Only the id of the swap names it: `swap-rule-01`.
 fn governing(id: &str) -> Option<Arc<str>> {
     let name = id.strip_prefix("swap-")?;
     let (name, _) = name.rsplit_once('-')?;
@@ -237,12 +237,12 @@ fn sample(invocation: &Invocation) -> Sample {
     }
 }
 
-/// The figures by today's formulas. Its cells are left out: a case is what is paired.
+/// The figures by today's formulas. The cells are left out, because the reports are paired by case.
 fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>, kinds: &Kinds) -> Report {
     let basis = Basis {
         decision_field: run.decision_field.clone(),
         governing_types: run.governing_types.clone(),
-        // Two decisions are equal or not, and numbers differ by their share: its only scorer.
+        // The only scorer of `kelvin-eval`: two decisions are equal or not, and numbers differ by their share.
         scorer: "exact/v1".to_owned(),
         cases: cases.len(),
         ..Basis::default()

@@ -1,4 +1,4 @@
-//! What GitHub is asked, and the answer.
+//! The questions to GitHub about an approval, and their answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use kelvin_gate::approval::{
 use kelvin_github::publish::post::{Notice, latest, made};
 use kelvin_github::{Account, Client, Comment, Error, PullRequest};
 
-/// So many people are asked about; a run may make few requests.
+/// How many people are asked about at most, because a run may make few requests.
 const MOST_PEOPLE: usize = 15;
 
 /// A pull request as it stands on GitHub.
@@ -19,9 +19,9 @@ const MOST_PEOPLE: usize = 15;
 pub(in crate::check) struct Desk {
     pub(in crate::check) request: PullRequest,
     pub(in crate::check) comments: Vec<Comment>,
-    /// The requests that were made on it and stand.
+    /// The requests for approval that were made on it and still count.
     pub(in crate::check) notices: Vec<Notice>,
-    /// All that were ever made on it.
+    /// All requests for approval that were ever made on it.
     made: Vec<Notice>,
 }
 
@@ -58,8 +58,8 @@ impl Desk {
     }
 }
 
-/// What became of the request to approve what a run has found. Nothing is approved where GitHub does
-/// not answer. None where nobody can be asked any more and nobody has approved.
+/// Looks up the decision about the regression of a run. Nothing is approved where GitHub does not answer. None where
+/// nobody can be asked any more and nobody has approved.
 pub(in crate::check) fn answer(
     site: &Site,
     request: Request,
@@ -78,7 +78,7 @@ pub(in crate::check) fn answer(
     };
     let branch = &desk.request.base.branch;
     if is_open && *branch != site.rules_at {
-        // Nobody is asked about a comparison with a branch that it is not to be merged into.
+        // Nobody is asked about a comparison with a branch that the pull request no longer goes into.
         approval.origin = None;
         approval.unknown.push(format!(
             "the pull request now goes into `{branch}` and not into `{}`, which needs a new run: close and \
@@ -90,8 +90,8 @@ pub(in crate::check) fn answer(
     let of_key = |notice: &&Notice| notice.origin.is_of(&site.origin);
     let notice = match is_open {
         true => desk.notices.iter().find(of_key),
-        // The run of a merge may have a key of its own. Then the request counts that there is, and none of several: they
-        // are of different configurations, and what was decided about one of them decides about no other.
+        // The run of a merge may have a key of its own. Then a single existing request counts, but none of several:
+        // they are of different configurations, and a decision about one of them decides about no other.
         false => {
             let covering = desk.notices.iter().filter(|notice| {
                 notice.origin.config == site.origin.config
@@ -113,7 +113,7 @@ pub(in crate::check) fn answer(
     (is_open || approval.decision.is_some()).then_some(approval)
 }
 
-/// Decides a request that was made; the second client is the one that may see teams.
+/// Decides a request that was made; `teams` is the client that may see teams.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ pub(in crate::check) fn settle(
 ) -> Result<(), Error> {
     approval.comment = Some(notice.url.clone());
     approval.asked_at = Some(of_seconds(notice.at));
-    // What was asked is what is decided about; what was measured since is a part of that.
+    // The decision is about what was asked; what was measured since is a part of that.
     approval.id = notice.id();
     let number = desk.request.number;
     let mut facts = Facts {
@@ -153,7 +153,7 @@ pub(in crate::check) fn settle(
         .into_iter()
         .filter(|login| rules.may_name(login))
         .collect();
-    // Whoever is named is asked about first: many strangers who comment keep nobody from deciding.
+    // The people whom the rules name come first: many strangers who comment must not crowd them out.
     people.sort_by_key(|login| !rules.by.iter().any(|name| name.eq_ignore_ascii_case(login)));
     let mut rights = BTreeMap::new();
     for login in people.into_iter().take(MOST_PEOPLE) {
@@ -163,7 +163,7 @@ pub(in crate::check) fn settle(
         );
     }
     facts.now = client.time();
-    // The tip that was decided about is the one that is there when all has been asked.
+    // The decision counts only if this tip is still the tip after all questions.
     let tip = client.pull_request(number)?;
     facts.is_labelled &= is_labelled(&tip, &approval.rules);
     let head = tip.head.sha;
@@ -176,7 +176,7 @@ pub(in crate::check) fn settle(
     Ok(())
 }
 
-/// Whether the label that approves is on the pull request. That it was added is not enough: whoever deletes a
+/// Whether the label that approves is on the pull request. The event of adding it is not enough: whoever deletes a
 /// label in the repository takes it off everything, and GitHub has no event for that.
 fn is_labelled(request: &PullRequest, rules: &Rules) -> bool {
     let mut names = request
@@ -189,7 +189,7 @@ fn is_labelled(request: &PullRequest, rules: &Rules) -> bool {
         .is_some_and(|ours| names.any(|name| name.eq_ignore_ascii_case(ours)))
 }
 
-/// What people did about it, in the order in which it happened.
+/// The actions of people on the request, in the order in which they happened.
 fn deeds(client: &Client, desk: &Desk, rules: &Rules) -> Result<Vec<Deed>, Error> {
     let mut found = Vec::new();
     for comment in &desk.comments {
@@ -213,7 +213,7 @@ fn deeds(client: &Client, desk: &Desk, rules: &Rules) -> Result<Vec<Deed>, Error
     };
     for event in client.label_events(desk.request.number)? {
         let named = event.label.as_ref().and_then(|label| label.name.as_deref());
-        // GitHub takes labels that differ in case for the same.
+        // GitHub treats labels that differ only in case as the same label.
         let is_ours = named.is_some_and(|named| named.eq_ignore_ascii_case(label));
         let (true, Ok(at)) = (is_ours, to_seconds(&event.created_at)) else {
             continue;
@@ -240,13 +240,13 @@ fn name(account: Option<&Account>) -> String {
     account.map_or_else(|| "ghost".to_owned(), |account| account.login.clone())
 }
 
-/// Whether an account is that of a person. `ghost` stands for accounts that are gone.
+/// Whether an account is that of a person. `ghost` stands for deleted accounts.
 fn is_person(account: Option<&Account>) -> bool {
     account.is_some_and(|account| account.kind == "User" && !account.login.ends_with("[bot]"))
 }
 
-/// Who wrote a pull request: whoever opened it, and those whom its commits name. In a sentence, where GitHub does
-/// not list all commits: whoever wrote one of the others could decide about it.
+/// The authors of a pull request: whoever opened it, and those whom its commits name. An error text where GitHub does
+/// not list all commits: the author of an unlisted commit could approve it.
 fn authors(
     client: &Client,
     request: &PullRequest,
@@ -270,7 +270,7 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
         .permission_of(login)
         .map_err(|error| error.to_string());
     let may_push = matches!(permission.as_deref(), Ok("admin" | "maintain" | "write"));
-    // Who may not push is not asked about in any team, and whoever is named needs none.
+    // The teams of somebody who may not push are not asked for, and somebody named in the rules needs no team.
     let teams = match may_push && !rules.names(login) {
         false => BTreeMap::new(),
         true => rules

@@ -1,5 +1,5 @@
-//! Joins the gate and GitHub where a regression can be approved: what is asked, of whom, and what became
-//! of it.
+//! Joins the gate and GitHub where a regression can be approved: the question, the people who are asked, and the
+//! result.
 
 mod facts;
 mod rules;
@@ -31,29 +31,29 @@ pub(crate) struct Site {
     pub(crate) origin: Origin,
     /// The commit at its tip.
     pub(crate) head: String,
-    /// Where the rules stand that count: the branch that the pull request is to be merged into, or the commit
-    /// that this branch had before a push. What was pushed may have changed them.
+    /// The commit whose rules count: the tip of the branch that the pull request is to be merged into, or the commit
+    /// that this branch had before a push. The pushed commits may have changed the rules.
     pub(crate) rules_at: String,
-    /// What the run is.
+    /// The stage of the change.
     pub(crate) stage: Stage,
 }
 
-/// Where a change is on its way.
+/// The stage of a change on its way into the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
-    /// Its pull request is open: an approval can be asked for, and is bound to the base.
+    /// The pull request of the change is open: an approval can be asked for, and is bound to the base.
     Open,
-    /// It is about to be merged, or was: an approval counts that was given before, on whatever base.
+    /// The change is about to be merged, or was: an earlier approval counts, on whatever base.
     Merging,
 }
 
-/// Takes over what was decided about a regression, or says what has to be decided and by whom. Other
-/// verdicts stay as they are.
+/// Adopts what was decided about a regression, or says what has to be decided and by whom. Other verdicts stay as they
+/// are.
 pub(super) fn settle(site: Option<&Site>, config: &Config, judgement: &mut Judgement) {
     let verdict = &judgement.verdict;
     let is_approvable = match verdict.verdict {
         Word::Regression => true,
-        // A drop that is only suspected fails by its figures too, where nothing is run again.
+        // Where nothing is run again, a suspected drop fails the gate by its figures too.
         Word::Inconclusive => judgement.approvable("").is_ok(),
         _ => false,
     };
@@ -116,11 +116,11 @@ fn elsewhere(judgement: &mut Judgement, rules: Rules) {
     }
 }
 
-/// Decides anew what a run that may not write has found, and believes nothing that the run says of a
-/// decision: the code of a fork may have written it.
+/// Decides again what a run without write access has found. Nothing that this run says of a decision is believed: the
+/// code of a fork may have written it.
 pub(super) fn settle_again(site: &Site, judgement: &mut Judgement) {
     let Some(said) = judgement.approval.take() else {
-        // It may not say that somebody has approved what nobody was asked about.
+        // The report of a run may not claim an approval for which nobody was asked.
         if judgement.verdict.verdict == Word::PendingApproval {
             judgement.refuse_approval("the run does not say what has regressed");
         }
@@ -148,8 +148,8 @@ pub(super) fn settle_again(site: &Site, judgement: &mut Judgement) {
     }
 }
 
-/// Asks for a decision where one is needed and nobody was asked yet. The verdict stays what it is
-/// where that fails, and says so.
+/// Asks for a decision where one is needed and nobody was asked yet. Where asking fails, the verdict stays the same and
+/// says so.
 ///
 /// # Errors
 ///

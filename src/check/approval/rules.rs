@@ -1,5 +1,5 @@
-//! The rules of a branch. Those of the change itself do not count: who adds a name to `by` would let
-//! this name approve the change that adds it.
+//! The rules of a branch. Those of the change itself do not count: otherwise a change could add a name to `by`, and
+//! that person could approve it.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use crate::registry::Registry;
 use kelvin_gate::approval::Rules;
 use kelvin_github::Client;
 
-/// Who may approve, as the configuration at the tip of a branch says; none where it names nobody.
+/// Who may approve, according to the configuration at the tip of a branch; none where it names nobody.
 ///
 /// # Errors
 ///
-/// Where the configuration is not there, cannot be had or cannot be read.
+/// Where the configuration is missing, cannot be fetched or cannot be read.
 pub(in crate::check) fn of_branch(
     registry: Registry,
     client: &Client,

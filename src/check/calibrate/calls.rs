@@ -12,10 +12,11 @@ use kelvin_run::judging::Graded;
 use kelvin_run::{Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
 use kelvin_system::pipeline::Watch;
 
-/// A judge that grades none of the first so many answers is asked about no other one.
+/// How many of the first answers a judge may fail to grade: if it grades none of these, it is not asked about the
+/// others.
 const FIRST: usize = 3;
 
-/// How the calls of a trial are made.
+/// The settings for the calls of a trial.
 pub(super) struct Calls<'a> {
     pub(super) config: &'a Config,
     pub(super) out: &'a Path,
@@ -25,7 +26,7 @@ pub(super) struct Calls<'a> {
     pub(super) observer: &'a dyn Observer,
 }
 
-/// What the calls of all judges of a trial add up to.
+/// The totals over the calls of all judges of a trial.
 #[derive(Default)]
 pub(super) struct TrialCalls {
     pub(super) cost: Cost,
@@ -37,7 +38,7 @@ pub(super) struct TrialCalls {
 }
 
 impl TrialCalls {
-    /// Has a judge grade the tasks that are wanted, in a folder of its own.
+    /// Has a judge grade the wanted tasks, in a folder of its own.
     pub(super) fn all(
         &mut self,
         calls: &Calls<'_>,
@@ -78,7 +79,7 @@ impl TrialCalls {
             .iter()
             .map(|(task, exhibit)| (call(**task), shown(exhibit, needs_reference)))
             .collect();
-        // A judge that cannot be reached, or that answers in another form, does so every time.
+        // A judge that cannot be reached, or that answers in a wrong form, is likely to do so every time.
         let (first, rest) = items.split_at(items.len().min(FIRST));
         let mut graded = judging::grade_all(judge, &runners, first)?;
         let is_stopped = runners.iter().any(Runner::stopped);
@@ -112,14 +113,14 @@ impl TrialCalls {
     }
 }
 
-/// Why there is no grade at all; none where there is one.
+/// The reason why nothing was graded; none where there is a grade.
 fn nothing(graded: &[Graded]) -> Option<&Ungraded> {
     let mut reasons = graded.iter().map(|graded| graded.grade.as_ref().err());
     let first = reasons.next()??;
     reasons.all(|reason| reason.is_some()).then_some(first)
 }
 
-/// The task of a run: a variant of the answer, and which time it is asked.
+/// The task of a run: a variant of the answer, and the number of the repeat.
 fn call(task: TrialTask) -> Task {
     Task {
         case: task.folder().into(),
@@ -128,8 +129,8 @@ fn call(task: TrialTask) -> Task {
     }
 }
 
-/// What a judge is shown. One that grades by criteria sees a reference only where somebody gave one, as it
-/// does in a run.
+/// The texts that a judge is shown. A judge that grades by criteria sees a reference only where somebody gave one, as
+/// in a run.
 fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a> {
     let is_shown = needs_reference || exhibit.is_reference_given;
     Exhibit {
@@ -140,7 +141,7 @@ fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a
     }
 }
 
-/// The code as reports have it.
+/// The code as it is written in reports.
 pub(super) fn code_of(code: UngradedCode) -> String {
     let written = serde_json::to_value(code).ok();
     let text = written.as_ref().and_then(|code| code.as_str());

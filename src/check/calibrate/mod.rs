@@ -1,4 +1,4 @@
-//! Puts a judge on trial: has it grade answers and copies of them, and says how far it can be trusted.
+//! Tests a judge: has it grade answers and copies of them, and says how far it can be trusted.
 
 mod calls;
 
@@ -28,7 +28,7 @@ use kelvin_run::{Observer, Start};
 use kelvin_system::pipeline;
 use kelvin_system::pipeline::Made;
 
-/// What a person asks of a trial.
+/// The inputs of a trial.
 #[derive(Clone, Debug)]
 pub(crate) struct CalibrateRequest {
     /// The kinds of probes that the program knows.
@@ -39,16 +39,16 @@ pub(crate) struct CalibrateRequest {
     pub(crate) judge: Option<String>,
     /// The file of the given answers.
     pub(crate) answers: PathBuf,
-    /// The model whose vectors tell how near two texts are, for the comparison judge; without it, the
-    /// comparison judge asks for equal texts.
+    /// The embedding model that measures how near two texts are, for the comparison judge; without it, the comparison
+    /// judge asks for equal texts.
     pub(crate) embeddings: Option<String>,
     /// The family of models that the judge belongs to.
     pub(crate) family: Option<String>,
-    /// How much is asked.
+    /// How many calls are made.
     pub(crate) settings: TrialSettings,
     /// The output folder; `kelvin-calibrate` beside the configuration unless given.
     pub(crate) out: Option<PathBuf>,
-    /// Whether a trial goes on that was interrupted.
+    /// Whether an interrupted trial is continued.
     pub(crate) resume: bool,
     /// Whether the result is kept for the gate.
     pub(crate) save: bool,
@@ -57,17 +57,17 @@ pub(crate) struct CalibrateRequest {
 /// A finished trial.
 #[derive(Debug)]
 pub(crate) struct Calibrated {
-    /// What was found; none where a signal stopped the trial.
+    /// The result; none where a signal stopped the trial.
     pub(crate) record: Option<TrialRecord>,
-    /// What the calls have cost.
+    /// The cost of the calls.
     pub(crate) cost: Cost,
-    /// The file in which the result is kept, where it is.
+    /// The file in which the result is kept; none where it is not kept.
     pub(crate) file: Option<PathBuf>,
     /// What a person should know of the calls.
     pub(crate) notices: Vec<String>,
 }
 
-/// Runs a trial, and keeps what it found.
+/// Runs a trial, and keeps its result.
 ///
 /// # Errors
 ///
@@ -86,7 +86,7 @@ pub(crate) fn calibrate(
         Some(out) => std::path::absolute(out)?,
         None => std::path::absolute(config.root.join("kelvin-calibrate"))?,
     };
-    // Git passes over the folder, so that what a trial leaves is no code of the pipeline.
+    // Git ignores the folder, so that the files of a trial do not count as code of the pipeline.
     file::write(&out.join(".gitignore"), b"*\n")?;
     let mut not_code = beside::not_code(&config, &out);
     not_code.push(std::path::absolute(&request.answers)?);
@@ -218,8 +218,8 @@ fn read(path: &Path) -> anyhow::Result<Vec<GivenAnswer>> {
     Ok(trial::read(&text, path)?)
 }
 
-/// The family of the answers whose name is a part of the name of the model that judges; none where that
-/// is not exactly one.
+/// The one family of the answers whose name is a part of the name of the model that judges; none where there is no such
+/// family, or more than one.
 fn own_family(answers: &[GivenAnswer], settings: &JudgeSettings) -> Option<String> {
     let models: Vec<String> = settings.models().map(str::to_lowercase).collect();
     let families = answers.iter().filter_map(|answer| answer.family.as_ref());
@@ -260,7 +260,7 @@ fn keep(config: &Config, record: &TrialRecord) -> anyhow::Result<PathBuf> {
 /// The judges of a trial.
 struct Judges {
     on_trial: Box<dyn Judge>,
-    /// The same, where it sees two texts and asks in one order only.
+    /// The judge on trial asking in both orders; only for a judge that sees two texts and asks in one order.
     in_both_orders: Option<Box<dyn Judge>>,
     other: Box<dyn Judge>,
 }
@@ -292,14 +292,14 @@ impl Judges {
     }
 }
 
-/// What is graded in both orders, of a judge that asks in one: enough to see a preference for a place, and
-/// no more calls than that takes. The truncated copy is neither clearly good nor clearly bad.
+/// Whether a task is graded in both orders by a judge that asks in one: only as many tasks as are needed to see a
+/// preference for a place. The truncated copy is neither clearly good nor clearly bad.
 fn is_shown_in_both_orders(task: TrialTask, exhibit: &TrialExhibit<'_>) -> bool {
     let is_between = matches!(task.plant, trial::Plant::Given | trial::Plant::Truncated);
     task.repeat == 1 && is_between && exhibit.has_two_texts()
 }
 
-/// The scores with the answer first and with the reference first, where both were asked.
+/// The scores with the answer first and with the reference first, where both orders were asked.
 fn orders(grade: &Grade) -> Option<[f64; 2]> {
     let mean = |order| {
         let parts = grade.parts().iter().filter(|part| part.order == order);

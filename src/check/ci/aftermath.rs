@@ -1,5 +1,5 @@
-//! What code of the change must not leave behind: processes that go on, and words for the workflow in the files through
-//! which a step speaks to it.
+//! What code of the change must not leave behind: processes that keep running, and text in the files through which a
+//! step speaks to the workflow.
 
 use std::fs;
 use std::io;
@@ -13,7 +13,7 @@ use kelvin_github::publish::event::Variables;
 use kelvin_run::targets as target;
 use kelvin_system::confine;
 
-/// The files of the runner. A pipeline does not get the names, but can find the folder.
+/// The variables with the files of the runner. A pipeline does not get these variables, but can find the folder.
 const FILES: [&str; 5] = [
     "GITHUB_ENV",
     "GITHUB_PATH",
@@ -29,14 +29,14 @@ pub(super) struct Before(Vec<Known>);
 #[derive(Debug)]
 struct Known {
     path: PathBuf,
-    /// None where there was none.
+    /// The content of the file; none where the file did not exist.
     bytes: Option<Vec<u8>>,
-    /// What tells the folder from another one of the same name.
+    /// The identity of the folder, which another folder of the same name does not have.
     folder: Option<(u64, u64)>,
 }
 
 impl Before {
-    /// Looks at the files.
+    /// Records the state of the files.
     pub(super) fn of(variables: &Variables<'_>) -> Self {
         let known = FILES.iter().filter_map(|name| variables(name));
         Self(
@@ -53,12 +53,12 @@ impl Before {
         )
     }
 
-    /// Ends all that the run has started, and makes the files what they were. Each is made anew: what stands in its
-    /// place by now may lead elsewhere.
+    /// Ends every process that the run has started, and restores the files. Each file is made anew: the path may have
+    /// become a link to another place.
     ///
     /// # Errors
     ///
-    /// Where something goes on, or a file cannot be made anew.
+    /// Where a process keeps running, or a file cannot be restored.
     pub(super) fn again(&self) -> anyhow::Result<()> {
         target::dismiss();
         let left = confine::end_all();

@@ -1,4 +1,4 @@
-//! The brackets in the log within which nothing is a command of the runner.
+//! The brackets in the log between which nothing is a command of the runner.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(super) fn setup(
     done
 }
 
-/// Does something whose output is no command, whatever it prints.
+/// Calls `work`, whose output is no command, whatever it prints.
 pub(super) fn quietly<T>(request: &CiRequest<'_>, on_github: bool, work: impl FnOnce() -> T) -> T {
     if on_github {
         (request.say)(&commands::stop(&request.guard));

@@ -1,4 +1,4 @@
-//! The check run of a run: what it is called, and how it is opened.
+//! The check run of a run: its name, and how it is opened.
 
 use super::CiRequest;
 use kelvin_github::Client;
@@ -7,7 +7,8 @@ use kelvin_github::publish::deliver::Surfaces;
 use kelvin_github::publish::post::Check;
 
 impl CiRequest<'_> {
-    /// Whether the run speaks for itself. A share of the cases does not: the job that joins them tells of all.
+    /// Whether the run has a result of its own. A share of the cases has none: the job that joins the shares reports on
+    /// all.
     pub(super) const fn is_whole(&self) -> bool {
         self.gate.check.shard.is_none()
     }
@@ -26,7 +27,7 @@ pub(super) fn check_name(configuration: &str) -> String {
     }
 }
 
-/// Opens it; what keeps it from being opened is told by a warning.
+/// Opens the check run; a warning tells why it could not be opened.
 pub(super) fn open<'a>(
     client: Option<&'a Client>,
     context: &Context,

@@ -1,5 +1,5 @@
-//! Takes over what somebody has decided about a regression, in a workflow of the default branch: the job
-//! that asked is run again, or its check run is closed anew. Nothing of the pull request is run here.
+//! Applies what somebody has decided about a regression, in a workflow of the default branch: the job that asked is run
+//! again, or its check run is completed again. Nothing of the pull request is run here.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use kelvin_github::publish::post::{Notice, Shown, close, external_id};
 use kelvin_github::{Client, Run};
 use kelvin_page::safe;
 
-/// What is asked of a decision.
+/// The inputs for applying a decision.
 pub(crate) struct DecideRequest<'a> {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
@@ -30,16 +30,16 @@ pub(crate) struct DecideRequest<'a> {
     pub(crate) pull_request: u64,
     /// The configuration, as the repository names it.
     pub(crate) config: String,
-    /// What follows from a decision.
+    /// The action that follows a decision.
     pub(crate) then: Then,
     /// Prints.
     pub(crate) say: &'a dyn Fn(&str),
 }
 
-/// What follows from a decision.
+/// The action that follows a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// The job that asked is run again, and looks itself.
+    /// The job that asked is run again, and looks for the decision itself.
     Rerun,
     /// The check run of that job says what was decided.
     Check,
@@ -49,7 +49,7 @@ pub(crate) enum Then {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where it is about none.
+/// A [`Misuse`] where the event is about no pull request.
 pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> {
     let number = match event {
         "issue_comment" if payload.pointer("/issue/pull_request").is_some() => {
@@ -66,12 +66,11 @@ pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> 
     })
 }
 
-/// Looks at every request of a pull request, and lets follow what was decided.
+/// Looks at every request of a pull request, and applies what was decided.
 ///
 /// # Errors
 ///
-/// Where GitHub cannot be asked, the rules of the base branch cannot be read, or what was decided cannot
-/// be taken over.
+/// Where GitHub cannot be asked, the rules of the base branch cannot be read, or a decision cannot be applied.
 pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
     let client = request.client;
     let say = |text: &str| (request.say)(&format!("{}\n", safe::line(text)));
@@ -127,7 +126,7 @@ fn decided(
     Ok(approval)
 }
 
-/// Runs the job again that asked, unless it has looked since. Where an approval was taken back, a job that
+/// Runs the job that asked again, unless it has looked since the decision. Where an approval was taken back, a job that
 /// passed is run again too.
 fn run_again(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::Result<String> {
     let number = notice.origin.run;
@@ -169,7 +168,7 @@ fn run_again(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::R
     }
 }
 
-/// The number of the run stands in a comment: GitHub has to know it as a run of this commit.
+/// Checks the number of the run, which comes from a comment: GitHub has to know it as a run of this commit.
 fn demand(client: &Client, run: &Run, notice: &Notice) -> anyhow::Result<()> {
     let number = notice.origin.run;
     ensure!(
@@ -187,7 +186,7 @@ fn demand(client: &Client, run: &Run, notice: &Notice) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Closes the check run of the job anew.
+/// Completes the check run of the job again.
 fn settle_check(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::Result<String> {
     let name = check_name(&notice.origin.key);
     let found = client

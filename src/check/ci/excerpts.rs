@@ -1,4 +1,4 @@
-//! What a reader of the comment sees of the inputs that got worse.
+//! The inputs that got worse, as excerpts for the comment.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use kelvin_gate::report::page;
 use kelvin_gate::{Judgement, opening};
 use kelvin_github::publish::{Excerpt, comment};
 
-/// The texts of the worst cases' variants: of each case the one that is named beside the verdict. Where that one
-/// cannot be read, of those that got worse the one that is closest to its case, since there is least to read.
+/// The texts of the variants of the worst cases. For each case, the variant that the verdict names is shown. Where that
+/// one cannot be read, of those that got worse the one closest to its case is shown, since there is least to read.
 pub(super) fn excerpts(checked: &Checked, judgement: &Judgement) -> Vec<Excerpt> {
     const CASES: usize = 5;
     const VARIANTS: usize = 20;

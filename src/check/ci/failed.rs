@@ -1,5 +1,5 @@
-//! A run that ended before anything was measured: what is known of its place all the same, and where
-//! that it failed is told.
+//! A run that ended before anything was measured: what is known of its place all the same, and where its failure is
+//! reported.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use kelvin_github::publish::failure::Failure;
 use kelvin_github::publish::{Context, Level, commands};
 use kelvin_run::config;
 
-/// Why a run ended, and how far that is told.
+/// Why a run ended, and where that is reported.
 pub(super) struct Stop {
     pub(super) error: anyhow::Error,
     pub(super) reach: Reach,
@@ -29,15 +29,14 @@ impl From<anyhow::Error> for Stop {
 }
 
 impl Stop {
-    /// What is checked out is not the change: all that is known of the change stays.
+    /// The checked-out commit is not the change: what is published about the change stays.
     pub(super) fn wrong_checkout(error: anyhow::Error) -> Self {
         let reach = Reach::JobOnly;
         Self { error, reach }
     }
 }
 
-/// Tells that a run could not even begin: an argument that cannot be read, a folder that is not
-/// there.
+/// Reports that a run could not even begin, e.g. because an argument cannot be read or a folder is missing.
 pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
     let client = super::client(request);
     let on_github = (request.variables)("GITHUB_ACTIONS").is_some();
@@ -50,7 +49,7 @@ pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
     let mut hint = event::hint(&request.event, &request.payload);
     call(request, &mut context, &name(&root, &file, &hint));
     let surfaces = super::surfaces(request, client.as_deref());
-    // Which commit a run by hand is about is a question to the checkout.
+    // For a run by hand, only the checkout tells which commit it is about.
     if hint.tip.is_none() {
         let _ = place::checked_out(&hint, &root, &mut context);
     }
@@ -66,7 +65,7 @@ pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
 }
 
 impl Stop {
-    /// The same error again, for a caller who keeps it.
+    /// A copy of the error, for a caller who keeps the error.
     fn wrong(error: &anyhow::Error) -> Self {
         let text = format!("{error:#}");
         Self::from(match error.downcast_ref::<Misuse>() {
@@ -76,7 +75,7 @@ impl Stop {
     }
 }
 
-/// Tells it on every surface.
+/// Reports the failure on every surface.
 pub(super) fn tell<'a>(
     request: &CiRequest<'_>,
     context: &Context,
@@ -114,7 +113,7 @@ pub(super) fn tell<'a>(
     fail(&failure, surfaces, stop.reach);
 }
 
-/// The folder of the configuration and the file, whether they are there or not.
+/// The folder of the configuration and its file, whether they exist or not.
 pub(super) fn configuration_of(request: &CiRequest<'_>) -> (PathBuf, PathBuf) {
     let file = request.gate.check.overrides.file.clone();
     let file = file.unwrap_or_else(|| PathBuf::from("kelvin.yaml"));
@@ -123,8 +122,8 @@ pub(super) fn configuration_of(request: &CiRequest<'_>) -> (PathBuf, PathBuf) {
     (root.to_path_buf(), file)
 }
 
-/// The name of a configuration that cannot be read, or is not there: as far as its text tells, else
-/// that of the base, else of its path. It has to be the name that the comment of an earlier run bears.
+/// The name of a configuration that is missing or cannot be read: from its text if possible, else from the base, else
+/// from its path. This name has to match the one in the comment of an earlier run.
 pub(super) fn name(root: &Path, file: &Path, hint: &Hint) -> String {
     let of_base = || {
         let name = Path::new(file.file_name()?);

@@ -1,5 +1,5 @@
-//! Whether the verdict of a run follows from its figures: the code of a fork may have written either. The gate is
-//! asked again, by the rules of the base branch and with the report that is kept for it, which a fork cannot write.
+//! Whether the verdict of a run follows from its figures: the code of a fork may have written either. The gate judges
+//! again, by the rules of the base branch and with the report that is kept for it, which a fork cannot write.
 
 use anyhow::{Context as _, ensure};
 
@@ -19,31 +19,31 @@ use kelvin_github::publish::bundle::{Bundle, SaidVerdict};
 use kelvin_run::Silent;
 use kelvin_run::config::Overrides;
 
-/// What is published of a bundle.
+/// The published part of a bundle.
 pub(super) struct Held {
-    /// The verdict; every text of it was made here.
+    /// The verdict; all its texts were written by this program.
     pub(super) judgement: Judgement,
-    /// What it is to be taken for, in sentences.
+    /// How far the verdict can be trusted, in sentences.
     pub(super) claim: String,
-    /// Why the verdict of the run is not believed, where it is not.
+    /// Why the verdict of the run is not believed; none where it is believed.
     pub(super) refused: Option<String>,
-    /// What a heading that passes adds; ours.
+    /// An addition to a heading that passes; written by this program.
     pub(super) caveat: Option<&'static str>,
 }
 
-/// What the gate says of the figures of a run.
+/// The judgement of the gate on the figures of a run.
 struct Again {
     judgement: Judgement,
-    /// What is to be said of the base; empty where that was a stored report.
+    /// A remark about the base; empty where the base was a stored report.
     of_the_base: String,
-    /// What a heading that passes adds.
+    /// An addition to a heading that passes.
     caveat: Option<&'static str>,
 }
 
 const OWN: &str = "The figures are the pull request's own claim: its own code has measured them.";
 
-/// What is published on each of the pull requests that the run of a bundle can have been for. GitHub does not say which
-/// of them it was, so what the run says need not follow from the base of every one.
+/// The result to publish on each of the pull requests that the run of a bundle can have been for. GitHub does not say
+/// which of them it was, so the verdict of the run need not follow from the base of every one.
 pub(super) fn hold(
     request: &PostRequest<'_>,
     (found, workflow): (&[PullRequest], &str),
@@ -79,7 +79,7 @@ pub(super) fn hold(
         .collect()
 }
 
-/// What is published on a pull request that the run was for. `again`: what the gate says of its figures.
+/// The result to publish on a pull request that the run was for. `again`: the judgement of the gate on its figures.
 pub(super) fn of_one(
     found: &PullRequest,
     said: Option<&SaidVerdict>,
@@ -92,7 +92,7 @@ pub(super) fn of_one(
     }
 }
 
-/// The run was for another pull request.
+/// The result to publish where the run was for another pull request.
 fn of_another(found: &PullRequest, again: Judgement) -> Held {
     Held {
         claim: format!("{OWN} The verdict is what they give {}.", with(found)),
@@ -102,7 +102,7 @@ fn of_another(found: &PullRequest, again: Judgement) -> Held {
     }
 }
 
-/// A run that says what it has measured and not what it has found is none of ours.
+/// The result to publish where a run gives its figures and no verdict: our own runs always give both.
 fn of_nothing_said(found: &PullRequest, again: Judgement) -> Held {
     let why = format!(
         "The run does not say what its gate has found. Computed from its figures, {}, the verdict is `{}`",
@@ -117,7 +117,7 @@ fn of_nothing_said(found: &PullRequest, again: Judgement) -> Held {
     }
 }
 
-/// The run was for this pull request.
+/// The result to publish where the run was for this pull request.
 fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Held {
     let word = again.verdict.verdict.as_str();
     if !follows(said, &again.verdict) {
@@ -155,7 +155,7 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Held
     }
 }
 
-/// Adds what the run has done, which is known to the run alone: nothing follows from it.
+/// Adds counts that only the run itself knows: nothing follows from them.
 fn with_counts(again: Judgement, said: &SaidVerdict) -> Judgement {
     Judgement {
         reruns: said.reruns,
@@ -164,8 +164,8 @@ fn with_counts(again: Judgement, said: &SaidVerdict) -> Judgement {
     }
 }
 
-/// The run says that it does not pass, by rules or by runs of its own, and its job is red. A comment that passes would
-/// say the opposite of that, so neither counts as shown.
+/// The verdict for a run that says that it does not pass, by rules or by runs of its own, and whose job is red. A
+/// comment that passes would contradict the job, so neither result counts as shown.
 fn worse_by_its_own_word(again: Judgement, said: &SaidVerdict, found: &PullRequest) -> Judgement {
     let Judgement { mut verdict, .. } = again;
     let text = format!(
@@ -190,7 +190,7 @@ fn worse_by_its_own_word(again: Judgement, said: &SaidVerdict, found: &PullReque
     Judgement { verdict, ..again }
 }
 
-/// Nobody knows whether the run is right, so nothing of it is a pass.
+/// The result to publish where nobody knows whether the run is right: never a pass.
 fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> Held {
     let says = match said {
         Some(said) => format!("The run says `{}`. ", plain(said.verdict).as_str()),
@@ -209,13 +209,14 @@ fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> Held {
     }
 }
 
-/// What a verdict was computed with.
+/// Tells by which rules and which report a verdict was computed.
 fn with(found: &PullRequest) -> String {
     let branch = &found.base.branch;
     format!("with the rules and the report of `{branch}`")
 }
 
-/// Somebody is asked about what has regressed at the tip, by the rules of the base; and runs that commit again.
+/// Binds the judgement to the tip of the pull request: somebody is asked about what has regressed there, by the rules
+/// of the base, and the commands to reproduce name that commit.
 fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
     let reproduce = again.reproduce.map(|again| Reproduction {
         commit: Some(found.head.sha.clone()),
@@ -235,7 +236,7 @@ fn at_its_tip(again: Judgement, found: &PullRequest) -> Judgement {
     }
 }
 
-/// What the gate says of the figures of a bundle.
+/// The judgement of the gate on the figures of a bundle.
 ///
 /// # Errors
 ///
@@ -245,7 +246,7 @@ fn judged_again(
     (found, workflow): (&PullRequest, &str),
     bundle: &Bundle,
 ) -> anyhow::Result<Again> {
-    // Of another version the figures may be made otherwise; then nobody knows what is true.
+    // Another version may compute figures in another way; then nobody can tell whether they are true.
     ensure!(
         claims::figures_follow(&bundle.report),
         "the report has figures that its own records do not give (kelvin {} wrote it, and this is kelvin {}; use one \
@@ -285,7 +286,7 @@ fn judged_again(
         "`{base_ref}` has no `{}`: the input `config` names the configuration",
         request.config
     );
-    // The name that a configuration has by itself is that of its reports; another one was given by an input.
+    // Reports are kept under the name that a configuration gives itself, unless an input has set another one.
     let asked = request.configuration.as_deref().unwrap_or_default();
     let by_itself = request.registry.configured(&Overrides {
         file: Some(config.clone()),
@@ -311,7 +312,7 @@ fn judged_again(
         }),
         hint,
         by_the_base: true,
-        // As the run has done, and as whoever runs it again should; a finished report is not run again here.
+        // The run had re-runs, and so have the commands to reproduce it; a finished report is not run again here.
         rerun: true,
         ..GateRequest::new(check)
     };
@@ -355,8 +356,8 @@ fn of_the_run(bundle: &Bundle) -> Option<BaseOfTheRun> {
     })
 }
 
-/// The run has measured its base too, as the configuration of the base branch lets it. Those figures are a claim as the
-/// others are, and what a stored report says against them is said.
+/// The judgement where the run has measured its base too, as the configuration of the base branch permits. Those
+/// figures are a claim like the others, and any contradiction by a stored report is mentioned.
 fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Again {
     let was_compared = matches!(
         stored.verdict,
@@ -380,21 +381,21 @@ fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Again {
     }
 }
 
-/// The commit that a bundle says it was compared with. Where the report of an earlier commit stood in for it, the
-/// bundle does not say which one that was.
+/// The commit that a bundle says it was compared with; none where the report of an earlier commit stood in for it,
+/// since the bundle does not name that commit.
 fn said_base(bundle: &Bundle) -> Option<&str> {
     let base = bundle.judgement.as_ref()?.base.as_ref()?;
     base.commit.as_deref().filter(|_| base.behind == 0)
 }
 
-/// Whether what a run says of itself is no better than what its figures say.
+/// Whether the verdict of a run is no better than the verdict by its figures.
 fn follows(said: &SaidVerdict, again: &Verdict) -> bool {
     let was_compared = matches!(again.verdict, Word::Pass | Word::Inconclusive);
     let is_same = plain(said.verdict) == plain(again.verdict);
     !said.passed || is_same || (again.passed && was_compared)
 }
 
-/// What was found, whoever may approve it.
+/// The finding itself, whoever may approve it.
 const fn plain(word: Word) -> Word {
     match word {
         Word::PendingApproval => Word::Regression,

@@ -1,4 +1,4 @@
-//! What outlives the run: the report of a push, the artifact, the bundle of a run that may not write.
+//! The results that outlive the run: the report of a push, the artifact, and the bundle of a run that may not write.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -18,7 +18,7 @@ use kelvin_github::publish::{Context, Publication};
 use kelvin_github::{Client, artifact_name, artifact_upload};
 use kelvin_run::config::Config;
 
-/// The files of the artifact, where they are there.
+/// The files of the artifact; those that exist are uploaded.
 const KEPT: [&str; 6] = [
     "report.json",
     "report.html",
@@ -28,11 +28,11 @@ const KEPT: [&str; 6] = [
     bundle::FILE,
 ];
 
-/// Keeps what is to be kept; what could not be, in sentences.
+/// Keeps the results that have to be kept. Returns a sentence for each result that could not be kept.
 ///
 /// # Errors
 ///
-/// [`Taken`] in the chain where another job of this run has the name of this one.
+/// [`Taken`] in the chain where another job of this run uses the same name.
 pub(super) fn keep(
     request: &CiRequest<'_>,
     config: &Config,
@@ -41,14 +41,14 @@ pub(super) fn keep(
 ) -> anyhow::Result<Vec<String>> {
     let mut warnings = Vec::new();
     let context = publication.context;
-    // A share is not judged, and whoever joins the shares leaves the result.
+    // A share is not judged, and the job that joins the shares leaves the result.
     if context.read_only
         && publication.judgement.is_some()
         && let Err(error) = leave(publication, base, out)
     {
         warnings.push(format!("the bundle for `post/` cannot be used: {error:#}"));
     }
-    // A share is no baseline; what joins them saves.
+    // A share is no baseline; the job that joins the shares saves the baseline.
     let is_whole = publication.report.run.shard.is_none() && publication.report.run.only.is_empty();
     if context.may_save() && is_whole {
         let login = super::login(request, context);
@@ -87,8 +87,8 @@ pub(super) fn keep(
     Ok(warnings)
 }
 
-/// Refuses to upload a baseline beside one that another job of this run has uploaded. Whoever may not
-/// look goes on: the branch of reports knows its writers by itself.
+/// Refuses to upload a baseline beside one that another job of this run has uploaded. A job that may not list artifacts
+/// goes on: the branch of reports records who wrote each report.
 fn demand_own(client: Option<&Client>, context: &Context, name: &str) -> anyhow::Result<()> {
     let (Some(client), Ok(run)) = (client, context.run_id.parse()) else {
         return Ok(());
@@ -104,13 +104,13 @@ fn demand_own(client: Option<&Client>, context: &Context, name: &str) -> anyhow:
     }
 }
 
-/// Whether nothing of the run was tried before. A later attempt writes over what an earlier one has uploaded.
+/// Whether this is the first attempt of the run. A later attempt overwrites what an earlier one has uploaded.
 fn is_first(context: &Context) -> bool {
     matches!(&*context.run_attempt, "" | "1")
 }
 
-/// Leaves the upload to the step that follows in `host/action.yml`: only a container action has the
-/// token for it. The two outputs are between these steps and no outputs of the action.
+/// Leaves the upload to the next step in `host/action.yml`: only a container action has the token for it. The two
+/// outputs pass values between these steps and are not outputs of the action.
 fn hand_on(request: &CiRequest<'_>, out: &Path, name: &str) -> anyhow::Result<()> {
     let Some(path) = (request.variables)("GITHUB_OUTPUT") else {
         return Ok(());
@@ -152,7 +152,7 @@ fn leave(publication: &Publication<'_>, base: Option<Report>, out: &Path) -> any
     };
     let text = serde_json::to_vec(&bundle)?;
     file::write(&out.join(bundle::FILE), &text)?;
-    // It is left all the same: `post/` then says on the pull request what is the matter.
+    // The bundle is left all the same: `post/` then explains the problem on the pull request.
     ensure!(
         text.len() <= bundle::MOST_BYTES,
         "it has {} MiB, and `post/` reads {}; split the suite into configurations with a name each",

@@ -1,5 +1,5 @@
-//! What a run has left for `post/`, as far as GitHub and the run's artifact say; or why there is nothing of it that
-//! can be published, in words that hold for the way in which the run ended.
+//! Finds the bundle that a run has left for `post/`, as far as GitHub and the run's artifact say; or explains why
+//! nothing of it can be published, in words that fit the way in which the run ended.
 
 use crate::registry::Registry;
 use kelvin_github as github;
@@ -10,14 +10,14 @@ use kelvin_github::{Archive, Artifact, Client, Run, TooLong, artifact_name};
 
 /// Why nothing of a run can be published.
 pub(super) struct Nothing {
-    /// What kind of ending that is, in a sentence without its full stop; ours. The table in `docs/comment.md` has
-    /// all of them.
+    /// How the run ended, in a sentence without its full stop; written by this program. The table in `docs/comment.md`
+    /// has all of these sentences.
     pub(super) what: &'static str,
-    /// More about it; it may quote what the run has left.
+    /// Details; the text may quote what the run has left.
     pub(super) reason: String,
-    /// Whether the run has left something that cannot be used, which somebody has to look at.
+    /// Whether the run has left something unusable, which somebody has to look at.
     pub(super) is_wrong: bool,
-    /// Whether the run may have published its result itself. What it wrote then stays.
+    /// Whether the run may have published its result itself. Then that result stays.
     pub(super) may_have_published: bool,
 }
 
@@ -49,7 +49,7 @@ impl From<BadBundle> for Nothing {
                 reason,
             ),
             Flaw::OtherRun => Self::wrong("The result that the run left is not its own", reason),
-            // As where there was no earlier attempt: the run has failed before it left anything.
+            // This attempt has failed before it left anything, as if there had been no earlier attempt.
             Flaw::OtherAttempt => Self::new("This attempt of the run left no result", reason),
             Flaw::Unreadable => Self::wrong(UNREADABLE, reason),
         }
@@ -64,7 +64,7 @@ const EXPIRED: &str = "The result of the run has expired";
 ///
 /// # Errors
 ///
-/// Why there is none that can be published.
+/// Why there is no bundle that can be published.
 pub(super) fn left(
     client: &Client,
     run: &Run,
@@ -137,8 +137,9 @@ fn demand_size(artifact: &Artifact) -> Result<(), Nothing> {
     }
 }
 
-/// Checks that a bundle is of the attempt that has just ended. A job that passed is left alone where the failed jobs of
-/// a run are run again: where all of them have passed then, what that job left is still what the run says.
+/// Checks that a bundle is of the attempt that has just ended. GitHub does not repeat a job that passed when the failed
+/// jobs of a run are run again: if all of those pass then, the bundle of the earlier attempt is still the result of the
+/// run.
 fn demand_attempt(bundle: &Bundle, run: &Run, context: &Context) -> Result<(), Nothing> {
     let was_left_alone = run.conclusion.as_deref() == Some("success")
         && bundle.judgement.as_ref().is_some_and(|said| said.passed);
@@ -148,7 +149,7 @@ fn demand_attempt(bundle: &Bundle, run: &Run, context: &Context) -> Result<(), N
     }
 }
 
-/// What is said of a run without the artifact.
+/// The text for a run without the artifact.
 fn none(client: &Client, run: &Run, name: &str) -> Nothing {
     let what = match run.conclusion.as_deref().unwrap_or_default() {
         "success" => "The run ended well and left no result",
@@ -167,7 +168,7 @@ fn none(client: &Client, run: &Run, name: &str) -> Nothing {
     let others: Vec<String> = names
         .iter()
         .filter_map(|name| name.strip_prefix(github::ARTIFACTS))
-        // A share of the cases is no result.
+        // The artifact of a share of the cases is no result.
         .filter(|name| !name.contains("-shard-"))
         .take(10)
         .map(|name| format!("`{name}`"))
@@ -183,8 +184,8 @@ fn none(client: &Client, run: &Run, name: &str) -> Nothing {
     Nothing::new(what, reason)
 }
 
-/// What has to be said beside a verdict that passes, where the run that it is of did not end well: another job or a
-/// later step may have failed, and nobody should take the comment for the whole run.
+/// A caveat beside a verdict that passes, where the run of that verdict did not end well: another job or a later step
+/// may have failed, and nobody should take the comment for the whole run.
 pub(super) fn caveat(run: &Run) -> Option<&'static str> {
     match run.conclusion.as_deref().unwrap_or_default() {
         "success" => None,

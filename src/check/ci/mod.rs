@@ -47,7 +47,7 @@ use kelvin_run::config::{Config, Overrides};
 pub(crate) use post::post;
 pub(crate) use second_half::PostRequest;
 
-/// What is asked of a run in a workflow.
+/// The inputs of a run in a workflow.
 pub(crate) struct CiRequest<'a> {
     /// The gate; its hint and its artifacts come from the event.
     pub(crate) gate: GateRequest,
@@ -55,7 +55,7 @@ pub(crate) struct CiRequest<'a> {
     pub(crate) merge: Option<PathBuf>,
     /// The name of the event; empty on a laptop.
     pub(crate) event: String,
-    /// Its payload.
+    /// The payload of the event.
     pub(crate) payload: Value,
     /// Looks up a variable of the runner; empty is unset.
     pub(crate) variables: &'a Variables<'a>,
@@ -65,7 +65,7 @@ pub(crate) struct CiRequest<'a> {
     pub(crate) later: bool,
     /// When a comment is written.
     pub(crate) comment: Mode,
-    /// Tells the comment of this job from others; made of workflow, job and configuration unless
+    /// A key that distinguishes the comment of this job from others; made of workflow, job and configuration unless
     /// given.
     pub(crate) comment_key: Option<String>,
     /// Whether a check run is made.
@@ -76,22 +76,22 @@ pub(crate) struct CiRequest<'a> {
     pub(crate) dry_run: bool,
     /// The token.
     pub(crate) token: Option<String>,
-    /// Knows the secrets.
+    /// The object that masks secrets in all output.
     pub(crate) masker: Arc<Masker>,
-    /// A word that nobody can guess; between two of it nothing in the log is a command.
+    /// A word that nobody can guess; between two occurrences of it nothing in the log is a command.
     pub(crate) guard: String,
     /// Prints.
     pub(crate) say: &'a dyn Fn(&str),
 }
 
-/// How a run in a workflow ended.
+/// The result of a run in a workflow.
 #[derive(Debug)]
 pub(crate) struct Ran {
-    /// What was measured.
+    /// The measurement.
     pub(crate) checked: Checked,
-    /// What the gate says; none for a share of the cases, which is judged with the others.
+    /// The judgement of the gate; none for a share of the cases, which is judged with the others.
     pub(crate) judgement: Option<Judgement>,
-    /// Where the comment is.
+    /// The address of the comment.
     pub(crate) comment: Option<String>,
 }
 
@@ -99,8 +99,8 @@ pub(crate) struct Ran {
 ///
 /// # Errors
 ///
-/// As [`super::gate()`]; and a [`Misuse`] where the event must not be run, or where `setup` fails. It
-/// is told on every surface before it is returned. What could not be published is never one.
+/// As [`super::gate()`]; and a [`Misuse`] where the event must not be run, or where `setup` fails. The error is
+/// reported on every surface before it is returned. A failure to publish is never such an error.
 pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Result<Ran> {
     let client = client(request);
     let on_github = (request.variables)("GITHUB_ACTIONS").is_some();
@@ -117,11 +117,11 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
-    // As of a fork, whose token can write nothing either.
+    // Such a run is treated like that of a fork, whose token can write nothing either.
     job.context.leaves_it = request.later && request.event == "pull_request";
     job.context.read_only |= job.context.leaves_it;
     job.hint.remote = baseline::address(&root);
-    // Put back at the very end, when nothing of the change runs any more.
+    // The credentials are put back at the very end, when nothing of the change runs any more.
     let login = login(request, &job.context);
     let withheld = baseline::Withheld::take(&root, login.as_ref());
     let before = Before::of(request.variables);
@@ -142,9 +142,9 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
         }
     };
     if let (Some(judgement), Some(client), false) = (&mut judgement, &client, request.dry_run) {
-        // Before anything is shown, so that everything shown says where and until when it is asked.
+        // This comes before anything is shown, so that every text says where the approval is asked for, and until when.
         let asked = match context.read_only {
-            // What may not write leaves that to `post/`.
+            // A run without write access leaves that to `post/`.
             true => Ok(()),
             false => approval::ask(client, judgement),
         };
@@ -165,7 +165,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     })
 }
 
-/// A run under way: all that there is to tell of it where it fails.
+/// A run in progress: everything that can be reported if it fails.
 struct Job<'a> {
     request: &'a CiRequest<'a>,
     client: Option<&'a Arc<Client>>,
@@ -174,11 +174,11 @@ struct Job<'a> {
     surfaces: Surfaces<'a>,
 }
 
-/// What was measured, with the configuration that said how, what the gate says, and the base where that was measured too.
+/// The configuration, the measurement, the judgement of the gate, and the base where it was measured too.
 type Measured = (Config, Checked, Option<Judgement>, Option<Report>);
 
 impl Job<'_> {
-    /// Looks at the checkout, prepares the machine, and measures.
+    /// Checks the checkout, prepares the machine, and measures.
     fn measure(
         &mut self,
         root: &Path,
@@ -196,7 +196,7 @@ impl Job<'_> {
         if let Err(why) = found {
             self.surfaces.warn(&why);
         }
-        // Whatever comes now: it is told where the comment of an earlier run is.
+        // From here on, a failure is reported in the comment of an earlier run.
         failed::call(
             request,
             &mut self.context,
@@ -216,7 +216,7 @@ impl Job<'_> {
         failed::call(request, &mut self.context, &configuration(&config));
         if let Some(script) = &request.setup {
             setup(request, script, &config.root, self.surfaces.on_github)?;
-            // The script may have checked something else out.
+            // The script may have checked out another commit.
             self.refuse_other_commits(&config.root)?;
         }
         if (request.variables)("KELVIN_IN_CONTAINER").is_some() && request.merge.is_none() {
@@ -274,7 +274,7 @@ impl Job<'_> {
                 (Some(folder), _) => joined(asked, folder, observer)?,
                 (None, None) => gate(&asked, observer)?,
                 (None, Some(_)) => {
-                    // A share is judged with the others.
+                    // A share is judged together with the others.
                     let checked = check(&asked.check, observer, &|_| true)?;
                     return Ok((checked, None, None));
                 }
@@ -284,7 +284,7 @@ impl Job<'_> {
     }
 }
 
-/// Where a run is shown.
+/// The places where the result of a run is shown.
 fn surfaces<'a>(request: &CiRequest<'a>, client: Option<&'a Client>) -> Surfaces<'a> {
     Surfaces {
         outputs: (request.variables)("GITHUB_OUTPUT").map(PathBuf::from),
@@ -300,7 +300,7 @@ fn surfaces<'a>(request: &CiRequest<'a>, client: Option<&'a Client>) -> Surfaces
     }
 }
 
-/// Publishes what was found, and keeps what is to be kept.
+/// Publishes the result, and keeps what later steps and runs need.
 fn publish(
     request: &CiRequest<'_>,
     config: &Config,
@@ -359,7 +359,7 @@ fn publish(
     refused.map_or(Ok(comment), Err)
 }
 
-/// Joins the shards, and judges what they make together.
+/// Joins the shards, and judges the joined report.
 fn joined(asked: GateRequest, folder: &Path, observer: &dyn Observer) -> anyhow::Result<Judged> {
     let merged = merge(&MergeRequest {
         registry: asked.check.registry,
@@ -399,7 +399,7 @@ fn login(request: &CiRequest<'_>, context: &Context) -> Option<Login> {
 }
 
 impl Ran {
-    /// How the process ends: a measurement that failed outranks a gate that did not pass.
+    /// The exit code: a measurement that failed outranks a gate that did not pass.
     pub(crate) fn exit(&self) -> Exit {
         match (self.checked.exit(), &self.judgement) {
             (Exit::Passed, Some(judgement)) => judgement.verdict.exit(),

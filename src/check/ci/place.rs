@@ -1,4 +1,4 @@
-//! Where a run happens: its pull request, its base branch, its workflow.
+//! The place of a run: its pull request, its base branch, its workflow.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,13 @@ use kelvin_github::Client;
 use kelvin_github::publish::{Context, event};
 use kelvin_run::config::Config;
 
-/// The context of a run, as far as the event tells it.
+/// The context of a run, as far as the event gives it.
 pub(super) fn of(request: &CiRequest<'_>) -> Context {
     event::context(&request.event, &request.payload, request.variables)
 }
 
-/// Looks at what is checked out. An event that is about a commit demands this one; of any other
-/// event what is checked out is what the run is about, and where its check run belongs.
+/// Checks what is checked out. An event that is about a commit requires that commit; for any other event, the run and
+/// its check run belong to the commit that is checked out.
 ///
 /// # Errors
 ///
@@ -30,7 +30,7 @@ pub(super) fn checked_out(hint: &Hint, root: &Path, context: &mut Context) -> an
     Ok(())
 }
 
-/// Sees to it that the container has the programs of all commands, before every call of them fails.
+/// Checks that the container has the programs of all commands, instead of letting every call fail.
 ///
 /// # Errors
 ///
@@ -51,11 +51,11 @@ pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Finds the open pull request of a branch that was started by hand or by the clock.
+/// Finds the open pull request of a branch whose run was started by hand or by a schedule.
 ///
 /// # Errors
 ///
-/// Why GitHub could not tell; the run goes on without one.
+/// Why GitHub could not tell; the run continues without a pull request.
 pub(super) fn find_pull_request(
     client: Option<&Client>,
     root: &Path,
@@ -73,7 +73,7 @@ pub(super) fn find_pull_request(
     let found = client
         .pull_requests_of(owner, branch)
         .map_err(|error| error.to_string())?;
-    // A run by hand may have checked anything out; what it found is said of that alone.
+    // A run by hand may have checked out any commit; its result is about that commit alone.
     let checked_out = CheckedOut::of(root).ok();
     let here = |request: &kelvin_github::PullRequest| {
         let is_here = |found: &CheckedOut| found.has(&request.head.sha);
@@ -119,7 +119,7 @@ pub(super) fn folder(config: &Config) -> String {
     inside().unwrap_or_default()
 }
 
-/// A file as the repository names it, relative to its top; as it was written, where it is outside.
+/// A file relative to the top of its repository; as it was written, where it is outside.
 pub(super) fn in_repository(root: &Path, file: &Path) -> String {
     let inside = || {
         let repo = baseline::open(root).ok()?;
@@ -130,8 +130,7 @@ pub(super) fn in_repository(root: &Path, file: &Path) -> String {
     inside().unwrap_or_else(|| file.display().to_string())
 }
 
-/// A folder as the other steps of the job see it: relative to the workspace, which a container has
-/// in another place.
+/// A folder as the other steps of the job see it: relative to the workspace, which has another path in a container.
 pub(super) fn seen(folder: &Path, variables: &event::Variables<'_>) -> PathBuf {
     let workspace = variables("GITHUB_WORKSPACE").map(PathBuf::from);
     workspace

@@ -1,5 +1,5 @@
-//! Publishes what a run that may not write has left: the second half of the pair that is safe for
-//! forks. Nothing of the fork is run, and nothing that the bundle says of itself is believed.
+//! Publishes what a run without write access has left: the second half of the pair that is safe for forks. Nothing of
+//! the fork is run, and nothing that the bundle says of itself is believed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,12 +22,12 @@ use kelvin_github::publish::{Context, Level, Publication};
 use kelvin_github::{PullRequest, Run};
 use kelvin_page::safe;
 
-/// Publishes the bundle of a run; where the comments are, one for each pull request that it can have been for. However
-/// the run ended, no comment stays that is about an earlier one.
+/// Publishes the bundle of a run. Returns the addresses of the comments, one for each pull request that the run can
+/// have been for. However the run ended, a comment about an earlier run is replaced.
 ///
 /// # Errors
 ///
-/// Where the run or what it has left is not what it must be. What could be said of it is on the pull request by then.
+/// Where the run or its bundle is not valid. By then, the pull request shows everything that can be said about it.
 pub(crate) fn post(
     request: &PostRequest<'_>,
     surfaces: Surfaces<'_>,
@@ -48,11 +48,11 @@ pub(crate) fn post(
     );
     let mut places = Places::new(surfaces);
     if run.conclusion.is_none() {
-        // Somebody has started it again since: the end of that attempt starts this workflow once more.
+        // Somebody has started the run again since: the end of that attempt starts this workflow once more.
         (places.say)(&format!("run {} has not ended yet\n", request.run));
         return Ok(Vec::new());
     }
-    // From GitHub and not from the bundle.
+    // The pull requests come from GitHub and not from the bundle.
     let found = client.pull_requests_of_run(&run).map_err(told)?;
     if found.is_empty() {
         (places.say)("no open pull request has this commit at its tip any more\n");
@@ -83,9 +83,9 @@ pub(crate) fn post(
     }
 }
 
-/// The name of the configuration. Where none was given it is the name that the file on the base branch gives itself,
-/// and the runs keep their reports by it. The first pull request tells the branch: of several, GitHub does not say
-/// which one the run was for.
+/// The name of the configuration. Where no name was given, it is the name that the file on the base branch gives
+/// itself, by which the runs keep their reports. The first pull request gives the branch: if there are several, GitHub
+/// does not say which one the run was for.
 fn configuration(request: &PostRequest<'_>, found: &[PullRequest], say: &dyn Fn(&str)) -> String {
     if let Some(given) = &request.configuration {
         return given.clone();
@@ -107,7 +107,7 @@ fn configuration(request: &PostRequest<'_>, found: &[PullRequest], say: &dyn Fn(
     named::name_at(text.as_deref(), Path::new(&request.config))
 }
 
-/// Judges what a run has left, and publishes that on each pull request.
+/// Judges what a run has left, and publishes the judgement on each pull request.
 fn publish(
     request: &PostRequest<'_>,
     (run, found): (&Run, &[PullRequest]),
@@ -152,7 +152,7 @@ fn publish(
     refused.map_or(Ok(urls), |why| Err(anyhow!("{why}")))
 }
 
-/// Says on each pull request that its run has left nothing, in the place of what an earlier run has found.
+/// Says on each pull request that its run has left nothing, and so replaces the result of an earlier run.
 fn replace(
     found: &[PullRequest],
     mut context: Context,
@@ -189,7 +189,7 @@ fn replace(
     Ok(urls)
 }
 
-/// That another attempt has measured it, where that is so.
+/// A note that another attempt made the measurement; empty where this attempt made it.
 fn of_attempt(bundle: &Bundle, context: &Context) -> String {
     let (of, now) = (bundle.run_attempt, &context.run_attempt);
     match of.to_string() == *now {
@@ -200,7 +200,7 @@ fn of_attempt(bundle: &Bundle, context: &Context) -> String {
     }
 }
 
-/// That there is more than one pull request, and what that means.
+/// A note that there is more than one pull request, and what that means; empty where there is one.
 fn several(found: &[PullRequest]) -> String {
     if found.len() < 2 {
         return String::new();
@@ -217,7 +217,7 @@ fn several(found: &[PullRequest]) -> String {
     )
 }
 
-/// Where each pull request is told of; what the job itself has is written for the first one.
+/// Where the result is shown for each pull request; the outputs of the job itself are written for the first one.
 struct Places<'a> {
     surfaces: Surfaces<'a>,
     say: &'a dyn Fn(&str),
@@ -249,8 +249,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Decides anew about what the run asks approval for, and asks for it: the run could not, and what it
-/// says of a decision is not believed.
+/// Decides again about the regression that the run asks approval for, and asks people: the run could not ask, and what
+/// it says of a decision is not believed.
 fn decide(
     request: &PostRequest<'_>,
     context: &Context,

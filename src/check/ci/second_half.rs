@@ -1,4 +1,4 @@
-//! What the second half of a run is asked for.
+//! The inputs of the second half of a run.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::registry::Registry;
 use kelvin_github::Client;
 use kelvin_github::publish::event::Variables;
 
-/// What is asked of the second half.
+/// The inputs of the second half of a run.
 #[derive(Clone)]
 pub(crate) struct PostRequest<'a> {
     /// The kinds of probes that the program knows.
@@ -16,11 +16,11 @@ pub(crate) struct PostRequest<'a> {
     pub(crate) client: &'a Arc<Client>,
     /// The run whose bundle is published.
     pub(crate) run: u64,
-    /// The name of the configuration among several; unset, that of the file on the base branch.
+    /// The name of the configuration among several; unless given, that of the file on the base branch.
     pub(crate) configuration: Option<String>,
-    /// Tells the comment from others; made of workflow and configuration unless given.
+    /// A key that distinguishes the comment from others; made of workflow and configuration unless given.
     pub(crate) comment_key: Option<String>,
-    /// Where people read, e.g. `https://github.com`.
+    /// The server whose pages people read, e.g. `https://github.com`.
     pub(crate) server_url: String,
     /// Looks up a variable of the runner; empty is unset.
     pub(crate) variables: &'a Variables<'a>,

@@ -1,4 +1,4 @@
-//! Where a run can ask for the approval of a regression, or look for one that was given.
+//! Finds the pull request where a run can ask for the approval of a regression, or look for an earlier approval.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use kelvin_github::publish::event::Variables;
 use kelvin_github::{Client, PullRequest};
 use kelvin_run::config::Config;
 
-/// The variable of a token that may see the members of teams.
+/// The variable with a token that may see the members of teams.
 const TEAMS_TOKEN: &str = "KELVIN_TEAMS_TOKEN";
 
-/// The pull request that a run is about: its own; or the one that is merged by what the run is about.
+/// The pull request that a run is about: its own, or the one whose merge the run is about.
 pub(super) fn of(
     client: Option<&Arc<Client>>,
     context: &Context,
@@ -38,7 +38,7 @@ pub(super) fn of(
                 Stage::Open,
             )
         }
-        // Whoever never asks is spared the question.
+        // A configuration that never asks for approval needs no request to GitHub.
         None if config.gate.approval.is_some() => merged(client, context, request)?,
         None => return None,
     };
@@ -65,7 +65,7 @@ pub(super) fn teams(client: &Arc<Client>, variables: &Variables<'_>) -> Arc<Clie
     other.map_or_else(|| Arc::clone(client), Arc::new)
 }
 
-/// The pull request whose merge a push or a merge group is, and where the rules stand that count for it.
+/// The pull request whose merge was pushed or is in a merge group, and the commit with the rules that count for it.
 fn merged(
     client: &Client,
     context: &Context,
@@ -74,7 +74,7 @@ fn merged(
     let (found, rules_at) = match context.event.as_str() {
         "push" => {
             let found = client.pull_requests_with(&context.head_sha).ok()?;
-            // A commit of another branch may be pushed to this one, where nobody has approved it.
+            // A commit of another branch may be pushed to this one, without an approval for this branch.
             let is_merge = |request: &PullRequest| {
                 request.merged_at.is_some()
                     && request.merge_commit_sha.as_deref() == Some(&*context.head_sha)
@@ -93,7 +93,7 @@ fn merged(
     Some((found.number, found.head.sha, rules_at, Stage::Merging))
 }
 
-/// The commit that a branch had before a push; empty where the event does not tell, so that there are no rules.
+/// The commit that a branch had before a push; empty where the event does not name it, so that there are no rules.
 fn before(payload: &Value) -> String {
     let before = payload["before"].as_str().unwrap_or_default();
     let is_commit = before.len() >= 40

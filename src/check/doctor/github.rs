@@ -27,7 +27,7 @@ fn triggers(payload: &Value) -> String {
     )
 }
 
-/// Looks at the event; its payload and where the run happens, where that can be read.
+/// Checks the event; returns its payload and the context of the run, where they can be read.
 pub(super) fn event(
     around: &Surroundings,
     variables: &Variables<'_>,
@@ -103,7 +103,7 @@ fn judged(context: &Context, payload: &Value) -> Finding {
     Finding::ok("event", what)
 }
 
-/// Looks at the token and, where GitHub can be asked, at its permissions.
+/// Checks the token and, where GitHub can be asked, its permissions.
 pub(super) fn token(
     around: &Surroundings,
     context: Option<&Context>,
@@ -147,7 +147,7 @@ pub(super) fn token(
     }
 }
 
-/// What the event needs.
+/// The permissions that the event needs.
 fn needed(event: Option<&str>, check_run: bool) -> Vec<Right> {
     let right = |name, write, purpose| Right {
         name,

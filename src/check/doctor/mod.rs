@@ -1,4 +1,4 @@
-//! Looks at everything that a run needs before anything is spent on one, and says what to add.
+//! Checks everything that a run needs before anything is spent on one, and says what to add.
 
 mod github;
 mod project;
@@ -17,28 +17,28 @@ use kelvin_github::Client;
 use kelvin_github::publish::event::Variables;
 use kelvin_run::config::{Config, Overrides};
 
-/// How something stands.
+/// The state of something that a run needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Status {
-    /// A run can count on it.
+    /// A run can rely on it.
     Ok,
-    /// A run goes on without it, with less.
+    /// A run continues without it and does less.
     Warn,
-    /// A run would fail, or could not say what it found.
+    /// A run would fail, or could not report its result.
     Missing,
 }
 
-/// One thing that was looked at.
+/// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// What, in a word.
+    /// The thing that was checked, in a word.
     pub(crate) subject: &'static str,
-    /// How it stands.
+    /// Its state.
     pub(crate) status: Status,
-    /// What was found, in a sentence; more lines only where several problems are told.
+    /// The result of the check, in a sentence; more lines only where there are several problems.
     pub(crate) text: String,
-    /// The lines to add, and where they go.
+    /// The lines to add, and the place for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) add: Option<Lines>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Finding {
 /// Lines for a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Lines {
-    /// Where they go.
+    /// The place for the lines.
     pub(crate) to: Cow<'static, str>,
     /// The lines themselves.
     pub(crate) lines: String,
@@ -81,56 +81,56 @@ impl Finding {
     }
 }
 
-/// Where the lines of a step go.
+/// The place for the lines of a step.
 const STEP: &str = "the workflow, at the step that runs kelvin";
-/// Where the lines of the checkout go.
+/// The place for the lines of the checkout.
 const CHECKOUT: &str = "the workflow, in place of its checkout";
-/// Where the lines of a job go.
+/// The place for the lines of a job.
 const JOB: &str = "the workflow, at the job";
 
-/// What the environment says of where this runs; read by the caller.
+/// The environment of this run; the caller reads it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Surroundings {
     /// Whether this is a job of GitHub Actions.
     pub(crate) on_github: bool,
     /// The name of the event.
     pub(crate) event: Option<String>,
-    /// The file with its payload.
+    /// The file with the payload of the event.
     pub(crate) payload: Option<PathBuf>,
     /// Whether there is a token.
     pub(crate) token: bool,
     /// Whether this runs in the container of the action, which has its own programs only.
     pub(crate) in_container: bool,
-    /// Whether a check run is asked for.
+    /// Whether a check run is wanted.
     pub(crate) check_run: bool,
 }
 
 /// A permission that a token may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Right {
-    /// Its name under `permissions:`.
+    /// The name of the permission under `permissions:`.
     pub(crate) name: &'static str,
     /// Whether it has to be `write`.
     pub(crate) write: bool,
-    /// What it is for.
+    /// What the permission is for.
     pub(crate) purpose: &'static str,
 }
 
-/// What GitHub says of a permission.
+/// The answer of GitHub about a permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The token has it.
+    /// The token has the permission.
     Granted,
-    /// It does not, and what GitHub said.
+    /// The token does not have the permission, and the answer of GitHub.
     Refused(String),
-    /// That cannot be told without using it.
+    /// Only using the permission would show whether the token has it.
     Unknown,
 }
 
 /// Asks GitHub whether the token has a permission.
 pub(crate) type Rights<'a> = dyn Fn(Right) -> Answer + 'a;
 
-/// What a person asks of the doctor.
+/// The inputs of the doctor.
 pub(crate) struct DoctorRequest<'a> {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
@@ -138,27 +138,27 @@ pub(crate) struct DoctorRequest<'a> {
     pub(crate) overrides: Overrides,
     /// The output folder; `kelvin` beside the configuration unless given.
     pub(crate) out: Option<PathBuf>,
-    /// What the environment says.
+    /// The environment of this run.
     pub(crate) surroundings: Surroundings,
     /// The variables of the runner.
     pub(crate) variables: &'a Variables<'a>,
-    /// Asks GitHub; none where that is not possible.
+    /// The client of GitHub; none where GitHub cannot be asked.
     pub(crate) client: Option<&'a Client>,
     /// The token, for git; none where there is no workflow.
     pub(crate) login: Option<Login>,
 }
 
-/// Everything that was looked at.
+/// The results of all checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Diagnosis {
     /// Whether nothing is missing.
     pub(crate) ready: bool,
-    /// In the order in which a run needs them.
+    /// The results, in the order in which a run needs the things.
     pub(crate) findings: Vec<Finding>,
 }
 
 impl Diagnosis {
-    /// How the process ends.
+    /// The exit code.
     pub(crate) const fn exit(&self) -> Exit {
         if self.ready {
             Exit::Passed
@@ -168,7 +168,7 @@ impl Diagnosis {
     }
 }
 
-/// Looks at a configuration that can be read, and at what it names.
+/// Checks a configuration that can be read, and the files and programs that it names.
 pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Finding> {
     let mut findings = vec![Finding::ok(
         "config",
@@ -178,7 +178,7 @@ pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Findi
     findings
 }
 
-/// Whether something is missing here that a call of the pipeline needs: then the doctor says what to do.
+/// Whether something that a call of the pipeline needs is missing here: then the doctor says what to do.
 pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool {
     let findings = project(
         config,
@@ -194,13 +194,13 @@ pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool 
     );
     findings.iter().any(|finding| match finding.status {
         Status::Missing => true,
-        // A run goes on without these, and a pipeline may not.
+        // A run can do without these, but a pipeline perhaps cannot.
         Status::Warn => matches!(finding.subject, "env" | "models"),
         Status::Ok => false,
     })
 }
 
-/// Looks at everything; nothing is run, and of the network only what finding the base takes.
+/// Checks everything. Nothing is run, and the network is used only to find the base.
 pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let around = &request.surroundings;
     let mut findings = Vec::new();

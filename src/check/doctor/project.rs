@@ -1,4 +1,4 @@
-//! What the configuration names: the cases, the command, the environment, the output folder.
+//! Checks the parts that the configuration names: the cases, the command, the environment, the output folder.
 
 use std::env;
 use std::fs;
@@ -13,15 +13,15 @@ use kelvin_record::Nouns;
 use kelvin_run::config::Config;
 use kelvin_run::targets::{Address, ModelSettings};
 
-/// Below this much free space a run may not end: every variant is written to the disk.
+/// With less free space than this a run may fail: every variant is written to the disk.
 const LITTLE: u64 = 256 << 20;
 /// Parts of the names of variables that hold secrets.
 const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
-/// Looks at all of them.
+/// Checks all of them.
 pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut Vec<Finding>) {
     let kinds = request.registry.kinds().iter().copied();
-    // A kind that observes has the items of the others.
+    // A kind that observes uses the items of the other kinds.
     let configured = kinds.filter(|kind| config.configures(kind.name()) && !kind.observes());
     for kind in configured {
         let read = kind.read(config);
@@ -42,7 +42,7 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
     findings.push(folder(&out));
 }
 
-/// Whether the items of a probe can be read, and are enough.
+/// Whether the items of a probe can be read, and whether they are enough.
 fn items(kind: &'static dyn Kind, read: Result<&dyn Items, &anyhow::Error>) -> Finding {
     let (noun, nouns) = kind.nouns();
     let items = match read {
@@ -62,7 +62,7 @@ fn items(kind: &'static dyn Kind, read: Result<&dyn Items, &anyhow::Error>) -> F
     }
 }
 
-/// Whether a service can be used that scenarios use.
+/// Whether a service that scenarios use can be reached.
 fn service(name: &str, said: Result<String, String>) -> Finding {
     match said {
         Ok(version) => Finding::ok("services", format!("`{name}` answers: {version}")),
@@ -70,8 +70,7 @@ fn service(name: &str, said: Result<String, String>) -> Finding {
     }
 }
 
-/// Whether the pipeline answered the repeats of its last run from memory: then they tell nothing of
-/// its noise.
+/// Whether the pipeline answered the repeats of its last run from a memory: such repeats do not show its noise.
 fn repeats(out: &Path, registry: Registry) -> Finding {
     let last = fs::read(out.join("report.json")).ok();
     let last = last.and_then(|bytes| registry.report(&bytes).ok());
@@ -174,8 +173,8 @@ fn base(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-/// Whether the key of a declared model is there; none where it has no key. A run goes on without the key of
-/// a model that it does not call.
+/// Whether the key of a declared model is set; none where the model needs no key. A run does not need the key of a
+/// model that it does not call.
 fn key(config: &Config, model: &ModelSettings) -> Option<Finding> {
     let variable = model.endpoint.key_variable()?;
     let name = &model.name;
@@ -225,7 +224,7 @@ fn variables(config: &Config) -> Finding {
     finding.add(JOB, format!("env:\n{}", lines.join("\n")))
 }
 
-/// Whether a file can be written where the output goes. What is made for that is removed.
+/// Whether a file can be written into the output folder. The test file is removed again.
 fn folder(out: &Path) -> Finding {
     let shown = out.display();
     let data = fs::symlink_metadata(out);
@@ -255,7 +254,7 @@ fn folder(out: &Path) -> Finding {
     }
 }
 
-/// The folder itself, or the nearest one above that is there.
+/// The folder itself, or the nearest parent that exists.
 fn nearest(out: &Path) -> Option<PathBuf> {
     let out = std::path::absolute(out).ok()?;
     let there = out.ancestors().find(|folder| folder.is_dir())?;

@@ -16,9 +16,9 @@ use kelvin_record::settings::{BaselineSource, FailOrWarn};
 use kelvin_run::config::Config;
 use kelvin_system::git::Repository;
 
-/// Makes a repository with a commit.
+/// The commands that make a repository with a commit.
 const BEGIN: &str = "git init && git add --all && git commit --message \"Begin\"";
-/// Makes the first commit of a repository.
+/// The commands that make the first commit of a repository.
 const COMMIT: &str = "git add --all && git commit --message \"Begin\"";
 /// The job that keeps reports, beside the one that measures pull requests.
 const KEEPING: &str = "on: { pull_request: {}, push: { branches: [main] } }\njobs:\n  baseline:\n    if: \
@@ -28,7 +28,7 @@ const KEEPING: &str = "on: { pull_request: {}, push: { branches: [main] } }\njob
                        base-repeats: 5 }";
 const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 
-/// Looks at all three; without a configuration at the first two.
+/// Checks all three; without a configuration only the first two.
 pub(super) fn look(
     root: &Path,
     config: Option<&Config>,
@@ -45,7 +45,7 @@ pub(super) fn look(
                     "- run: git config --global --add safe.directory \"$GITHUB_WORKSPACE\"",
                 )
             } else if baseline::Unknown::is_in(&error) {
-                // There is a repository, so none is to be made.
+                // There is a repository already, so the advice cannot be to make one.
                 Finding::missing("checkout", format!("{}", error.root_cause()))
             } else {
                 let (to, lines) = match on_github {
@@ -125,7 +125,7 @@ fn base(
     is_found
 }
 
-/// The baseline, from every source that measures nothing, and what a gate against it could not show.
+/// The baseline, from every source that needs no measurement, and what a gate against it could not show.
 fn report(
     config: &Config,
     repo: &Repository,
@@ -187,7 +187,8 @@ fn report(
     vec![finding]
 }
 
-/// What keeps a report of the base branch. The job that may write runs what was merged, and never a pull request.
+/// The workflow that keeps a report of the base branch. Its job with write access runs merged code only, and never a
+/// pull request.
 fn keeping(config: &Config, repo: &Repository) -> (String, String) {
     let repeats = match config.repeats < config.baseline.repeats {
         true => format!(" --repeats={}", config.baseline.repeats),
@@ -229,7 +230,7 @@ fn has_workflow(top: &Path) -> bool {
     })
 }
 
-/// Every source with why it did not serve.
+/// Lists every source and why it had no report.
 fn told(tried: &[Tried]) -> String {
     let tried: Vec<String> = tried
         .iter()

@@ -3,8 +3,8 @@
 use super::{Answer, Right};
 use kelvin_github::{Client, Error};
 
-/// Asks a client. Whether a token may write shows only where it does: of a permission to write it
-/// is asked whether it can at least read.
+/// Asks a client. Only a write would show whether a token may write, so for a write permission the question is whether
+/// the token can at least read.
 pub(crate) fn of(client: &Client, pull_request: Option<u64>) -> impl Fn(Right) -> Answer {
     move |right| {
         let asked = match (right.name, pull_request) {

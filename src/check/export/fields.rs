@@ -1,9 +1,9 @@
-//! Names for the fields of a flat example. DSPy makes attributes of them and fields of a signature, so each has
-//! to be a name in Python that nothing else has.
+//! Names for the fields of a flat example. DSPy turns them into attributes and into fields of a signature, so each has
+//! to be a valid Python name that is not taken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The keywords of Python, what an example of DSPy and its signature have of their own, and our own keys.
+/// The keywords of Python, the attributes of a DSPy example and of its signature, and our own keys.
 const TAKEN: [&str; 67] = [
     "False",
     "None",
@@ -74,19 +74,19 @@ const TAKEN: [&str; 67] = [
     "split",
 ];
 
-/// The name of each field, and what those were called that could not keep theirs.
+/// The name of each field, and the old names of renamed fields.
 pub(super) struct Names {
     /// The inputs, by the name that they have in the files.
     pub(super) inputs: BTreeMap<String, String>,
     /// The outputs.
     pub(super) outputs: BTreeMap<String, String>,
-    /// The new names, each with the old one.
+    /// The old name of each renamed field, by its new name.
     pub(super) renamed: BTreeMap<String, String>,
 }
 
 impl Names {
-    /// Names for the inputs and outputs of all examples together: a field has one name in all of them. Names
-    /// that serve as they are come first, so that no other field takes them.
+    /// Chooses names for the inputs and outputs of all examples together: a field has one name in all of them. Names
+    /// that are valid as they are come first, so that no other field takes them.
     pub(super) fn of(inputs: &BTreeSet<&str>, outputs: &BTreeSet<&str>, beside: &[&str]) -> Self {
         let mut taken: BTreeSet<String> = TAKEN
             .iter()
@@ -122,8 +122,8 @@ impl Names {
     }
 }
 
-/// Whether a name is one in Python as it is. Names of pydantic begin with `model_`, and a field with `_` is
-/// hidden.
+/// Whether a name is valid in Python as it is. Names that begin with `model_` belong to pydantic, and a field that
+/// begins with `_` is hidden.
 fn serves(name: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -132,7 +132,7 @@ fn serves(name: &str) -> bool {
         && !name.starts_with("dspy_")
 }
 
-/// The name itself where it serves and is free, else one that is made of it.
+/// The name itself where it is valid and free, else a name made from it.
 fn free(side: &str, name: &str, taken: &BTreeSet<String>) -> String {
     if serves(name) && !taken.contains(name) {
         return name.to_owned();

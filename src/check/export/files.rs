@@ -1,4 +1,4 @@
-//! Reads what went into an invocation and what came out, from the folder of the report.
+//! Reads the input and the output of an invocation from the folder of the report.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -14,15 +14,16 @@ use kelvin_record::ScoredInvocation;
 use kelvin_run as run;
 use kelvin_run::INPUTS;
 
-/// A larger input or output is left out, never cut.
+/// A larger input or output is left out; it is never cut.
 const LARGEST: u64 = 8 * 1024 * 1024;
-/// The file that it leaves.
+/// The file with the output of an invocation.
 const OUTPUT: &str = "output.json";
 
-/// What went in, and what came out.
+/// The fields of the input, and those of the output.
 type Both = (Map<String, Value>, Map<String, Value>);
 
-/// Reads both, whole. The folder may hold what a pipeline has put there: no link leads out of it.
+/// Reads the input and the output, each whole. The pipeline may have put anything into the folder, so no link that
+/// leads out of it is followed.
 pub(super) fn read(
     registry: Registry,
     folder: &Beneath,
@@ -50,7 +51,7 @@ pub(super) fn read(
         false => Map::from_iter([(key.to_owned(), Value::from(input))]),
     };
     let outputs = fields("output", &output);
-    // The input of a probe may hold more than the pipeline was given, and the output more than it answered.
+    // The stored input of a probe may hold more than the pipeline was given, and the output more than it answered.
     let (inputs, outputs) = match registry.kind(&of.probe) {
         Some(kind) => kind.example(inputs, outputs).ok_or(LeftOut::NotWhole)?,
         None => (inputs, outputs),
@@ -74,7 +75,7 @@ fn leaf(registry: Registry, of: &ScoredInvocation) -> PathBuf {
     )
 }
 
-/// The fields of a JSON object; any other value, and what is no JSON, as the only field.
+/// The fields of a JSON object. Any other JSON value, or a text that is not JSON, becomes the only field.
 fn fields(key: &str, text: &str) -> Map<String, Value> {
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => fields,
@@ -108,7 +109,7 @@ fn whole(file: File) -> Option<String> {
     }
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).ok()?;
-    // The file may have grown meanwhile.
+    // The file may have grown since its size was read.
     if bytes.len() as u64 > LARGEST {
         return None;
     }

@@ -1,7 +1,6 @@
-//! The invocations of a run that are good enough to learn from, as a data set: what went in, what came out,
-//! and the score.
+//! The invocations of a run that are good enough to learn from, as a data set with inputs, outputs and scores.
 //!
-//! A data set holds an invocation whole or not at all. What is left out is counted, by the reason.
+//! A data set holds an invocation whole or not at all. Invocations that are left out are counted, by the reason.
 
 mod fields;
 mod files;
@@ -25,10 +24,10 @@ use kelvin_github::publish::mask::Masker;
 use kelvin_page::listed;
 use kelvin_record::{CaseValue, Direction, ScoredInvocation, probe_of};
 
-/// A score that differs from the least one by no more than this reaches it: .7 can be .6999999999999999.
+/// A score that is lower than the least one by no more than this still passes: .7 can be .6999999999999999.
 const GUARD: f64 = 1e-9;
 
-/// What a person asks of an export.
+/// The inputs of an export.
 #[derive(Debug)]
 pub(crate) struct ExportRequest {
     /// The kinds of probes that the program knows.
@@ -39,13 +38,13 @@ pub(crate) struct ExportRequest {
     pub(crate) form: Form,
     /// The least score that passes.
     pub(crate) min_score: f64,
-    /// The metric that is the score; the quality score unless given.
+    /// The metric that serves as the score; the quality score unless given.
     pub(crate) metric: Option<String>,
     /// Whether variants are exported too.
     pub(crate) variants: bool,
     /// The folder of the data set.
     pub(crate) out: PathBuf,
-    /// Takes secrets out.
+    /// The masker that removes secrets.
     pub(crate) masker: Masker,
 }
 
@@ -61,7 +60,7 @@ pub(crate) enum Form {
     Csv,
 }
 
-/// What a data set is, for whoever loads it.
+/// The description of a data set, for whoever loads it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Manifest {
     /// The version of this format.
@@ -74,12 +73,11 @@ pub(crate) struct Manifest {
     pub(crate) sha256: String,
     /// How many examples there are.
     pub(crate) examples: usize,
-    /// The keys of what went in.
+    /// The keys of the inputs.
     pub(crate) input_keys: Vec<String>,
-    /// The keys of what came out.
+    /// The keys of the outputs.
     pub(crate) output_keys: Vec<String>,
-    /// Which key stands for which field, where a field could not keep its name: `output_class` for
-    /// `outputs.class`.
+    /// The old name of each field that could not keep it, by the new key: `output_class` for `outputs.class`.
     pub(crate) renamed: BTreeMap<String, String>,
     /// The key of the score.
     pub(crate) score_key: &'static str,
@@ -89,15 +87,15 @@ pub(crate) struct Manifest {
     pub(crate) min_score: f64,
     /// How many invocations were left out for each reason.
     pub(crate) left_out: BTreeMap<LeftOut, usize>,
-    /// In how many examples a secret or what names a person was taken out; `***` stands in its place.
+    /// In how many examples a secret or personal data was removed; `***` stands in its place.
     pub(crate) masked: usize,
-    /// How many examples are on each side: everything of one item is on the same.
+    /// How many examples are on each side of the split; all examples of one item are on the same side.
     pub(crate) split: BTreeMap<&'static str, usize>,
     /// The run: when it started, the commit, and the program that measured it.
     pub(crate) run: RunOfExport,
 }
 
-/// The run that a data set is of.
+/// The run that a data set was made from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct RunOfExport {
     started_at: String,
@@ -109,26 +107,26 @@ pub(crate) struct RunOfExport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LeftOut {
-    /// Its score is below the least one.
+    /// The score is below the least one.
     BelowMinScore,
-    /// It has no score.
+    /// The invocation has no score.
     NoScore,
-    /// Its input was changed on purpose, so its output is no example of a good answer to a real one.
+    /// The input was changed on purpose, so the output is no example of a good answer to a real one.
     Variant,
-    /// Its input is not in the folder, or says nothing.
+    /// The input is not in the folder, or is empty.
     NoInput,
-    /// Its output is not in the folder, or says nothing.
+    /// The output is not in the folder, or is empty.
     NoOutput,
     /// The input in the folder is not the one that was measured.
     InputChanged,
-    /// An earlier repeat of the same item says the same.
+    /// An earlier repeat of the same item has the same input and output.
     Repeated,
     /// The input or the output is too large to be exported whole, or cannot be read as text.
     NotWhole,
 }
 
 impl LeftOut {
-    /// Such invocations, for people.
+    /// Describes such invocations, for people.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::BelowMinScore => "below the least score",
@@ -152,12 +150,12 @@ struct Example {
     score: f64,
     inputs: Map<String, Value>,
     outputs: Map<String, Value>,
-    /// The side of the split that it is on.
+    /// The side of the split that the example is on.
     split: &'static str,
 }
 
 impl Example {
-    /// Whether it says what another repeat of the same item says.
+    /// Whether the example has the same content as another repeat of the same item.
     fn repeats(&self, other: &Self) -> bool {
         let item = |one: &ScoredInvocation| {
             let one = one.clone();
@@ -178,7 +176,7 @@ impl Example {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where there is no report, or nothing in it that could be the score.
+/// A [`Misuse`] where there is no report, or nothing in it that could serve as the score.
 pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
     if !request.min_score.is_finite() {
         let what = format!("`--min-score {}` is no score", request.min_score);
@@ -227,7 +225,7 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
                     outputs,
                     split: "",
                 };
-                // The repeats of an item stand one after the other.
+                // The repeats of an item follow each other in the list.
                 let item = |one: &&Example| {
                     one.of.probe == example.of.probe && one.of.case == example.of.case
                 };
@@ -291,7 +289,7 @@ fn passing(request: &ExportRequest, of: &ScoredInvocation) -> Result<f64, LeftOu
     }
 }
 
-/// The values without secrets, and without what names a person.
+/// Removes secrets and personal data from the values.
 fn mask(
     request: &ExportRequest,
     fields: &Map<String, Value>,

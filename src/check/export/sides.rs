@@ -1,20 +1,20 @@
-//! On which side of the split an example is. Everything of one item is on the same side: its repeats, its variants,
-//! and the scenarios that a matrix makes of it. So are items with the same input. The side depends on the item and
-//! on nothing else, so that one more moves no other.
+//! On which side of the split an example is. All examples of one item are on the same side: its repeats, its variants,
+//! and the scenarios that a matrix makes of it. Items with the same input are on the same side too. The side depends on
+//! nothing but the item, so that adding an item moves no other.
 
 use std::collections::BTreeMap;
 
 use super::Example;
 use kelvin_base::digest::Digest;
 
-/// The sides: what somebody learns from, and what shows whether that has helped.
+/// The sides: training examples, and test examples that show whether the training has helped.
 pub(super) const NAMES: [&str; 2] = ["test", "train"];
-/// One item in so many is on the side of the tests.
+/// One item in this many is a test example.
 const ONE_IN: u64 = 5;
 
 /// Chooses a side for each example.
 pub(super) fn choose(examples: &mut [Example]) {
-    // Items with the same input go where the first of their names leads.
+    // Of several items with the same input, the first name decides the side of all.
     let mut leaders: BTreeMap<String, String> = BTreeMap::new();
     let mut by_input: BTreeMap<Digest, String> = BTreeMap::new();
     for example in examples.iter() {
@@ -38,7 +38,7 @@ pub(super) fn choose(examples: &mut [Example]) {
     }
 }
 
-/// The item that an example is of, without the values that a matrix has added to its name.
+/// The item of an example, without the values that a matrix has added to its name.
 fn item(example: &Example) -> String {
     let case = &example.of.case;
     let name = case.split_once('[').filter(|_| case.ends_with(']'));
@@ -50,7 +50,7 @@ fn input(example: &Example) -> Digest {
     Digest::of(text.as_bytes())
 }
 
-/// The first name of those that go together.
+/// The first of the names that belong together.
 fn leader(leaders: &BTreeMap<String, String>, name: &str) -> String {
     let mut name = name;
     while let Some(next) = leaders.get(name) {

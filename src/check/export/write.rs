@@ -1,4 +1,4 @@
-//! Writes a data set: the examples first, then the manifest that says what they are.
+//! Writes a data set: the examples first, then the manifest that describes them.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -21,7 +21,7 @@ pub(super) const fn file_name(form: Form) -> &'static str {
     }
 }
 
-/// Writes the examples and the manifest, each whole; the manifest.
+/// Writes the examples and the manifest, each whole, and returns the manifest.
 pub(super) fn write(
     folder: &Path,
     examples: &[Example],
@@ -89,7 +89,7 @@ fn nested(one: &Example, score: &str) -> Value {
     })
 }
 
-/// Every example has every key; what one of them does not have is null.
+/// A flat object in which every example has every key; a key without a value is null.
 fn flat(one: &Example, names: &Names, score: &str) -> Value {
     let mut flat = Map::new();
     for (names, fields) in [(&names.inputs, &one.inputs), (&names.outputs, &one.outputs)] {

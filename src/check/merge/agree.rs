@@ -1,4 +1,4 @@
-//! Refuses shards that do not make up one run, by name.
+//! Refuses shards that do not make up one run, and names them.
 
 use std::fmt::Display;
 use std::path::{Component, Path};
@@ -8,11 +8,10 @@ use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_record::{Ending, Nouns, Shard};
 
-/// How a shard is run again.
+/// How to run the shards again.
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";
 
-/// Checks that every shard is there once, that all are of the same run, and that each holds its own
-/// cases and no other.
+/// Checks that every shard is there once, that all are of the same run, and that each holds only its own cases.
 pub(super) fn check(found: &[Found]) -> Result<(), Misuse> {
     for pair in found.windows(2) {
         let [one, other] = pair else { continue };
@@ -90,7 +89,7 @@ fn same(one: &Found, other: &Found) -> Result<(), Misuse> {
         }
     }
     probes_agree(one, other)?;
-    // What the digests cover, and a report that was edited by hand would still have wrong.
+    // These values are covered by the digests, so they differ only in a report that was edited by hand.
     let rest = one.share.cases == other.share.cases
         && (a.run.ending == Ending::DryRun) == (b.run.ending == Ending::DryRun)
         && digests.0 == digests.1;
@@ -220,11 +219,11 @@ fn own_cases(found: &Found) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// Whether the shards have all the items that they should have together.
+/// Whether the shards together have all the items of the run.
 fn whole(found: &[Found]) -> Result<(), Misuse> {
     let held = |found: &Found| {
         let probes = found.report.probes.iter();
-        // The items of a probe that observes are those of the others.
+        // A probe that observes has the items of the other probes.
         let is_own = |name: &str| {
             !found
                 .report

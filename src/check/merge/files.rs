@@ -1,4 +1,4 @@
-//! The inputs and outputs of every item, from the shards to where the joined report is.
+//! Copies the inputs and outputs of every item from the shards to the folder of the joined report.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::gather::Found;
 /// What the folder of an item holds beside its reports.
 const PARTS: [&str; 2] = ["baseline", "perturbations"];
 
-/// Copies the files of every item. A shard of which only the report is there has none.
+/// Copies the files of every item. A shard that consists of a report alone has no such files.
 pub(super) fn copy(found: &[Found], out: &Path) -> anyhow::Result<()> {
     for shard in found {
         for (_, section) in shard.report.probes.iter() {
@@ -28,7 +28,7 @@ pub(super) fn copy(found: &[Found], out: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Copies a folder with all that is in it, but for links, which could lead anywhere.
+/// Copies a folder with its content, except links, which could lead anywhere.
 fn tree(from: &Path, to: &Path) -> anyhow::Result<()> {
     let is_folder = fs::symlink_metadata(from).is_ok_and(|data| data.is_dir());
     if !is_folder {

@@ -17,24 +17,24 @@ const REPORT: &str = "report.json";
 /// How deep below a named folder a report may lie: artifacts are downloaded into a folder each, and
 /// may hold a folder of their own.
 const DEPTH: usize = 3;
-/// No report is as large; whatever is that large was not written by a run.
+/// A larger file was not written by a run.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// The report of one shard, and where it was found.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// The report, as a person would name it.
+    /// The file of the report, as a person would write it.
     pub(super) file: PathBuf,
-    /// Its folder, with the files of the cases.
+    /// The folder of the report, with the files of the cases.
     pub(super) folder: PathBuf,
-    /// Which share it is.
+    /// The share of the run.
     pub(super) share: Share,
-    /// What it says.
+    /// The report of the share.
     pub(super) report: Report,
 }
 
 impl Found {
-    /// Which one of how many.
+    /// The number of the shard, and how many there are.
     pub(super) const fn shard(&self) -> Shard {
         self.share.shard()
     }
@@ -51,8 +51,7 @@ impl fmt::Display for Found {
 ///
 /// # Errors
 ///
-/// Where a path is not there or holds no report, and where a report is damaged or not that of a
-/// shard.
+/// Where a path does not exist or holds no report, and where a report is damaged or not that of a shard.
 pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Vec<Found>> {
     let mut files = BTreeSet::new();
     for path in paths {
@@ -89,7 +88,7 @@ pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Ve
 /// Collects the run reports in a folder, and below it where it has none itself.
 fn look(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) -> anyhow::Result<()> {
     let report = folder.join(REPORT);
-    // A run that died leaves the reports of cases, and none of the run.
+    // A run that crashed leaves the reports of cases, and no report of the run.
     if fs::symlink_metadata(&report).is_ok_and(|data| data.is_file()) {
         if !is_of_a_case(&report) {
             files.insert(report);
@@ -109,7 +108,7 @@ fn look(folder: &Path, depth: usize, files: &mut BTreeSet<PathBuf>) -> anyhow::R
     Ok(())
 }
 
-/// Whether a report is that of a single case: these lie below a run's own, with its inputs.
+/// Whether a report is about a single case: such reports lie below the report of the run, with the inputs of the case.
 fn is_of_a_case(report: &Path) -> bool {
     let folder = report.parent().unwrap_or(Path::new("."));
     folder.join("baseline").is_dir()

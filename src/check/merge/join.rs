@@ -1,4 +1,4 @@
-//! From the reports of all shards to the report of the run.
+//! Makes the report of the run from the reports of all shards.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use kelvin_record::{AnySection, Ending};
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where a shard has a figure that is not made from records of its items.
+/// A [`Misuse`] where a shard has a figure that does not follow from the records of its items.
 pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
     let Some(first) = found.first() else {
         return Err(Misuse::new("no shards were named"));
@@ -31,7 +31,7 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
     }
     let run = Run {
         ending: stage::joined(
-            // Code that changed is of the run as a whole, and not of one of its probes.
+            // A change of the code belongs to the run as a whole, and not to one of its probes.
             stopped(found).chain(findings.iter().map(|(_, found)| found.section.ending())),
         ),
         shard: None,
@@ -56,14 +56,13 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
     Ok(report)
 }
 
-/// How runs of shards ended that did not come to their end.
+/// The endings of the shards that did not run to their end.
 fn stopped(found: &[Found]) -> impl Iterator<Item = Ending> {
     let endings = found.iter().map(|found| found.report.run.ending);
     endings.filter(|ending| !matches!(ending, Ending::Complete | Ending::Failed))
 }
 
-/// The sections of all shards of one probe in one. A share of which nothing could be measured is no
-/// failure of the whole.
+/// Joins the sections of one probe from all shards. A share that could measure nothing is no failure of the whole.
 fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
     let endings: Vec<Ending> = shares.iter().map(|share| share.ending()).collect();
     let mut shares = shares.into_iter();
@@ -81,7 +80,7 @@ fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
     Some(whole)
 }
 
-/// The costs of all; the time is that of the longest, since they run beside each other.
+/// The sum of all costs. The time is that of the longest shard, since shards run in parallel.
 fn session(found: &[Found]) -> Session {
     let sessions = || found.iter().map(|found| &found.report.run.session);
     let costs = sessions().map(|session| session.cost);
@@ -107,7 +106,7 @@ fn session(found: &[Found]) -> Session {
     }
 }
 
-/// The times of all: no item is in two shards.
+/// The times of all items: no item is in two shards.
 fn item_seconds(found: &[Found]) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
     let mut all: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
     for one in found {
@@ -119,7 +118,7 @@ fn item_seconds(found: &[Found]) -> BTreeMap<String, BTreeMap<String, Vec<f64>>>
     all
 }
 
-/// What each shard tells of its items, once; what the figures tell is told anew.
+/// The notices of the shards about their items, each once. Notices that follow from the figures are made again.
 fn notices(found: &[Found]) -> Vec<Notice> {
     let mut most: BTreeMap<&Notice, usize> = BTreeMap::new();
     let told_anew: Vec<BTreeSet<Notice>> = found.iter().map(of_figures).collect();
@@ -140,7 +139,7 @@ fn notices(found: &[Found]) -> Vec<Notice> {
         .collect()
 }
 
-/// What the figures of a shard tell.
+/// The notices that follow from the figures of a shard.
 fn of_figures(shard: &Found) -> BTreeSet<Notice> {
     let sections = shard.report.probes.known().into_iter();
     let told = sections.map(|(kind, section)| kind.recompute(section.boxed()).notices);

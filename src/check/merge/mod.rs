@@ -13,7 +13,7 @@ use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_run as run;
 
-/// What a person asks of a merge.
+/// The inputs of a merge.
 #[derive(Debug)]
 pub(crate) struct MergeRequest {
     /// The kinds of probes that the program knows.
@@ -39,7 +39,7 @@ pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
     let found = gather::shards(&request.shards, request.registry)?;
     agree::check(&found)?;
     for shard in &found {
-        // What is about to be emptied must not be what is about to be read.
+        // The output folder is emptied first, so it must not hold a shard.
         let folder = std::path::absolute(&shard.folder)?;
         if folder.starts_with(&out) {
             return Err(Misuse::new(format!(

@@ -1,4 +1,4 @@
-//! Which files of a repository a text names, as far as the text tells.
+//! Finds the files of a repository that a text names, as far as that shows in the text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -8,11 +8,11 @@ use globset::{Glob, GlobMatcher};
 
 /// The variable that names the folder of the configuration.
 const ROOT: &str = "KELVIN_ROOT";
-/// A larger file is no script.
+/// A larger file is not taken for a script.
 const MOST_READ: u64 = 1 << 20;
-/// So many files are looked through; a check that names more may read anything.
+/// How many files are searched; a check that names more counts as reading anything.
 const MOST_FILES: usize = 2_000;
-/// The first words of lines that name another module without its ending.
+/// The first words of lines that name another module without its file extension.
 const OF_IMPORTS: [&str; 8] = [
     "import",
     "from",
@@ -23,9 +23,9 @@ const OF_IMPORTS: [&str; 8] = [
     "load",
     "use",
 ];
-/// Words that mean a folder of a repository too seldom.
+/// Words that are rarely meant as a folder of the repository.
 const COMMON: [&str; 8] = ["test", "bin", "lib", "src", "usr", "tmp", "dev", "home"];
-/// What tells that a program looks for files beside itself.
+/// Words that show that a program looks for files beside itself.
 const OF_LISTINGS: [&str; 12] = [
     "__file__",
     "__dirname",
@@ -40,7 +40,7 @@ const OF_LISTINGS: [&str; 12] = [
     "find",
     "ls",
 ];
-/// Programs that find by themselves what they run.
+/// Programs that find the files they run by themselves.
 const OF_TOOLS: [&str; 24] = [
     "pytest",
     "unittest",
@@ -68,7 +68,7 @@ const OF_TOOLS: [&str; 24] = [
     "pre-commit",
 ];
 
-/// The files of a repository, by what a text may call them.
+/// The files of a repository, by the names that a text may use for them.
 pub(super) struct Files<'a> {
     top: &'a Path,
     /// The folder of the configuration, relative to the top.
@@ -108,7 +108,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Those in some folders.
+    /// The files in some folders.
     pub(super) fn below(&self, folders: &[PathBuf]) -> Vec<&'a PathBuf> {
         let all = self.all.iter();
         all.filter(|path| folders.iter().any(|folder| path.starts_with(folder)))
@@ -132,12 +132,12 @@ impl<'a> Files<'a> {
     }
 }
 
-/// What was found to be named.
+/// The files and folders that some texts name.
 pub(super) struct Reached<'f> {
     files: &'f Files<'f>,
-    /// By name, one by one.
+    /// Files that were named one by one.
     named: BTreeSet<&'f PathBuf>,
-    /// As a whole, relative to the top.
+    /// Folders that were named as a whole, relative to the top.
     folders: BTreeSet<PathBuf>,
     waiting: Vec<&'f PathBuf>,
 }
@@ -152,46 +152,47 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Whether a file is named by itself.
+    /// Whether the file itself is named.
     pub(super) fn names(&self, path: &PathBuf) -> bool {
         self.named.contains(path)
     }
 
-    /// Whether it lies where files are looked for.
+    /// Whether a file lies in a folder that was named as a whole.
     pub(super) fn may_read(&self, path: &Path) -> bool {
         path.ancestors()
             .skip(1)
             .any(|folder| self.folders.contains(folder))
     }
 
-    /// The same with the folders of what is named, apart from that of the configuration: a program is made of what
-    /// lies beside it.
+    /// Adds the folders of the named files, except the folder of the configuration: a program usually consists of files
+    /// in one folder.
     pub(super) fn with_neighbours(mut self) -> Self {
         let folders = self.named.iter().filter_map(|path| path.parent());
         let is_own = |folder: &&Path| !self.files.below.starts_with(folder);
         let folders: Vec<PathBuf> = folders.filter(is_own).map(Path::to_path_buf).collect();
-        // What lists the folder of the configuration may read a check there, and is none of it for that.
+        // A program that lists the folder of the configuration may read a check there, but that does not make the check
+        // a part of the program.
         let below = self.files.below;
         self.folders.retain(|folder| !below.starts_with(folder));
         self.folders.extend(folders);
         self
     }
 
-    /// Takes a file in, and what it names.
+    /// Adds a file, and the files that it names.
     pub(super) fn reach(&mut self, path: &Path) {
         if let Some(path) = self.files.all.get(path) {
             self.add(path);
         }
     }
 
-    /// Looks through a file without taking it in, where its text is such.
+    /// Searches a file whose text `is_wanted`, without adding the file itself.
     pub(super) fn reach_where(&mut self, path: &Path, is_wanted: impl Fn(&str) -> bool) {
         if let Some(text) = self.files.text(path).filter(|text| is_wanted(text)) {
             self.look_through(&text, None);
         }
     }
 
-    /// Looks through everything that was named, and what that names, and so on.
+    /// Searches every file that was named, then the files named there, and so on.
     pub(super) fn follow(&mut self) {
         let mut seen = 0;
         while let Some(path) = self.waiting.pop() {
@@ -212,8 +213,8 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Takes in what a text names. `beside`: the folder of the file that it is of, or where it is run; none for what
-    /// is run in a workspace: without the variable it means what lies there.
+    /// Adds what a text names. `beside`: the folder of the file with the text, or the folder in which it is run. None
+    /// for a text that is run in a workspace: without the variable, it names files there.
     pub(super) fn look_through(&mut self, text: &str, beside: Option<&Path>) {
         let text: String = text
             .chars()
@@ -252,7 +253,7 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Takes in what follows the name of the variable for the folder of the configuration.
+    /// Adds the path behind the variable for the folder of the configuration.
     fn below_root(&mut self, rest: &str) {
         let mut folder = self.files.below.to_path_buf();
         let mut parts = rest
@@ -278,7 +279,7 @@ impl<'f> Reached<'f> {
         let files = self.files;
         match files.all.get(&folder) {
             Some(path) => self.add(path),
-            // A folder; or a link, or what is made later.
+            // The path is a folder, a link, or a file that is made later.
             None => {
                 self.folders.insert(folder);
             }
@@ -309,7 +310,7 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Takes in every folder of a name.
+    /// Adds every folder with this name.
     fn folder(&mut self, name: &str) {
         let named = self.files.folders.get(OsStr::new(name));
         let named = named
@@ -320,7 +321,7 @@ impl<'f> Reached<'f> {
     }
 
     fn glob(&mut self, name: &str) {
-        // What takes everything says nothing of where.
+        // A pattern that matches everything does not say where the files are.
         if name.chars().all(|c| matches!(c, '*' | '?' | '.')) {
             return;
         }
@@ -337,7 +338,7 @@ impl<'f> Reached<'f> {
     }
 }
 
-/// Whether a name stands in a word as one of its parts.
+/// Whether a name is one of the parts of a word.
 fn is_word(word: &str, name: &str) -> bool {
     let mut parts = word.split(['.', '/', '$']);
     word == name || parts.any(|part| part == name) || name.contains('.') && word.contains(name)

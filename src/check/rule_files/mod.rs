@@ -1,11 +1,11 @@
-//! The files that say what is measured and that a change edits: those that a setting names, and those that a check
-//! reads or runs without one.
+//! Finds the files that say what is measured and that a change edits: those that a setting names, and those that a
+//! check reads or runs without a setting.
 //!
-//! What a program reads cannot be known without running it, so texts are looked through for names: the command lines
-//! of the checks, and every file that one of them names, and so on. What is found too much costs another
-//! measurement; what is found too little is an edit that nobody judges. So a text that names a folder, lists one, or
-//! starts a tool that finds its files by itself, is taken to read all of it, apart from what the pipeline is known
-//! to be made of.
+//! Which files a program reads cannot be known without running it, so texts are searched for file names: the command
+//! lines of the checks, every file that they name, and so on. A file that is found by mistake costs another
+//! measurement; a file that is missed is an edit that nobody judges. So a text that names a folder, lists one, or
+//! starts a tool that finds its files by itself counts as reading the whole folder, apart from the known files of the
+//! pipeline.
 
 mod mentions;
 
@@ -21,34 +21,34 @@ use kelvin_run::config::Config;
 use kelvin_system::git::Oid;
 use mentions::{Files, Reached};
 
-/// What the files are called that are told of, and not measured by: items, which are compared one by one.
+/// Labels of files that are reported but not used for a measurement: items, which are compared one by one.
 const OF_ITEMS: [&str; 3] = ["golden set", "corpus", "prompts"];
-/// What the file of scenarios is called: of its lines, what is expected says what is measured.
+/// The label of the file of scenarios. Of its lines, only the expected values say what is measured.
 const SCENARIOS: &str = "scenarios";
-/// What the template is called.
+/// The label of the template.
 pub(super) const TEMPLATE: &str = "template of the workspace";
-/// What any other file is called.
+/// The label of any other file.
 const READ: &str = "file that a check reads or runs";
 
 /// A file that says what is measured and that the change edits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct EditedRule {
-    /// What it is.
+    /// The label of the file.
     pub(super) what: &'static str,
-    /// Where it is, as the repository names it.
+    /// The path of the file within the repository.
     pub(super) path: PathBuf,
 }
 
 /// What a change does to the files that say what is measured.
 #[derive(Debug, Default)]
 pub(super) struct EditedRules {
-    /// Those that it edits.
+    /// The files that the change edits.
     pub(super) files: Vec<EditedRule>,
     /// A file of the template that belongs to the pipeline, where the pipeline lies in the template.
     pub(super) pipeline_inside: Option<String>,
 }
 
-/// Finds them, of a configuration of the base. `items`: where the items of the change are read from, which are
+/// Finds the edited files, for a configuration of the base. `items`: the files with the items of the change, which are
 /// compared one by one.
 ///
 /// # Errors
@@ -110,7 +110,7 @@ pub(super) fn edited(
             Some(&SCENARIOS) if !expects_otherwise(config, path, &top, with)? => continue,
             Some(what) => *what,
             None if checks.names(path) && !in_template(path) => READ,
-            // What the pipeline is made of is judged by what it does.
+            // The files of the pipeline are judged by what the pipeline does.
             None if !checks.names(path)
                 && (pipeline.names(path) || pipeline.may_read(path) && !in_template(path)) =>
             {
@@ -142,7 +142,7 @@ pub(super) fn edited(
     Ok(found)
 }
 
-/// Whether anything but settings says what is measured.
+/// Whether anything besides settings says what is measured.
 fn looks(config: &Config) -> bool {
     let mut files = config.measured_files().into_iter();
     files.any(|(what, _)| !OF_ITEMS.contains(&what))
@@ -151,7 +151,7 @@ fn looks(config: &Config) -> bool {
         || !judges(config).is_empty()
 }
 
-/// A path as the repository names it, and what it is a link to.
+/// A path within the repository, and the path that it links to.
 fn places(top: &Path, path: &Path) -> Vec<PathBuf> {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -172,7 +172,7 @@ fn places(top: &Path, path: &Path) -> Vec<PathBuf> {
     both
 }
 
-/// What the judges of all probes call.
+/// The commands of the judges of all probes.
 fn judges(config: &Config) -> Vec<String> {
     let settings = config.judges();
     let judges = settings.filter_map(|(_, _, settings)| settings.open(config).ok());
@@ -184,7 +184,7 @@ fn judges(config: &Config) -> Vec<String> {
     texts.collect()
 }
 
-/// What the pipeline is known to be made of.
+/// The files that are known to belong to the pipeline.
 fn pipeline<'f>(config: &Config, files: &'f Files<'f>) -> Reached<'f> {
     let mut reached = Reached::of(files);
     for target in config.targets() {
@@ -197,7 +197,7 @@ fn pipeline<'f>(config: &Config, files: &'f Files<'f>) -> Reached<'f> {
     reached.with_neighbours()
 }
 
-/// What checks read or run.
+/// The files that checks read or run.
 fn checks<'f, 's>(
     config: &Config,
     files: &'f Files<'f>,
@@ -214,7 +214,7 @@ fn checks<'f, 's>(
     for script in scripts {
         reached.reach(script);
     }
-    // What lies in a workspace is called by commands there, and may call what lies in the folder of the configuration.
+    // Commands call the files of a workspace, and these files may call others in the folder of the configuration.
     let in_templates = files.below(templates);
     for path in in_templates {
         reached.reach_where(path, |text| text.contains("KELVIN_ROOT"));
@@ -272,28 +272,28 @@ fn expects_otherwise(
     Ok(both.any(|(before, after)| before != after))
 }
 
-/// The files of a commit, with links to what git does not keep, while somebody measures by them.
+/// A checkout of a commit with links to the untracked files, for the time of a measurement.
 #[derive(Debug)]
 pub(super) struct Furnished {
-    /// Removes everything when it is dropped.
+    /// Removes the whole folder when it is dropped.
     _folder: tempfile::TempDir,
-    /// The folder of the configuration in it.
+    /// The folder of the configuration in the checkout.
     pub(super) root: PathBuf,
 }
 
 impl Furnished {
-    /// Writes them.
+    /// Writes the checkout.
     ///
     /// # Errors
     ///
-    /// Where the commit is not at hand, or the disk refuses it.
+    /// Where the commit is not at hand, or the files cannot be written.
     pub(super) fn of(
         root: &Path,
         commit: Oid,
         with: (Option<&Login>, &Hint),
     ) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
-        // Without links, so that the path in an output can be told from others.
+        // The path without links, so that it is recognised in an output.
         let into = folder.path().canonicalize()?;
         let root = baseline::furnished(root, commit, &into, with)?;
         Ok(Self {

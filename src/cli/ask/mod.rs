@@ -1,5 +1,5 @@
-//! Questions to a person, one after the other. Each is a line that is typed, so that a screen reader, a slow connection
-//! and a script can answer it; the trait lets tests do so.
+//! Questions to a person, one after the other. Each answer is a line that is typed, so that a screen reader, a slow
+//! connection and a script can answer; the trait lets tests answer too.
 
 #[cfg(test)]
 mod script;
@@ -16,8 +16,7 @@ pub(super) trait Ask {
     /// Shows lines on which the next question depends.
     fn show(&self, lines: &[String]);
 
-    /// Asks for a line, again and again until `check` has nothing to say against it. An empty line means
-    /// the default, where there is one.
+    /// Asks for a line, again and again until `check` accepts it. An empty line means the default, where there is one.
     fn line(
         &self,
         question: &str,
@@ -26,10 +25,10 @@ pub(super) trait Ask {
     ) -> anyhow::Result<String>;
 }
 
-/// Why an answer cannot be taken.
+/// Refuses an answer, with the reason.
 pub(super) type Check<'a> = dyn Fn(&str) -> Result<(), String> + 'a;
 
-/// The person does not want to go on.
+/// The person does not want to continue.
 #[derive(Debug)]
 pub(super) struct Stopped;
 
@@ -41,7 +40,7 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Asks for one of the choices by its number; hands back its place.
+/// Asks for one of the choices by its number; returns its index.
 pub(super) fn one(ask: &dyn Ask, question: &str, choices: &[String]) -> anyhow::Result<usize> {
     ask.show(&numbered(choices));
     let check = |line: &str| number(line, choices.len()).map(|_| ());
@@ -84,7 +83,7 @@ fn numbered(choices: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// The place of a choice.
+/// The index of a choice.
 fn number(line: &str, choices: usize) -> Result<usize, String> {
     match line.trim().parse::<usize>() {
         Ok(number) if (1..=choices).contains(&number) => Ok(number - 1),
@@ -92,7 +91,7 @@ fn number(line: &str, choices: usize) -> Result<usize, String> {
     }
 }
 
-/// The places of the choices, each once and in their order.
+/// The indices of the choices, each once and in their order.
 fn numbers(line: &str, choices: usize) -> Result<Vec<usize>, String> {
     let words = line.split([',', ' ']).filter(|word| !word.is_empty());
     let mut places = words

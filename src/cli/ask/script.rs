@@ -1,4 +1,4 @@
-//! A person of whom a test knows what will be answered.
+//! A person whose answers a test gives in advance.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ pub(in crate::cli) enum Answer {
     One(usize),
     Several(&'static [usize]),
     Yes(bool),
-    /// What an empty line means.
+    /// An empty line, which means the default.
     Default,
     Stop,
 }

@@ -7,14 +7,14 @@ use super::{Ask, Check, Stopped};
 use kelvin_system::signal;
 
 /// Reads each answer as a line, which the terminal itself lets a person edit until Enter is pressed. `dialoguer` reads
-/// its lines key by key, and takes no notice of Ctrl-D, which ends the questions of every other program.
+/// its lines key by key, and ignores Ctrl-D, which ends the input of every other program.
 pub(in crate::cli) struct Terminal;
 
 impl Ask for Terminal {
     fn show(&self, lines: &[String]) {
         let mut stderr = anstream::stderr();
         for line in lines {
-            // A terminal that went away ends the next question.
+            // If the terminal is gone, the next question ends with an error.
             let _ = writeln!(stderr, "{line}");
         }
     }
@@ -31,7 +31,7 @@ impl Ask for Terminal {
         };
         loop {
             let typed = read(&prompt).map_err(|error| {
-                // No question ends its line when it is cut off.
+                // The line of an interrupted question is not yet ended.
                 self.show(&[String::new()]);
                 explain(error)
             })?;
@@ -40,13 +40,13 @@ impl Ask for Terminal {
                 (typed, _) => typed,
             };
             let complaint = match answer.contains(char::is_control) {
-                // An arrow, for example, is typed as an escape sequence.
+                // An arrow key, for example, sends an escape sequence.
                 true => Err("a key was pressed that writes no sign; type the line anew".to_owned()),
                 false => check(answer),
             };
             match complaint {
                 Ok(()) => return Ok(answer.to_owned()),
-                // The check says what an empty line lacks, too.
+                // The check also says what is missing in an empty line.
                 Err(complaint) => self.show(&[complaint]),
             }
         }
@@ -57,7 +57,8 @@ fn read(prompt: &str) -> io::Result<String> {
     let mut stderr = anstream::stderr();
     write!(stderr, "{prompt}")?;
     stderr.flush()?;
-    // A line is read as a whole, so nothing but this call waits. Reading itself would sleep on through a signal.
+    // The whole line is read by this call, which therefore has to wait first. A blocking read would not end at a
+    // signal.
     if !signal::can_read(io::stdin().as_fd()) {
         return Err(ErrorKind::Interrupted.into());
     }
@@ -68,7 +69,7 @@ fn read(prompt: &str) -> io::Result<String> {
     }
 }
 
-/// Ctrl-C, Ctrl-D, a signal, and a terminal that went away end the questions.
+/// Ctrl-C, Ctrl-D, a signal, and a closed terminal end the questions.
 fn explain(error: io::Error) -> anyhow::Error {
     let is_gone = error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
     match error.kind() {

@@ -7,7 +7,7 @@ use crate::check::Calibrated;
 use kelvin_page::safe;
 use kelvin_run::judge::trial::Fitness;
 
-/// The most characters of a text that is not ours.
+/// The most characters of a text from outside.
 const MOST: usize = 400;
 
 /// Renders a trial.

@@ -83,7 +83,7 @@ enum Format {
     Markdown,
 }
 
-/// A threshold at which some scores pass and others do not.
+/// Parses a threshold that some scores reach and others do not.
 fn pass(text: &str) -> Result<f64, String> {
     let score: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
     match score > 0.0 && score <= 1.0 {
@@ -144,7 +144,7 @@ fn shown(format: Format, calibrated: &Calibrated) -> anyhow::Result<String> {
     })
 }
 
-/// What to do with a judge that was tried.
+/// The next step for a judge that was tested.
 fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
     let again = || {
         let again = Again::kelvin("calibrate")
@@ -164,7 +164,7 @@ fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
             .switch("--no-save", args.no_save)
             .word("--resume")
             .next(),
-        // Nothing was kept for the gate: the calls that were made answer again, where there is a cache.
+        // Nothing was kept for the gate. Where there is a cache, the next trial reuses the calls.
         Some(Fitness::Fit) if calibrated.file.is_none() => again().next(),
         Some(Fitness::Fit) => Again::kelvin("check").config(&args.config).next(),
         Some(Fitness::Undecided) => again().next_when("with more answers in that file"),
@@ -172,7 +172,7 @@ fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
     }
 }
 
-/// A trial that was made did its job, whatever it found; `strict` makes a gate of it.
+/// A finished trial is a success, whatever it found; `strict` turns it into a gate.
 fn exit(calibrated: &Calibrated, strict: bool) -> Exit {
     match &calibrated.record {
         None => Exit::Interrupted,

@@ -73,7 +73,7 @@ pub(super) fn render(calibrated: &Calibrated) -> String {
     page
 }
 
-/// A text behind what stands before it, in lines that are indented as much.
+/// A text behind its heading, in lines with the same indentation.
 fn wrapped(page: &mut String, head: &str, text: &str) {
     if text.is_empty() {
         return;

@@ -4,7 +4,7 @@ use crate::check::Calibrated;
 use kelvin_page::{brief, counted};
 use kelvin_run::judge::trial::{Fitness, Ruling, TrialFigure, TrialRecord};
 
-/// What the trial found, in a sentence.
+/// The result of the trial, in a sentence.
 pub(super) const fn verdict(fitness: Fitness) -> &'static str {
     match fitness {
         Fitness::Fit => "fit: every criterion is kept, so a gate may rest on this judge",
@@ -15,7 +15,7 @@ pub(super) const fn verdict(fitness: Fitness) -> &'static str {
     }
 }
 
-/// How a criterion came out, in a word.
+/// The result for a criterion, in a word.
 pub(super) const fn ruling(ruling: Ruling) -> &'static str {
     match ruling {
         Ruling::Kept => "kept",
@@ -25,7 +25,7 @@ pub(super) const fn ruling(ruling: Ruling) -> &'static str {
     }
 }
 
-/// What was tried.
+/// The extent of the trial.
 pub(super) fn scope(record: &TrialRecord) -> String {
     let labelled = match record.labelled {
         0 => "none of them labelled".to_owned(),
@@ -39,7 +39,7 @@ pub(super) fn scope(record: &TrialRecord) -> String {
     )
 }
 
-/// The value, and the interval beside it.
+/// The value and its interval.
 pub(super) fn value(figure: &TrialFigure) -> (String, String) {
     let shown = |value: f64| format!("{:.2}", value + 0.0).replace("-0.00", "0.00");
     let value = figure
@@ -52,7 +52,7 @@ pub(super) fn value(figure: &TrialFigure) -> (String, String) {
     (value, interval)
 }
 
-/// What a gate on this judge could see.
+/// The smallest drop that a gate on this judge could see.
 pub(super) fn smallest_drop(record: &TrialRecord) -> String {
     let drop = &record.smallest_drop;
     let Some(noise) = drop.noise else {
@@ -79,7 +79,7 @@ pub(super) fn smallest_drop(record: &TrialRecord) -> String {
     )
 }
 
-/// Why gradings have no score.
+/// Why some gradings have no score.
 pub(super) fn unscored(record: &TrialRecord) -> Option<String> {
     if record.unscored.is_empty() {
         return None;
@@ -95,7 +95,7 @@ pub(super) fn unscored(record: &TrialRecord) -> Option<String> {
     ))
 }
 
-/// What the calls took.
+/// The cost of the calls.
 pub(super) fn cost(calibrated: &Calibrated) -> String {
     let cost = &calibrated.cost;
     let mut parts = vec![counted(cost.invocations, "call")];
@@ -119,6 +119,6 @@ pub(super) fn cost(calibrated: &Calibrated) -> String {
     format!("The trial took {}.", parts.join(", "))
 }
 
-/// What is said of a trial that was stopped.
+/// The text for a trial that was stopped.
 pub(super) const STOPPED: &str = "The trial was stopped before every grade was in, so nothing is concluded \
                                   and no judgement of the judge is kept; `--resume` goes on with its answers.";

@@ -1,5 +1,5 @@
-//! `kelvin demo`: a pipeline, a change that makes it worse, and what is said of it. It runs the commands that
-//! a person would run, in a repository of its own, and nothing of it is made up.
+//! `kelvin demo`: a pipeline, a change that makes it worse, and the verdict on it. It runs the commands that a person
+//! would run, in a repository of its own, and all its output is real.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use kelvin_base::exit::{Exit, Misuse};
 
-/// The files of the pipeline that is good.
+/// The files of the pipeline before the change.
 const FILES: [(&str, &str); 11] = [
     (".gitignore", "/kelvin/\n/.kelvin/\n"),
     ("kelvin.yaml", include_str!("kelvin.yaml")),
@@ -26,7 +26,7 @@ const FILES: [(&str, &str); 11] = [
     ("cases/hana.md", include_str!("cases/hana.md")),
 ];
 const PIPELINE: &str = "pipeline.sh";
-/// The line that the change takes away, and the one that it brings.
+/// The line that the change removes, and the one that it adds.
 const CHANGE: (&str, &str) = (
     "text=$(cat \"$1\")",
     "text=$(head -c 600 \"$1\")  # a shorter prompt costs less",
@@ -95,7 +95,7 @@ pub(super) fn main(args: &DemoArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// The first name of a folder that is free.
+/// The first free name for a folder.
 fn free() -> PathBuf {
     let names = (2..).map(|number| PathBuf::from(format!("kelvin-demo-{number}")));
     let mut names = std::iter::once(PathBuf::from("kelvin-demo")).chain(names);
@@ -114,7 +114,7 @@ fn begin(folder: &Path) -> anyhow::Result<Repository> {
     Ok(repo)
 }
 
-/// The change, on a branch of its own.
+/// Makes the change, on a branch of its own.
 fn change(repo: &Repository, folder: &Path) -> anyhow::Result<()> {
     let file = folder.join(PIPELINE);
     let text = kelvin_base::file::read(&file)?.replace(CHANGE.0, CHANGE.1);
@@ -137,7 +137,7 @@ fn commit(repo: &Repository, message: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs this program in the folder, as a person would, and holds it to its exit code.
+/// Runs this program in the folder, as a person would, and checks its exit code.
 fn kelvin(folder: &Path, words: &[&str], code: i32) -> anyhow::Result<Output> {
     let program = std::env::current_exe().context("failed to find this program")?;
     let output = Command::new(program)
@@ -158,9 +158,9 @@ fn kelvin(folder: &Path, words: &[&str], code: i32) -> anyhow::Result<Output> {
     Ok(output)
 }
 
-/// What the demo tells of a report.
+/// The parts of a report that the demo shows.
 struct Checked {
-    /// The answer to each case as it is.
+    /// The answer to each unchanged case.
     decisions: Vec<(String, Value)>,
     calls: Value,
     invariance: String,

@@ -14,8 +14,8 @@ use kelvin_record::{Direction, probe_of};
 /// How many metrics have a column of their own.
 const COLUMNS: usize = 3;
 
-/// The runs of each configuration, a line each, and then a line for each metric with its course over them. An axis
-/// is the scale of its metric, so that a small change looks small.
+/// The runs of each configuration, a line each, and then the course of each metric as a line. An axis shows the whole
+/// scale of its metric, so that a small change looks small.
 pub(super) fn page(runs: &[Listed], releases: &Releases, all: bool, config: &Path) -> String {
     let again = |command| Again::kelvin(command).config(config);
     if runs.is_empty() {
@@ -56,7 +56,7 @@ fn of_configuration(
         .filter(|(_, figure)| all || figure.is_shown_first())
         .map(|(id, _)| id.as_str())
         .collect();
-    // What is better when it is higher, as a table has room for: a rate of failures has its line below.
+    // The table has room only for metrics that are better when higher; a rate of failures has its own line below.
     let is_value = |id: &&&str| {
         let figure = runs.iter().rev().find_map(|run| run.metrics.get(**id));
         figure.is_some_and(|figure| figure.direction == Direction::Higher)
@@ -127,7 +127,7 @@ fn of_configuration(
     page
 }
 
-/// What the gate said; where it was not asked, how the run ended if that was not its end.
+/// The verdict of the gate; for a run without one, how it ended if it was not completed.
 fn verdict(run: &Listed) -> String {
     match (&run.verdict, run.ending.as_str()) {
         (Some(verdict), _) => verdict.words.clone(),

@@ -84,8 +84,8 @@ enum Format {
     Json,
 }
 
-/// Records a check, unless that was turned off. A history that cannot be written is a notice: the
-/// check is as good without.
+/// Records a check, unless that was turned off. A history that cannot be written leads to a notice only: the check is
+/// valid without it.
 pub(super) fn record(registry: Registry, config: &Path, report: &Report, off: bool) {
     if !off {
         warn(check::record(registry, config, report));
@@ -99,7 +99,7 @@ pub(super) fn record_eval(report: &Report, off: bool) {
     }
 }
 
-/// Tells that something could not be recorded: what was measured is as good without.
+/// Warns that something could not be recorded: the measurement is valid without it.
 pub(super) fn warn(recorded: anyhow::Result<()>) {
     if let Err(error) = recorded {
         let text = safe::lines(&format!("{error:#}"));
@@ -155,7 +155,7 @@ fn listed(args: &HistoryArgs) -> anyhow::Result<String> {
     })
 }
 
-/// Every run that is left, with plots.
+/// The page of all stored runs, with plots.
 fn page(args: HistoryArgs, registry: Registry) -> anyhow::Result<String> {
     if args.all || args.last.is_some() {
         return Err(Misuse::new("a page has no use for `--last` and `--all`")
@@ -196,7 +196,7 @@ pub(super) fn recompute(args: &RecomputeArgs, registry: Registry) -> anyhow::Res
     Ok(Exit::Passed)
 }
 
-/// What changed can be compared with what was recorded, once it is in a file.
+/// The next step: changed figures can be compared with the recorded ones, once they are in a file.
 fn next(args: &RecomputeArgs, found: &Recomputed) -> String {
     let again = |command| Again::kelvin(command).config(&args.config);
     let run = format!("run:{}", found.run);

@@ -1,6 +1,7 @@
-//! Which fields are the right answer, by their names. In the input of a pipeline such a field gives the answer away.
+//! Recognises by their names which fields are the right answer. In the input of a pipeline such a field would give the
+//! answer away.
 
-/// Words with which the name of a right answer begins, as in `expected`, `answers` and `golden`.
+/// Beginnings of words that name a right answer, as in `expected`, `answers` and `golden`.
 const BEGINNINGS: [&str; 8] = [
     "expected",
     "answer",
@@ -11,7 +12,7 @@ const BEGINNINGS: [&str; 8] = [
     "groundtruth",
     "solution",
 ];
-/// Words that name a right answer only as they are.
+/// Words that name a right answer only as a whole.
 const WHOLE: [&str; 4] = ["target", "targets", "truth", "ideal"];
 
 /// Whether a field is the right answer, by any word of its name, as in `expected_doc`, `goldAnswer` and
@@ -22,7 +23,7 @@ pub(super) fn is_answer(field: &str) -> bool {
     })
 }
 
-/// The words of a name, in lower case. A sign that is no letter ends a word, and a capital begins one.
+/// The words of a name, in lower case. A character that is no letter ends a word, and a capital letter begins one.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';

@@ -1,4 +1,4 @@
-//! From a record to a case: which field is the name, which the preamble, and which are units.
+//! Makes a case of a record: decides which field is the name, which the preamble, and which are units.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -15,7 +15,7 @@ use kelvin_base::file;
 use kelvin_evidence::cases::{NewUnit, compose};
 use kelvin_page::safe;
 
-/// No pipeline takes more in one piece, and a quote that is not closed makes one record of a whole table.
+/// No pipeline takes a larger file in one piece, and an unclosed quote would make one record of a whole table.
 const LARGEST: usize = 32 << 20;
 
 /// What the fields are used for.
@@ -40,7 +40,7 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// The fields that the pipeline reads although they are the right answer, by their names.
+    /// Those right answers, by their names, that the pipeline would read all the same.
     pub(super) fn answers(&self) -> impl Iterator<Item = &str> {
         let units = self.units.iter().map(|unit| &*unit.field);
         let fields = self.preamble.as_deref().into_iter().chain(units);
@@ -48,16 +48,16 @@ impl Mapping {
     }
 }
 
-/// A field whose value is a unit, or whose items are.
+/// A field whose value is a unit, or a list of units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct UnitField {
     pub(super) field: String,
-    /// The heading, where it is not made of the name of the field.
+    /// The heading, where it is not derived from the name of the field.
     pub(super) heading: Option<String>,
 }
 
 impl UnitField {
-    /// As it is written on the command line: `FIELD` or `FIELD=HEADING`.
+    /// Parses the form of the command line: `FIELD` or `FIELD=HEADING`.
     pub(super) fn parse(text: &str) -> Result<Self, Infallible> {
         let (field, heading) = match text.split_once('=') {
             Some((field, heading)) => (field, Some(heading.to_owned())),
@@ -77,17 +77,17 @@ impl UnitField {
         }
     }
 
-    /// The same, the other way round.
+    /// The form of the command line.
     pub(super) fn written(&self) -> String {
         match &self.heading {
             Some(heading) => format!("{}={heading}", self.field),
-            // A sign that would begin a heading is a part of the name here.
+            // A `=` in the name would begin a heading, so the heading is written out.
             None if self.field.contains('=') => format!("{}={}", self.field, self.heading()),
             None => self.field.clone(),
         }
     }
 
-    /// The heading of its units: the last part of its name, with spaces for `_`.
+    /// The heading of the units: as given, or the last part of the field's name, with spaces for `_`.
     fn heading(&self) -> String {
         self.heading.clone().unwrap_or_else(|| {
             let name = self.field.rsplit('/').next().unwrap_or(&self.field);
@@ -102,7 +102,7 @@ impl UnitField {
 /// The cases that were made so far.
 #[derive(Debug, Default)]
 pub(super) struct Made {
-    /// In the order of the file.
+    /// The cases, in the order of the file.
     pub(super) cases: Vec<MadeCase>,
     /// How many units there are of each heading.
     pub(super) headings: BTreeMap<String, usize>,
@@ -121,7 +121,7 @@ pub(super) struct MadeCase {
 }
 
 impl Made {
-    /// Where the cases belong.
+    /// The paths of the cases in a folder.
     pub(super) fn files(&self, folder: &Path) -> Vec<PathBuf> {
         let files = self.cases.iter();
         files
@@ -129,7 +129,7 @@ impl Made {
             .collect()
     }
 
-    /// Makes a case of a record.
+    /// Makes a case from a record.
     ///
     /// # Errors
     ///
@@ -192,7 +192,7 @@ impl Made {
         Ok(())
     }
 
-    /// The name of the next case, which no other has.
+    /// The name of the next case, which no other case has.
     fn name(&mut self, record: &Record, mapping: &Mapping) -> Result<String, Misuse> {
         let Some(id) = &mapping.id else {
             return Ok(format!("case-{:04}", self.cases.len() + 1));
@@ -209,11 +209,11 @@ impl Made {
             .help("name with `--id` a field with a short text or a number in every record, or leave it out"));
         };
         let mut name = file::slug(text.trim());
-        // Such a name is kept for the report itself.
+        // Such names are reserved for the report itself.
         if name.to_lowercase().starts_with("report.") {
             name = format!("case-{name}");
         }
-        // Two files that differ in case only are one file on many machines.
+        // Two files whose names differ only in case are one file on many machines.
         match self.names.insert(name.to_lowercase(), record.place.clone()) {
             None => Ok(name),
             Some(first) => Err(Misuse::new(format!(
@@ -226,7 +226,7 @@ impl Made {
     }
 }
 
-/// A unit of a value; none where there is nothing in it.
+/// A unit from a value; none where the value is empty.
 fn unit(
     value: &Value,
     wanted: &UnitField,
@@ -262,7 +262,7 @@ fn unit(
     Ok(unit.filter(|unit| !unit.text.trim().is_empty()))
 }
 
-/// A value as text; what is no text is written as JSON. None for null.
+/// A value as text; other values than texts are written as JSON. None for null.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,

@@ -58,7 +58,7 @@ struct CasesArgs {
     force: bool,
 }
 
-/// One sign of ASCII, or `tab`.
+/// Parses one ASCII character, or `tab`.
 fn delimiter(text: &str) -> Result<u8, String> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
@@ -79,7 +79,7 @@ pub(super) fn main(args: ImportArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// The first file of a folder, by its name, that has records by its ending. Settings of other programs are none.
+/// The first file of a folder, by name, whose ending and content have records. Settings of other programs are skipped.
 pub(super) fn candidate(folder: &Path) -> Option<PathBuf> {
     const OTHERS: &[&str] = &[
         "package.json",
@@ -102,7 +102,7 @@ pub(super) fn candidate(folder: &Path) -> Option<PathBuf> {
     files.into_iter().find(|file| has_records(file))
 }
 
-/// What makes cases of a file, as far as its fields tell by their names.
+/// The command that makes cases of a file, with the fields that the names suggest.
 pub(super) fn command(file: &Path, into: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let word = |path: &Path| path.strip_prefix(&here).unwrap_or(path).to_path_buf();
@@ -113,11 +113,11 @@ pub(super) fn command(file: &Path, into: &Path) -> String {
     })
 }
 
-/// Shows which cases a file would make, and makes them where the person wants that. Tells whether they are there.
+/// Shows which cases a file would make, and makes them where the person agrees. Returns whether they were made.
 ///
 /// # Errors
 ///
-/// As the command itself, and as asking.
+/// As for the command itself, and for the questions.
 pub(super) fn offer(
     file: &Path,
     into: &Path,
@@ -141,7 +141,7 @@ pub(super) fn offer(
 }
 
 impl CasesArgs {
-    /// What the fields of the first record seem to be.
+    /// The import with the fields that the first record suggests.
     fn proposed(file: &Path, into: &Path) -> Result<Self, Misuse> {
         let records = records::read(file, None, None)?;
         let first = records.first().map(|record| proposal(&record.fields));
@@ -154,7 +154,7 @@ impl CasesArgs {
     }
 }
 
-/// Makes the cases of all records, shows what became of them, and writes them.
+/// Makes the cases of all records, shows a summary, and writes them.
 fn import(args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let made = make(args)?;
     if !args.dry_run {
@@ -195,7 +195,7 @@ fn make(args: &CasesArgs) -> anyhow::Result<Made> {
     Ok(made)
 }
 
-/// No flag says which fields are units, so the fields are shown with a proposal.
+/// The error where no flag says which fields are units; it shows the fields with a proposal.
 fn missing(args: &CasesArgs, first: &Record) -> Misuse {
     let mut mapping = proposal(&first.fields);
     if mapping.units.is_empty() {
@@ -247,18 +247,18 @@ fn write(made: &Made, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<(
     Ok(())
 }
 
-/// What is no folder where one has to be made: the path itself, or one above it.
+/// The path that is no folder although one has to be made there: the path itself, or one of its parents.
 pub(super) fn in_the_way(folder: &Path) -> Option<PathBuf> {
     let is_no_folder = |path: &&Path| path.symlink_metadata().is_ok() && !path.is_dir();
     folder.ancestors().find(is_no_folder).map(Path::to_path_buf)
 }
 
-/// Whether a file has records, of which cases can be made.
+/// Whether a file has records from which cases can be made.
 pub(super) fn has_records(file: &Path) -> bool {
     file.is_file() && records::read(file, None, None).is_ok()
 }
 
-/// What to do with cases. A configuration that is there may name another folder, which `lint` shows.
+/// The next step after an import. An existing configuration may name another folder of cases, which `lint` shows.
 fn next(into: &Path) -> String {
     match Path::new("kelvin.yaml").exists() {
         true => Again::kelvin("lint").next(),
@@ -288,7 +288,7 @@ fn again(args: &CasesArgs) -> Again {
         .switch("--force", args.force)
 }
 
-/// A sign between cells, as the command line has it.
+/// The separator of cells, as the command line writes it.
 fn written(delimiter: u8) -> String {
     match delimiter {
         b'\t' => "tab".to_owned(),
@@ -296,7 +296,7 @@ fn written(delimiter: u8) -> String {
     }
 }
 
-/// Nothing is overwritten unless that was asked for; not one file is written before all were looked at.
+/// Refuses to overwrite files unless that was asked for. All files are checked before the first is written.
 fn refuse(files: &[PathBuf]) -> Result<(), Misuse> {
     let is_there = |file: &&PathBuf| file.symlink_metadata().is_ok();
     let there = files.iter().filter(is_there).count();
@@ -314,7 +314,7 @@ fn refuse(files: &[PathBuf]) -> Result<(), Misuse> {
     )
 }
 
-/// What became of the fields.
+/// Shows what the fields became.
 fn tell(made: &Made, mapping: &Mapping, out: &mut dyn Write) -> anyhow::Result<()> {
     const SHOWN: usize = 12;
     let all = made.headings.iter().take(SHOWN);

@@ -1,4 +1,5 @@
-//! What the fields of a file seem to be, by their names. Nobody is asked: a person reads the proposal and changes it.
+//! Guesses the meaning of the fields of a file by their names. Nobody is asked: a person reads the proposal and changes
+//! it.
 
 use serde_json::{Map, Value};
 
@@ -7,16 +8,16 @@ use super::mapping::{Mapping, UnitField};
 use crate::cli::field;
 use kelvin_page::safe;
 
-/// The names of a field that names the case.
+/// Names of a field that holds the name of the case.
 const IDS: [&str; 4] = ["id", "case_id", "case", "name"];
-/// The names of a field that stands before the units.
+/// Names of a field with the text before the units.
 const PREAMBLES: [&str; 6] = ["question", "query", "prompt", "task", "instruction", "q"];
-/// Where the items of a list are objects: the keys of what a unit says.
+/// Where the items of a list are objects: the keys of the text of a unit.
 const TEXTS: [&str; 4] = ["text", "content", "body", "passage"];
 /// Where the items of a list are objects: the keys of the type of a unit.
 const HEADINGS: [&str; 3] = ["heading", "type", "kind"];
 
-/// What the fields of the first record seem to be. There may be no unit among them.
+/// The probable meaning of the fields of the first record. There may be no unit among them.
 pub(super) fn proposal(record: &Map<String, Value>) -> Mapping {
     let named = |names: &[&str], object: &Map<String, Value>| {
         let has = |name: &&&str| object.keys().any(|key| key.eq_ignore_ascii_case(name));

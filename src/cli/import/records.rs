@@ -22,12 +22,12 @@ pub(super) enum Format {
 /// One object or row.
 #[derive(Debug)]
 pub(super) struct Record {
-    /// Where it stands, for messages, e.g. `cases.jsonl:7`.
+    /// The position of the record, for messages, e.g. `cases.jsonl:7`.
     pub(super) place: String,
     pub(super) fields: Map<String, Value>,
 }
 
-/// The form that the name of a file tells.
+/// The format of a file, by its name.
 ///
 /// # Errors
 ///
@@ -51,11 +51,11 @@ pub(super) fn shown(path: &Path) -> String {
     safe::line(&path.display().to_string())
 }
 
-/// Reads every record of a file. Its name tells the form and what stands between cells, where nothing else is said.
+/// Reads every record of a file. Unless given, the format and the separator of cells follow from its name.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] with file, line and column where the file cannot be read as what it is, and where it has no record.
+/// A [`Misuse`] with file, line and column where the file cannot be read in its format, and where it has no record.
 pub(super) fn read(
     path: &Path,
     format: Option<Format>,
@@ -172,7 +172,7 @@ fn rows(file: &str, text: &str, delimiter: u8) -> Result<Vec<Record>, Misuse> {
                 .collect(),
         });
     }
-    // The reader of tables closes an open quote at the end of the file, and its cell swallows every row behind it.
+    // The reader of tables closes an open quote at the end of the file, so its cell swallows every later row.
     if !text.matches('"').count().is_multiple_of(2) {
         return Err(Misuse::new(format!(
             "{file}:{last}: a quote that opens in this row or before it is never closed"
@@ -184,7 +184,7 @@ fn rows(file: &str, text: &str, delimiter: u8) -> Result<Vec<Record>, Misuse> {
     Ok(records)
 }
 
-/// What is wrong with a row, with its place.
+/// Describes the error of a row, with its place.
 fn row_error(file: &str, error: &csv::Error) -> Misuse {
     let line = error.position().map_or(1, csv::Position::line);
     match error.kind() {

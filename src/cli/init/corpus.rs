@@ -1,4 +1,4 @@
-//! The question for the cases, and what is offered where there are none.
+//! The question for the cases, and the offer where there are none.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_page::{counted, safe};
 
-/// Settles which cases there are, and reads them.
+/// Determines the folder of the cases, and reads them.
 pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<Corpus> {
     loop {
         let folder = match (steps.said.cases.take(), steps.ask) {
@@ -49,8 +49,8 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<Corpus> {
     }
 }
 
-/// Tells why there are no cases. Where a file beside the configuration may become some, that is offered; hands
-/// back the folder where it was done.
+/// Shows why there are no cases. If cases can be made from a file beside the configuration, that is offered; returns
+/// the folder if it was done.
 fn cannot_read(
     steps: &mut Steps<'_>,
     error: anyhow::Error,
@@ -59,7 +59,7 @@ fn cannot_read(
     let root = &steps.target.root;
     let named = root.join(folder);
     let (file, folder, error) = match import::has_records(&named) {
-        // The file itself was named. Its cases go into a folder beside it.
+        // The answer names the file itself. Its cases go into a folder beside it.
         true => (Some(named), free(root), no_folder(folder)),
         false => {
             let has_cases = std::fs::read_dir(&named).is_ok_and(|mut files| files.next().is_some());
@@ -91,8 +91,8 @@ fn cannot_read(
     }
 }
 
-/// What is against an answer before anything is read: a file is no folder. One with records is taken, since cases can be
-/// made of it.
+/// An objection to an answer before anything is read: a file is no folder. A file with records is accepted, since cases
+/// can be made from it.
 fn check(root: &Path, text: &str) -> Result<(), String> {
     let path = root.join(text);
     match import::in_the_way(&path) {
@@ -111,7 +111,7 @@ fn no_folder(file: &str) -> anyhow::Error {
     .into()
 }
 
-/// The name of a folder that new cases can go into: nothing is there, or a folder with nothing in it.
+/// The name of a folder for new cases: one that does not exist, or is empty.
 fn free(root: &Path) -> String {
     let numbered = (2..).map(|number| format!("cases-{number}"));
     let mut names = std::iter::once("cases".to_owned()).chain(numbered);

@@ -1,4 +1,4 @@
-//! Which field of the output is the decision. What a trial shows beyond doubt is not asked.
+//! Which field of the output is the decision. Nobody is asked where a trial leaves no doubt.
 
 use anyhow::anyhow;
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ use kelvin_gate::reproduce::quoted;
 use kelvin_page::safe;
 use kelvin_run::judge;
 
-/// Finds out the decision field.
+/// Determines the decision field.
 pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Result<()> {
     if steps.said.decision_field.is_some() {
         let config = steps.config()?;
@@ -33,7 +33,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Resu
     Ok(())
 }
 
-/// One of the fields that were seen.
+/// Asks for one of the fields of the output.
 fn pick(steps: &mut Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<String> {
     let config = steps.config()?;
     let scorer = judge::of(&settings(&config).scorer);
@@ -81,7 +81,7 @@ fn unclear(fields: &Fields<'_>) -> anyhow::Error {
     .into()
 }
 
-/// A field that the person types, where no output was seen.
+/// Asks for the name of the field, where no output was seen.
 fn name(steps: &Steps<'_>) -> anyhow::Result<String> {
     let Some(ask) = steps.ask else {
         return Err(Misuse::new("which field of the output is the decision is not known")

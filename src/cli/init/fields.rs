@@ -1,18 +1,18 @@
-//! The fields of an output that can be the decision: every value that the scorer takes, in objects at any depth. The
-//! items of lists are not among them, because which items there are may change from case to case.
+//! The fields of an output that can be the decision: every value that the scorer accepts, in objects at any depth. The
+//! items of lists are left out, because the list may differ from case to case.
 
 use serde_json::{Map, Value};
 
 use crate::cli::field;
 use kelvin_page::safe;
 
-/// At most so many fields are listed; an output may have a million.
+/// How many fields are listed at most; an output may have a million.
 const MOST: usize = 200;
 
-/// A field, and the value that it had.
+/// A field with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field<'a> {
-    /// The keys that lead to it.
+    /// The keys that lead to the field.
     path: Vec<&'a str>,
     value: &'a Value,
 }
@@ -20,14 +20,14 @@ pub(super) struct Field<'a> {
 /// The fields of an output.
 #[derive(Debug, Default)]
 pub(super) struct Fields<'a> {
-    /// In the order of their keys.
+    /// The fields that can be the decision, in the order of their keys.
     pub(super) usable: Vec<Field<'a>>,
-    /// Why fields at the top cannot be the decision, where nothing in them can either.
+    /// Why some fields at the top cannot be the decision, nor any value inside them.
     pub(super) refused: Vec<String>,
 }
 
 impl<'a> Fields<'a> {
-    /// Finds them; `accepts` is what the scorer says of a value.
+    /// Finds the fields; `accepts` is the judgement of the scorer on a value.
     pub(super) fn of(
         output: &'a Map<String, Value>,
         accepts: &dyn Fn(&Value) -> Result<(), String>,
@@ -60,7 +60,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The field that is meant where nobody says it: the only one, or the only one that is called `decision`, of which
+    /// The field to take where nobody names one: the only field, or the only field that is called `decision`, of which
     /// one at the top comes first.
     pub(super) fn obvious(&self) -> Option<&Field<'a>> {
         if let [only] = &self.usable[..] {
@@ -74,7 +74,7 @@ impl<'a> Fields<'a> {
         at_top.or_else(|| called.next().filter(|_| called.next().is_none()))
     }
 
-    /// A line for each, with the keys on the way to it and its value.
+    /// A line for each field, with the keys that lead to it and its value.
     pub(super) fn shown(&self) -> Vec<String> {
         let listed = self.usable.iter().take(MOST);
         let names: Vec<String> = listed
@@ -92,7 +92,7 @@ impl<'a> Fields<'a> {
 }
 
 impl Field<'_> {
-    /// As the configuration names it: a key at the top by itself, and all else as a JSON pointer.
+    /// The form in the configuration: a key at the top by itself, and any other field as a JSON pointer.
     pub(super) fn written(&self) -> String {
         match self.path[..] {
             [key] if !key.trim().is_empty() => field::of_key(key),
@@ -100,7 +100,7 @@ impl Field<'_> {
         }
     }
 
-    /// The same with the value that it had.
+    /// The form in the configuration, with the value.
     pub(super) fn with_value(&self) -> String {
         let value = safe::cut(&self.value.to_string(), 60);
         format!("{} = {value}", safe::line(&self.written()))

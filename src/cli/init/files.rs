@@ -1,4 +1,4 @@
-//! Where the files go, and what is there already.
+//! The paths of the files to write, and which of them exist already.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use kelvin_base::file;
 /// The place of everything that may be written.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// The configuration; absolute.
+    /// The configuration, as an absolute path.
     pub(super) config: PathBuf,
-    /// Its folder.
+    /// The folder of the configuration.
     pub(super) root: PathBuf,
     /// The top of the git repository around it, if there is one.
     pub(super) repository: Option<PathBuf>,
@@ -39,7 +39,7 @@ impl Target {
         self.repository.is_some()
     }
 
-    /// The workflows, each where GitHub looks for it: the one that measures, and the one that publishes.
+    /// The workflows with their paths for GitHub: the one that measures, and the one that publishes.
     pub(super) fn workflows(&self) -> [(PathBuf, String); 2] {
         let top = self.repository.as_ref().unwrap_or(&self.root);
         let config = self.config.strip_prefix(top).unwrap_or(&self.config);
@@ -62,7 +62,7 @@ impl Target {
         ]
     }
 
-    /// The branch that pull requests are merged into, as far as the clone tells it.
+    /// The branch that pull requests are merged into, as far as the clone knows it.
     fn branch(&self) -> String {
         let repo = self.repository.as_ref();
         let repo = repo.and_then(|top| baseline::open(top).ok());
@@ -70,7 +70,7 @@ impl Target {
         branch.unwrap_or_else(|| "main".to_owned())
     }
 
-    /// Refuses to overwrite.
+    /// Refuses to overwrite a file, unless `force` is set.
     pub(super) fn refuse(&self, path: &Path, force: bool) -> Result<(), Misuse> {
         if force || fs::symlink_metadata(path).is_err() {
             return Ok(());

@@ -10,7 +10,7 @@ use kelvin_evidence::config::unit_type;
 use kelvin_gate::reproduce::quoted;
 use kelvin_page::{counted, safe};
 
-/// Finds out the types.
+/// Determines the types.
 pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<()> {
     let found = types(corpus);
     if found.is_empty() {
@@ -45,12 +45,12 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
             ))?;
         }
     }
-    // Loading once more finds types that no case has, with the words of `check`.
+    // Loading the cases again finds types that no case has, with the message that `check` gives.
     let config = steps.config()?;
     cases::load(&config.root, settings(&config)).map(|_| ())
 }
 
-/// The places of the types that are called like a rule.
+/// The indices of the types whose names look like a rule.
 fn governing(names: &[&String]) -> Vec<usize> {
     let all = names.iter().enumerate();
     all.filter(|(_, name)| seems_to_govern(name))
@@ -58,7 +58,7 @@ fn governing(names: &[&String]) -> Vec<usize> {
         .collect()
 }
 
-/// Without anybody to ask: the only type there is, or those that are called like a rule.
+/// The types where nobody can be asked: the only type, or those whose names look like a rule.
 fn obvious(names: &[&String]) -> anyhow::Result<Vec<usize>> {
     let places: Vec<usize> = match names {
         [_] => vec![0],
@@ -89,7 +89,7 @@ pub(super) fn types(corpus: &Corpus) -> BTreeMap<String, usize> {
     types
 }
 
-/// A guess to begin with; the person decides.
+/// Whether a name suggests a governing type; the person decides.
 fn seems_to_govern(name: &str) -> bool {
     [
         "rule",

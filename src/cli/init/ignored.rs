@@ -1,4 +1,4 @@
-//! What git is told to ignore: what Kelvin writes, and what the pipeline leaves behind.
+//! The `.gitignore` lines for the files that Kelvin writes, and for those that the pipeline leaves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,11 +9,11 @@ use anyhow::Context as _;
 
 use super::files::Target;
 
-/// The lines that keep git from the output folder, the cache and the history.
+/// The lines that make git ignore the output folder, the cache and the history.
 const OWN: &[&str] = &["/kelvin/", "/.kelvin-cache/", "/.kelvin/history.db*"];
 
-/// Each `.gitignore` that lacks lines, with its text: what is there, and what is missing. `left` are lines for the
-/// one at the top of the repository.
+/// Each `.gitignore` that lacks lines, with its new text: the old lines and the missing ones. `left` are lines for the
+/// file at the top of the repository.
 pub(super) fn files(
     target: &Target,
     left: &BTreeSet<String>,
@@ -30,7 +30,7 @@ pub(super) fn files(
     Ok(files)
 }
 
-/// One of them; none where nothing is missing.
+/// The new text of one `.gitignore`; none where no line is missing.
 fn file(path: &Path, wanted: &[&str]) -> anyhow::Result<Option<(PathBuf, Vec<u8>)>> {
     let mut text = match fs::read(path) {
         Ok(text) => text,
@@ -58,7 +58,7 @@ fn file(path: &Path, wanted: &[&str]) -> anyhow::Result<Option<(PathBuf, Vec<u8>
     Ok(Some((path.to_path_buf(), text)))
 }
 
-/// The lines that a `.gitignore` does not have in any of their spellings.
+/// The wanted lines that a `.gitignore` has in no spelling.
 fn missing(text: &str, wanted: &[&str]) -> Vec<String> {
     let bare = |line: &str| line.trim().trim_matches('/').to_owned();
     let is_there = |wanted: &str| text.lines().any(|line| bare(line) == bare(wanted));

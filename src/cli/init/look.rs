@@ -1,4 +1,4 @@
-//! A look at an output: runs the pipeline once, on the first case.
+//! A trial run: runs the pipeline once, on the first case.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,25 +22,25 @@ use kelvin_run::{Outcome, Rules, Runner, RunnerSettings, Silent, Start, Task, fo
 use kelvin_system::pipeline;
 use kelvin_system::pipeline::{Made, Watch};
 
-/// So many lines of an output are shown, and of what the pipeline printed.
+/// How many lines of an output are shown, and of the text that the pipeline printed.
 const LINES: usize = 40;
 
-/// A line of them has at most so many columns.
+/// How many columns of such a line are shown.
 const COLUMNS: usize = 160;
 
-/// What the pipeline made of the first case.
+/// The result of the pipeline for the first case.
 pub(super) struct Look {
     /// The name of the case.
     pub(super) case: Arc<str>,
-    /// What became of it, with the decision field of the configuration.
+    /// The outcome of the call, with the decision field of the configuration.
     pub(super) outcome: Outcome,
-    /// The object it wrote, if it wrote one.
+    /// The object that the pipeline wrote, if there is one.
     pub(super) output: Option<Map<String, Value>>,
-    /// What it left in the repository, as lines for the `.gitignore` at its top.
+    /// The files that the pipeline left in the repository, as lines for the `.gitignore` at its top.
     pub(super) left: BTreeSet<String>,
-    /// What it did to files that git tracks.
+    /// The changes to files that git tracks.
     pub(super) changed: Option<String>,
-    /// Whether the path of the input stands in the output, which a pipeline that reads the file has no use for.
+    /// Whether the output contains the path of the input, which a pipeline that reads the file has no reason to write.
     pub(super) names_its_input: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) struct Look {
 ///
 /// # Errors
 ///
-/// Where the run cannot be made at all, and [`Stopped`] where a signal ended it.
+/// Where the pipeline cannot be run, and [`Stopped`] where a signal ended it.
 pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let case = corpus.cases.first().context("there is no case")?;
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
@@ -85,7 +85,7 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
         return Err(Stopped.into());
     };
     let left = watch.as_ref().map(Watch::left).unwrap_or_default();
-    // What a call has written that then failed is no answer.
+    // What a failed call has written is no answer.
     let ended_well = outcome.result.as_ref().err().is_none_or(|failure| {
         matches!(
             failure.kind,
@@ -128,7 +128,7 @@ fn object(text: &[u8]) -> Option<Map<String, Value>> {
 }
 
 impl Look {
-    /// What came back, for a person: the exit code, the time, what was written and what was printed.
+    /// The result, for a person: the exit code, the time, the output and the printed text.
     pub(super) fn shown(&self) -> Vec<String> {
         let exit = self.outcome.exit.map_or_else(
             || "no exit code".to_owned(),
@@ -138,7 +138,7 @@ impl Look {
         let seconds = self.outcome.seconds;
         let mut lines = vec![format!("case `{case}`: {exit}, {seconds:.1} s")];
         if let Some(output) = &self.output {
-            // A map of JSON can be written as JSON.
+            // A JSON map can always be written as JSON.
             let text = serde_json::to_string_pretty(output).unwrap_or_default();
             lines.push("it wrote:".to_owned());
             lines.extend(part(&text, End::Tail));
@@ -161,7 +161,7 @@ impl Look {
         lines
     }
 
-    /// Whether it printed the object that it should have written.
+    /// Whether the pipeline printed the object that it should have written to the file.
     pub(super) fn printed_its_output(&self) -> bool {
         let Err(failure) = &self.outcome.result else {
             return false;
@@ -194,13 +194,13 @@ pub(super) fn failed(case: &str, failure: &Failure) -> anyhow::Error {
     )
 }
 
-/// Which end of a long text is left out.
+/// Which end of a long text to leave out.
 enum End {
     Head,
     Tail,
 }
 
-/// A text in its own lines, shortened where it is long: what went wrong stands at the end of what was printed.
+/// The lines of a text, shortened where it is long: an error usually stands at the end of the printed text.
 fn part(text: &str, left_out: End) -> Vec<String> {
     let text = safe::lines(text.trim_end());
     let all: Vec<&str> = text.lines().collect();
@@ -223,7 +223,7 @@ fn part(text: &str, left_out: End) -> Vec<String> {
     lines
 }
 
-/// A line, with its indentation, at most so long.
+/// A line with its indentation, cut to the greatest width.
 fn short(line: &str) -> String {
     match line.chars().nth(COLUMNS) {
         None => line.to_owned(),

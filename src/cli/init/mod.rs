@@ -82,8 +82,8 @@ pub(super) fn main(args: InitArgs, registry: Registry) -> anyhow::Result<Exit> {
     init(registry, &args.into(), ask, &mut anstream::stdout())
 }
 
-/// Finds out what is not yet known, and writes the files: all of them at the end, so that stopping
-/// at any question leaves everything as it was.
+/// Finds out what is not known yet, and writes the files. All of them are written at the end, so that stopping at any
+/// question changes nothing.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What a person has said: on the command line, and then in answers.
+//! The answers of a person: from the command line, and then from the questions.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use super::InitArgs;
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 
-/// What a person has said. What is not said is asked for, or found out.
+/// The answers of a person. Missing answers are asked for, or found out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Request {
     /// The file to write.
@@ -14,13 +14,13 @@ pub(super) struct Request {
     pub(super) run: Option<String>,
     pub(super) cases: Option<String>,
     pub(super) decision_field: Option<String>,
-    /// Empty means not said.
+    /// An empty list means that there is no answer yet.
     pub(super) governing_types: Vec<String>,
-    /// Whether the pipeline is run once.
+    /// Whether to run the pipeline once.
     pub(super) probe: Option<bool>,
     pub(super) gitignore: Option<bool>,
     pub(super) workflow: Option<bool>,
-    /// Whether what can be found out is found out without asking.
+    /// Whether to find out as much as possible without asking.
     pub(super) yes: bool,
     pub(super) force: bool,
 }
@@ -58,11 +58,11 @@ impl From<InitArgs> for Request {
     }
 }
 
-/// A command for the examples of messages.
+/// The command in the examples of messages.
 const COMMAND: &str = "--run 'python3 pipeline.py {input} {output}'";
 
 impl Request {
-    /// Without anybody to ask, and without `--yes`, the answers must be there.
+    /// Checks that all answers are there, where nobody can be asked and `--yes` is not given.
     pub(super) fn complete(&self) -> Result<(), Misuse> {
         let mut missing = Vec::new();
         if self.run.is_none() {
@@ -88,7 +88,7 @@ impl Request {
         Err(Misuse::new("there is nobody to ask, and not every answer is given").help(help))
     }
 
-    /// Whether nothing is said of the pipeline yet.
+    /// Whether there is no answer about the pipeline yet.
     pub(super) fn is_silent(&self) -> bool {
         let texts = [&self.run, &self.cases, &self.decision_field];
         let switches = [self.probe, self.gitignore, self.workflow];
@@ -97,7 +97,7 @@ impl Request {
             && self.governing_types.is_empty()
     }
 
-    /// The command line that says the same.
+    /// The command line with the same answers.
     pub(super) fn again(&self) -> Again {
         let mut again = Again::kelvin("init")
             .config(&self.file)

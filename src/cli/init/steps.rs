@@ -1,4 +1,4 @@
-//! The way through the questions, and the files at its end.
+//! All questions in order, and the files at the end.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -15,7 +15,7 @@ use kelvin_evidence::EvidenceSettings;
 use kelvin_page::safe;
 use kelvin_run::config::Config;
 
-/// Finds out what is not yet known, and writes the files.
+/// Finds out what is not known yet, and writes the files.
 pub(super) fn run(
     registry: Registry,
     request: &Request,
@@ -52,17 +52,17 @@ pub(super) fn run(
         if ask.is_some() && before.command() != now.command() {
             last.push_str(&now.next_when("with the answers so far"));
         }
-        // A terminal that went away shows nothing of it, and is no further error.
+        // If the terminal is gone, nothing is shown, which is no further error.
         let _ = steps.out.write_all(last.as_bytes());
     }
     ended
 }
 
-/// What is known so far, and whom to ask.
+/// The answers so far, and the person to ask.
 pub(super) struct Steps<'a> {
     /// The kinds of probes that the program knows.
     pub(super) registry: Registry,
-    /// What the command line says, and then the answers too. What is known is not asked for.
+    /// The answers from the command line, and later from the questions. A known answer is not asked for.
     pub(super) said: Request,
     /// The person, if there is one.
     pub(super) ask: Option<&'a dyn Ask>,
@@ -71,7 +71,7 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Every question in its order, each once. Nothing is written before the last one is answered.
+    /// Asks every question once, in order. Nothing is written before the last one is answered.
     fn walk(&mut self) -> anyhow::Result<()> {
         self.command()?;
         let corpus = corpus::settle(self)?;
@@ -87,7 +87,7 @@ impl Steps<'_> {
         self.try_with(|_| {})
     }
 
-    /// The same with a change.
+    /// The configuration with the answers so far and a change.
     pub(super) fn try_with(&self, change: impl FnOnce(&mut Request)) -> anyhow::Result<Config> {
         let mut said = self.said.clone();
         change(&mut said);
@@ -95,7 +95,7 @@ impl Steps<'_> {
             .configured_by(&template::configuration(&said), &said.file)
     }
 
-    /// Says something beside the questions.
+    /// Prints a line beside the questions.
     pub(super) fn tell(&mut self, line: &str) -> anyhow::Result<()> {
         writeln!(self.out, "{line}")?;
         Ok(())
@@ -121,7 +121,7 @@ impl Steps<'_> {
         }
     }
 
-    /// Writes the files. `left` are the lines for what the trial has left in the repository.
+    /// Writes the files. `left` are the ignore lines for files that the trial has left in the repository.
     fn write(&mut self, left: &BTreeSet<String>) -> anyhow::Result<()> {
         let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
         if self.said.gitignore.unwrap_or(self.target.is_in_git()) {
@@ -131,7 +131,7 @@ impl Steps<'_> {
             let workflows = self.target.workflows();
             files.extend(workflows.map(|(path, text)| (path, text.into_bytes())));
         }
-        // Last, so that a failure before it leaves `init` ready to be run again.
+        // The configuration comes last, so that `init` can be run again after an earlier failure.
         let config = template::configuration(&self.said).into_bytes();
         files.push((self.target.config.clone(), config));
         for (path, text) in &files {
@@ -150,7 +150,7 @@ impl Steps<'_> {
     }
 }
 
-/// What the answers say of the probe that they are about.
+/// The settings of the probe that the answers are about.
 pub(super) fn settings(config: &Config) -> &EvidenceSettings {
     let settings = config.settings();
     settings.expect("the template has all keys of this probe")

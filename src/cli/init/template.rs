@@ -3,12 +3,12 @@
 use super::request::Request;
 use kelvin_run::config::quote;
 
-/// Where editors find the schema.
+/// The address where editors find the schema.
 const SCHEMA: &str =
     "https://raw.githubusercontent.com/org/kelvin-action/v1/schema/kelvin.schema.json";
 
-/// The text of `kelvin.yaml`. An answer that is not there yet is one that is all right, so that each answer can be checked
-/// before the next is asked for.
+/// The text of `kelvin.yaml`. A missing answer gets a valid placeholder, so that each answer can be checked before the
+/// next is asked for.
 pub(super) fn configuration(said: &Request) -> String {
     let Request {
         run,
@@ -48,7 +48,7 @@ pub(super) fn configuration(said: &Request) -> String {
     )
 }
 
-/// What else can be said; every line after `# ` is YAML that says what holds anyway.
+/// The further options; every line after `# ` is YAML with the default value.
 const OPTIONS: &str = "
 # ---- Everything below has a default; the values shown are the defaults. ----
 
@@ -80,8 +80,8 @@ const OPTIONS: &str = "
 # retry: {max_attempts: 1, transient_exit_codes: [], retry_on_timeout: false}
 ";
 
-/// The text of the workflow that measures; `config` is the path of the configuration in the repository, where it
-/// is not the usual one, and `branch` the branch whose pushes are measured for the changes to come.
+/// The text of the workflow that measures. `config` is the path of the configuration in the repository, where it is not
+/// the usual one, and `branch` the branch whose pushes are measured as the base of later changes.
 pub(super) fn workflow(config: Option<&str>, setup: Option<&str>, branch: &str) -> String {
     let with = |own: &str| {
         let mut with = format!("          {own}\n");
@@ -89,7 +89,7 @@ pub(super) fn workflow(config: Option<&str>, setup: Option<&str>, branch: &str) 
         with.extend(setup.map(|command| format!("          setup: {}\n", quote(command))));
         with
     };
-    // What a base says of its own noise decides most of what a later change is told.
+    // The noise of a base decides most of what can be said about a later change.
     let (change, base) = (with("comment: later"), with("base-repeats: 5"));
     let branch = in_a_list(branch);
     format!(
@@ -132,7 +132,7 @@ pub(super) fn workflow(config: Option<&str>, setup: Option<&str>, branch: &str) 
     )
 }
 
-/// The name of a branch within brackets.
+/// The name of a branch within brackets, quoted where needed.
 fn in_a_list(branch: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     match branch.starts_with(|c: char| c.is_ascii_alphabetic()) && branch.chars().all(is_plain) {
@@ -141,8 +141,8 @@ fn in_a_list(branch: &str) -> String {
     }
 }
 
-/// The text of the workflow that publishes; `config`: the path of the configuration, where it is not the usual one. The
-/// name that the reports are kept by is read from that file.
+/// The text of the workflow that publishes. `config` is the path of the configuration, where it is not the usual one.
+/// The name under which the reports are kept is read from that file.
 pub(super) fn post(config: Option<&str>) -> String {
     let with = config.map_or_else(String::new, |path| {
         format!("        with:\n          config: {}\n", quote(path))

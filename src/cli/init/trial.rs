@@ -1,4 +1,4 @@
-//! The trial: runs the pipeline once on the first case, and shows what came back.
+//! The trial: runs the pipeline once on the first case, and shows the result.
 
 use std::collections::BTreeSet;
 
@@ -9,16 +9,16 @@ use kelvin_base::exit::Misuse;
 use kelvin_page::safe;
 use kelvin_run::config::Config;
 
-/// What the trial has shown.
+/// The result of the trial.
 #[derive(Default)]
 pub(super) struct Trial {
     /// The last run that left an output to look at; none where the pipeline was not run.
     pub(super) look: Option<Look>,
-    /// What the runs have left in the repository, as lines for `.gitignore`.
+    /// The files that the runs have left in the repository, as lines for `.gitignore`.
     pub(super) left: BTreeSet<String>,
 }
 
-/// Runs the pipeline once on the first case, whose name is given, where that is wanted.
+/// Runs the pipeline once on the first case, if the person agrees. `first` is the name of the case.
 pub(super) fn settle(
     steps: &mut Steps<'_>,
     first: &str,
@@ -112,13 +112,13 @@ fn show(steps: &mut Steps<'_>, look: &Look) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The command that writes what the pipeline printed, where it printed its output.
+/// A command that writes the printed output to the file, where the pipeline printed its output.
 fn mended(look: &Look, run: &Option<String>) -> Option<String> {
     const OUTPUT: &str = "{output}";
     let run = run.as_deref().filter(|_| look.printed_its_output())?;
     let words: Vec<&str> = run.split(' ').collect();
     let place = words.iter().position(|word| *word == OUTPUT)?;
-    // After an option, or with a redirection, the words mean something that cannot be known here.
+    // After an option, or with a redirection, the meaning of the words is not known here.
     let is_plain =
         place > 0 && !words[place - 1].starts_with('-') && !run.contains(['>', '|', ';', '&']);
     let rest: Vec<&str> = words

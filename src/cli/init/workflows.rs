@@ -1,4 +1,4 @@
-//! The workflows beside a configuration that is there: nothing is asked, since they name it and say nothing of it.
+//! The workflows for an existing configuration. Nothing is asked, since they only name the configuration.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use kelvin_base::exit::Misuse;
 use kelvin_page::safe;
 use kelvin_run::config::Overrides;
 
-/// Whether the workflows alone are asked for, and the configuration is there.
+/// Whether only the workflows are asked for, and the configuration exists.
 pub(super) fn are_all(request: &Request, target: &Target) -> bool {
     let rest = Request {
         workflow: None,
@@ -21,7 +21,7 @@ pub(super) fn are_all(request: &Request, target: &Target) -> bool {
     is_alone && target.config.is_file()
 }
 
-/// Whether the workflows are there as they would be written, so that a second `init` goes through.
+/// Whether the workflows exist exactly as they would be written, so that a second `init` succeeds.
 pub(super) fn are_written(target: &Target) -> bool {
     let is_there = |(path, text): &(PathBuf, String)| {
         std::fs::read(path).is_ok_and(|there| there == text.as_bytes())
@@ -29,18 +29,18 @@ pub(super) fn are_written(target: &Target) -> bool {
     target.workflows().iter().all(is_there)
 }
 
-/// Writes those that are not there yet.
+/// Writes the workflows that do not exist yet.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the configuration is not valid, or a workflow of that name says something else.
+/// A [`Misuse`] where the configuration is not valid, or a workflow of that name has another content.
 pub(super) fn write(
     registry: Registry,
     request: &Request,
     target: &Target,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
-    // A workflow whose configuration cannot be read fails on every pull request.
+    // A workflow whose configuration cannot be read would fail on every pull request.
     registry.configured(&Overrides {
         file: Some(request.file.clone()),
         ..Overrides::default()

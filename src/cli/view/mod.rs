@@ -1,4 +1,4 @@
-//! `kelvin view`: the last reports in a browser of this machine, made anew while runs go on.
+//! `kelvin view`: the last reports in a browser on this machine, updated while runs go on.
 
 mod serve;
 mod shelf;
@@ -14,7 +14,7 @@ use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use shelf::Shelf;
 
-/// Where the page is looked for first; any free port serves where another program has it.
+/// The first port to try for the page; if another program uses it, any free port is taken.
 const PORT: u16 = 7463;
 
 /// The arguments of `kelvin view`.
@@ -31,7 +31,7 @@ pub(super) struct ViewArgs {
     port: Option<u16>,
 }
 
-/// Runs `kelvin view`, until it is stopped.
+/// Runs `kelvin view` until it is stopped.
 pub(super) fn main(args: ViewArgs, registry: Registry) -> anyhow::Result<Exit> {
     let root = check::folder(&args.config)?;
     let out = args.out.unwrap_or_else(|| root.join("kelvin"));
@@ -60,7 +60,7 @@ pub(super) fn main(args: ViewArgs, registry: Registry) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// A port that only programs of this machine reach.
+/// Binds a port that only programs on this machine can reach.
 fn listener(port: Option<u16>) -> anyhow::Result<TcpListener> {
     let bind = |port| TcpListener::bind((Ipv4Addr::LOCALHOST, port));
     match port {

@@ -1,5 +1,5 @@
-//! The server of the page. Only programs of this machine reach it, it reads and changes nothing, and a page of
-//! another site cannot have it answer, by whatever name that site calls this machine.
+//! The server of the page. Only programs on this machine reach it, and it reads files without changing any. A page of
+//! another site cannot get an answer from it, by whatever name that site calls this machine.
 
 use std::io;
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ use super::shelf::Shelf;
 const SHELL: &str = include_str!("shell.html");
 const HTML: &str = "text/html; charset=utf-8";
 
-/// What is sent back.
+/// The response to a request.
 struct Answer {
     status: StatusCode,
     kind: &'static str,
@@ -51,7 +51,7 @@ impl Answer {
 ///
 /// # Errors
 ///
-/// Where the system does not let it.
+/// Where the system refuses to serve.
 pub(super) fn serve(listener: std::net::TcpListener, shelf: Shelf) -> io::Result<()> {
     let address = listener.local_addr()?;
     listener.set_nonblocking(true)?;
@@ -69,7 +69,7 @@ pub(super) fn serve(listener: std::net::TcpListener, shelf: Shelf) -> io::Result
                     let answer = answer(&asked, address, &shelf);
                     async move { Ok::<_, hyper::Error>(sent(answer)) }
                 });
-                // A browser that goes away in the middle is no failure.
+                // A browser that closes the connection early is no failure.
                 let _ = http1::Builder::new()
                     .serve_connection(TokioIo::new(stream), service)
                     .await;
@@ -131,7 +131,7 @@ fn sent(answer: Answer) -> Response<Full<Bytes>> {
         (CONTENT_TYPE, answer.kind),
         (CACHE_CONTROL, "no-store"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        // No other site may put it into a frame.
+        // No other site may put the page into a frame.
         (CONTENT_SECURITY_POLICY, "frame-ancestors 'self'"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));

@@ -1,4 +1,4 @@
-//! What there is to be looked at: the report in the output folder, and the runs of the history.
+//! Everything that can be viewed: the report in the output folder, and the runs of the history.
 
 use std::fs;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ pub(super) const REPORT: &str = "report.html";
 /// The runs that the page offers.
 const RUNS: usize = 50;
 
-/// Where reports are.
+/// The places of the reports.
 #[derive(Clone, Debug)]
 pub(super) struct Shelf {
     /// The kinds of probes whose reports are read.
@@ -27,16 +27,17 @@ pub(super) struct Shelf {
     pub(super) out: PathBuf,
 }
 
-/// What changes while somebody looks.
+/// The state that may change while somebody views the page.
 #[derive(Debug, Serialize)]
 pub(super) struct State {
-    /// Another text where the report is another one; none where there is none.
+    /// A text that changes with the report; none where there is no report.
     report: Option<String>,
-    /// Whether a run is under way, or was stopped before its end: the report is gone or older than its answers.
+    /// Whether a run is in progress, or was stopped before its end: then the report is missing or older than the
+    /// answers.
     is_under_way: bool,
-    /// How many answers it has so far; none where that is not noted down, as outside of a repository.
+    /// How many answers the run has so far; none where that is not recorded, as outside of a repository.
     answers: Option<usize>,
-    /// Seconds since the last of them.
+    /// Seconds since the last answer.
     quiet_for: Option<u64>,
     /// The runs of the history, the newest first.
     runs: Vec<Run>,
@@ -84,12 +85,12 @@ impl Shelf {
         Ok(named.collect())
     }
 
-    /// The page of the last run; none where there is none.
+    /// The page of the last run; none where there is no such page.
     pub(super) fn report(&self) -> Option<Vec<u8>> {
         fs::read(self.out.join(REPORT)).ok()
     }
 
-    /// The page of a run of the history. Its inputs are not kept, so nothing is shown side by side.
+    /// The page of a run of the history. Its inputs are not kept, so it shows nothing side by side.
     pub(super) fn run(&self, id: &str) -> anyhow::Result<Vec<u8>> {
         let side = check::run(self.registry, &self.root, id)?;
         let mut page = Vec::new();

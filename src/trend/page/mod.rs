@@ -63,7 +63,7 @@ fn candidates(summary: &Summary) -> Vec<Block<'static>> {
     let candidates: &[Candidate] = &summary.candidates;
     if candidates.is_empty() {
         let mut each = summary.configurations.iter();
-        // Where nothing is compared, nothing that fell could be seen.
+        // A fall cannot be seen where nothing is compared.
         let is_thin = each.any(|one| !one.suspected.is_empty() || one.runs_before == 0);
         let none = match is_thin {
             true => "There is none that is certain; what could not be told stands at the top.",
@@ -116,7 +116,7 @@ fn table<const N: usize>(title: &str, columns: [Column; N], rows: Vec<TableRow>)
     }
 }
 
-/// How many rows found no room.
+/// A note on the rows that were left out.
 fn rest(all: usize) -> Option<Block<'static>> {
     let more = all.checked_sub(ROWS).filter(|more| *more > 0)?;
     let text = format!(
@@ -183,7 +183,7 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
     blocks
 }
 
-/// What people decided about regressions; none where nobody had to.
+/// The decisions of people about regressions; none where no decision was needed.
 fn decisions(decided: &[DecidedRun]) -> Vec<Block<'static>> {
     if decided.is_empty() {
         return Vec::new();
@@ -345,7 +345,7 @@ fn read(read: &Read) -> Vec<Phrase> {
             counted(more, "more report")
         )));
     }
-    // No line begins with the words of others: there a sign of theirs could begin a list.
+    // No line begins with a text from outside: there, one of its characters could begin a list.
     said.extend(
         read.notices
             .iter()

@@ -18,7 +18,7 @@ use kelvin_record::Direction;
 
 /// How many runs of a configuration are shown.
 const RUNS: usize = 100;
-/// How many metrics are plotted; further ones are in the table of no page, and in each report.
+/// How many metrics are plotted; the others are not on the page, but in each report.
 const PLOTS: usize = 6;
 /// How many cases are named that moved from one run to the next.
 const MOVED: usize = 3;
@@ -28,8 +28,8 @@ const FALLS: usize = 10;
 /// The tags of each commit.
 type Releases = BTreeMap<String, Vec<String>>;
 
-/// The page of all runs that were read, and why some were not. `line`: those of the default branch, in the order of its
-/// history, by which falls are told.
+/// The page of all runs that were read, and why some were not. `line`: the runs of the default branch, in the order of
+/// its history, which are used to find falls.
 pub(crate) fn history(
     (runs, line): (&[PastRun], &[PastRun]),
     found: &Read,
@@ -61,7 +61,7 @@ pub(crate) fn history(
     }
 }
 
-/// How the newest run of a configuration came out, and what fell and stayed so.
+/// The result of the newest run of a configuration, and its lasting falls.
 fn statements(one: &Runs<'_>, line: &[PastRun]) -> Vec<Statement> {
     let own = line.iter().filter(|run| run.configuration == one.name);
     let falls = lasting::find(&live(own), &one.metrics);
@@ -72,7 +72,7 @@ fn statements(one: &Runs<'_>, line: &[PastRun]) -> Vec<Statement> {
     [statement(one)].into_iter().chain(falls).collect()
 }
 
-/// How the newest run of a configuration came out.
+/// The result of the newest run of a configuration.
 fn statement(one: &Runs<'_>) -> Statement {
     let text = Phrase::of_name(one.name).and(format!(": {}", counted(one.runs.len(), "run")));
     let verdict = one.runs.last().and_then(|last| last.verdict.as_ref());
@@ -125,7 +125,7 @@ fn configuration(one: &Runs<'_>, releases: &Releases) -> Vec<Block<'static>> {
     blocks
 }
 
-/// The metrics that have a scale, first those of which more is better.
+/// The metrics that have a scale, beginning with those of which more is better.
 fn plotted<'a>(one: &Runs<'a>) -> Vec<(&'a str, (f64, f64))> {
     let mut metrics: Vec<_> = one.metrics.iter().collect();
     metrics.sort_by_key(|(id, scale)| (scale.direction == Direction::Lower, **id));
@@ -135,7 +135,7 @@ fn plotted<'a>(one: &Runs<'a>) -> Vec<(&'a str, (f64, f64))> {
     scaled.take(PLOTS).collect()
 }
 
-/// What each run cost, in money where that is known of any, in seconds of the pipeline where it is not.
+/// The cost of each run: in money where that is known for any run, otherwise in seconds of the pipeline.
 fn spending(one: &Runs<'_>, steps: Vec<TrendStep>) -> Option<Block<'static>> {
     let usd = |run: &&PastRun| run.cost.usage.as_ref().and_then(|usage| usage.usd);
     let is_known = one.runs.iter().any(|run| usd(run).is_some());
@@ -171,7 +171,7 @@ fn spending(one: &Runs<'_>, steps: Vec<TrendStep>) -> Option<Block<'static>> {
     })
 }
 
-/// The next round number: 1, 2 or 5 times a power of ten, so that the axis stays while the values move a little.
+/// The next round number: 1, 2 or 5 times a power of ten. So the axis stays the same while the values move a little.
 fn above(most: f64) -> f64 {
     let power = 10_f64.powf(most.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power);
@@ -191,7 +191,8 @@ fn step(one: &Runs<'_>, run: &PastRun, releases: &Releases) -> TrendStep {
     }
 }
 
-/// A name of ours alone: the place of the configuration and of the run would move with every run.
+/// The anchor of a run on the page. It contains no index of the run or the configuration, which would change with every
+/// new run.
 fn anchor(one: &Runs<'_>, run: &PastRun) -> String {
     let name = kelvin_base::digest::Digest::of(one.name.as_bytes()).short(8);
     let twins = one
@@ -209,12 +210,12 @@ fn short(run: &PastRun) -> Option<String> {
 }
 
 fn tags(run: &PastRun, releases: &Releases) -> Option<String> {
-    // Files that differ from their commit are not what was released.
+    // Files that differ from their commit were not released.
     let commit = run.commit.as_deref().filter(|_| !run.dirty)?;
     Some(releases.get(commit)?.join(", "))
 }
 
-/// The newest first.
+/// The rows of the table, newest first.
 fn rows(one: &Runs<'_>, releases: &Releases) -> kelvin_page::Table {
     let metrics: Vec<&str> = plotted(one).into_iter().map(|(id, _)| id).collect();
     let rows = (0..one.runs.len()).rev().map(|at| {

@@ -1,4 +1,4 @@
-//! What a reader of the summary should know first.
+//! The statements that a reader of the summary should know first.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::words::{are, fell, of, since, value};
 use crate::trend::summary::{Candidate, Of, OfConfiguration, Summary, Word};
 use kelvin_page::{Phrase, Statement, Tone, counted};
 
-/// Falls that are named one by one.
+/// How many falls are named one by one.
 const NAMED: usize = 5;
 
 pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
@@ -100,7 +100,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
     said
 }
 
-/// How few runs the means of a configuration rest on.
+/// A warning where the means of a configuration rest on few runs.
 fn thin(one: &OfConfiguration) -> Option<&'static str> {
     Some(match (one.runs, one.runs_before) {
         (0, _) => " has no run in this period",

@@ -1,4 +1,4 @@
-//! The few phrases that stand in several places of the page.
+//! The few phrases that are used in several places of the page.
 
 use crate::trend::lasting::LastingFall;
 use crate::trend::mean::Mean;
@@ -11,14 +11,14 @@ pub(super) fn are(count: usize, word: &str) -> String {
     format!("{} {verb}", counted(count, word))
 }
 
-/// A time to the minute, in UTC. A forge takes what stands between the two colons of a time with seconds for the
-/// name of a picture.
+/// A time to the minute, in UTC. With seconds, a forge would take the text between the two colons for the name of an
+/// emoji.
 pub(super) fn time(written: &str) -> String {
     let minute = written.get(..16).unwrap_or(written);
     minute.replace('T', " ")
 }
 
-/// What a row is the mean of.
+/// The subject of a row.
 pub(super) fn of(row: &Row) -> Phrase {
     subject(&row.of)
 }
@@ -31,7 +31,7 @@ fn subject(of: &Of) -> Phrase {
     }
 }
 
-/// A fall that lasts, as a sentence; `verb` is `fell` or what else is said of it.
+/// A fall that lasts, as a sentence; `verb` is `fell` or another verb.
 pub(crate) fn fell(fall: &LastingFall, verb: &str) -> Phrase {
     let (before, now) = (value(&fall.before), value(&fall.now));
     let slowly = match fall.is_gradual {
@@ -57,7 +57,7 @@ fn run(at: &str, commit: Option<&str>) -> Phrase {
     }
 }
 
-/// Since when something is as bad as it is.
+/// The run since which something is as bad as now.
 pub(super) fn since(one: &Candidate) -> Option<Phrase> {
     let since = one.since.as_ref()?;
     let phrase = run(&since.at, since.commit.as_deref());
@@ -67,7 +67,7 @@ pub(super) fn since(one: &Candidate) -> Option<Phrase> {
     })
 }
 
-/// A mean is never shown without the number of values that it rests on.
+/// A mean with the number of its values; it is never shown without that number.
 pub(super) fn value(mean: &Mean) -> String {
     match mean.value {
         Some(value) => format!("{} (n {})", display(value), mean.n),
@@ -75,7 +75,7 @@ pub(super) fn value(mean: &Mean) -> String {
     }
 }
 
-/// The same with the reason where there is none.
+/// A mean as in [`value`], with the reason where there is no mean.
 pub(super) fn cell(mean: &Mean) -> Phrase {
     let phrase = Phrase::text(value(mean));
     match &mean.reason {
