@@ -171,7 +171,7 @@ impl ChangedAnswers {
             .and(" instead of ")
             .quote(bare(&first.base));
         let told = match &first.expected {
-            Some(expected) => told.and(", expected is ").quote(bare(expected)),
+            Some(expected) => told.and(" (expected ").quote(bare(expected)).and(")"),
             None => told,
         };
         Some(match self.other - 1 {
