@@ -99,6 +99,38 @@ fn labels_that_are_exchanged_are_told_first_although_no_figure_moves() {
 }
 
 #[test]
+fn other_answers_fail_where_the_same_are_asked_for_and_noise_does_not() {
+    let project = tickets(&classifier("bug", "feature"));
+    project.config("gate: {answers: same}\n");
+    let (said, judgement) = gate_after(&project, |project| {
+        project.write("pipeline.sh", &classifier("crash", "feature"));
+    });
+    assert_eq!(
+        (said.code, &judgement["verdict"]),
+        (Some(3), &json!("regression")),
+        "{}",
+        said.stdout
+    );
+    let lines = gate_of(&said);
+    assert_eq!(
+        lines[0],
+        "Gate         regression, 4 of 8 cases are answered otherwise"
+    );
+    assert_eq!(
+        lines[1],
+        "✗ `t00` is answered `crash` instead of `bug` (and 3 more cases)"
+    );
+    assert_eq!(judgement["reasons"][0]["code"], json!("other_answers"));
+    project.write(
+        "pipeline.sh",
+        &format!("# the same\n{}", classifier("bug", "feature")),
+    );
+    project
+        .kelvin(&["gate", "--baseline", "base.json"])
+        .expect(0);
+}
+
+#[test]
 fn an_unchanged_pipeline_has_no_other_answers_and_nothing_to_do() {
     let project = tickets(&classifier("bug", "feature"));
     let (said, judgement) = gate_after(&project, |_| {});

@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::MetricPair;
-use kelvin_record::settings::{FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight};
+use kelvin_record::settings::{
+    AnswersRule, FailOrWarn, GateRule, GateSettings, MetricPolicy as Weight,
+};
 use kelvin_record::settings::{MetricRule, OnSuspected as OnSuspectedSetting};
 
 /// What the gate is told to hold.
@@ -16,6 +18,8 @@ pub struct Policy {
     pub max_drop: f64,
     /// How a drop is told from noise.
     pub rule: Rule,
+    /// Whether every item has to be answered as on the base.
+    pub same_answers: bool,
     /// What is different for single metrics, by id.
     pub metrics: BTreeMap<String, MetricPolicy>,
     /// What a drop does that noise may explain.
@@ -145,6 +149,7 @@ impl Policy {
             max_drop,
             metrics,
             rule,
+            answers,
             on_suspected,
             on_broken_case,
             on_unmeasured,
@@ -164,6 +169,7 @@ impl Policy {
                 GateRule::Auto => Rule::Auto,
                 GateRule::Threshold => Rule::Threshold,
             },
+            same_answers: *answers == AnswersRule::Same,
             metrics: metrics
                 .iter()
                 .map(|(id, rule)| (id.clone(), MetricPolicy::from(rule)))

@@ -213,7 +213,8 @@ impl Readings<'_> {
         let worst = gated.map(|metric| metric.verdict).max();
         let broke = self.policy.on_broken_case == Effect::Fail
             && verdict.broken_cases.iter().any(|case| case.certain);
-        if verdict.verdict == Word::Regression && !broke {
+        let is_other = verdict.tells(ReasonCode::OtherAnswers);
+        if verdict.verdict == Word::Regression && !broke && !is_other {
             verdict.verdict = worst.unwrap_or(Word::Unmeasured).max(Word::Inconclusive);
         }
     }

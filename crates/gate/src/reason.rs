@@ -34,6 +34,8 @@ pub enum ReasonCode {
     BrokenCases,
     /// Cases may have broken; that is not certain.
     DoubtfulCases,
+    /// Items are answered otherwise, and the configuration asks for the same answers.
+    OtherAnswers,
     /// New cases do not do what is demanded of every case.
     AddedBroken,
     /// No metric is gated.

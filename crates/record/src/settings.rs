@@ -139,6 +139,9 @@ pub struct GateSettings {
     pub metrics: BTreeMap<String, MetricRule>,
     /// `auto` weighs a drop against the noise; `threshold` looks at the drop alone.
     pub rule: GateRule,
+    /// What items do that are answered otherwise than on the base: `any` tells them, `same` fails, as a snapshot test
+    /// would; what is right then needs an approval, and is the base once it is merged.
+    pub answers: AnswersRule,
     /// A drop that the noise may explain: `auto` fails where no case was run again.
     pub on_suspected: OnSuspected,
     /// A case that broke completely while the mean hides it.
@@ -172,6 +175,7 @@ impl Default for GateSettings {
             max_drop: 0.05,
             metrics: BTreeMap::new(),
             rule: GateRule::Auto,
+            answers: AnswersRule::Any,
             on_suspected: OnSuspected::Auto,
             on_broken_case: FailOrWarn::Fail,
             on_unmeasured: FailOrWarn::Fail,
@@ -184,6 +188,17 @@ impl Default for GateSettings {
             approval: None,
         }
     }
+}
+
+/// Which answers may be others than on the base.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswersRule {
+    /// Any; they are told.
+    #[default]
+    Any,
+    /// None, the noise of both sides apart.
+    Same,
 }
 
 /// The rule for one metric.

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use kelvin_page::safe;
+
 use super::super::drift::Drift;
 use super::super::look::GUARD;
 use super::super::policy::Effect;
@@ -94,6 +96,28 @@ pub fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regressed>, St
                     within: 0.0,
                     suspected: false,
                 }));
+            }
+            // Another answer than the one that was approved is another case; one that is gone is not known.
+            (ReasonCode::OtherAnswers, _) if verdict.answers.values().all(|all| all.gone == 0) => {
+                for (probe, changed) in &verdict.answers {
+                    if changed.other > MOST {
+                        return Err(reason.text.clone());
+                    }
+                    found.extend(changed.answers.iter().map(|other| Regressed {
+                        metric: format!("{probe}.answers"),
+                        case: Some(format!(
+                            "{}: {} → {}",
+                            other.item,
+                            safe::cut(&other.base, 60),
+                            safe::cut(&other.head, 60)
+                        )),
+                        base: None,
+                        head: None,
+                        drop: None,
+                        within: 0.0,
+                        suspected: false,
+                    }));
+                }
             }
             _ => return Err(reason.text.clone()),
         }

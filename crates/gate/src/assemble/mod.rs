@@ -84,6 +84,19 @@ impl Assembly<'_> {
             .extend(added.filter_map(|(id, pair)| {
                 Some((Rank::of(Urgency::Doubt), added_broken(id, pair)?))
             }));
+        let answers = self.answers();
+        let others = answers.values().filter(|_| self.policy.same_answers);
+        let others: Vec<String> = others.filter_map(ChangedAnswers::sentence).collect();
+        let is_other = !others.is_empty();
+        reasons.extend(others.into_iter().map(|text| {
+            let reason = Reason {
+                code: ReasonCode::OtherAnswers,
+                effect: Some(Effect::Fail),
+                metric: None,
+                text: format!("{text}, and `gate.answers` asks for the same answers"),
+            };
+            (Rank::of(Urgency::Broken), reason)
+        }));
         let gated: Vec<Word> = metrics
             .values()
             .filter(|metric| metric.policy == Attention::Gate)
@@ -107,7 +120,7 @@ impl Assembly<'_> {
             self.policy.on_broken_case == Effect::Fail && broken.iter().any(|case| case.certain);
         Verdict {
             verdict: match () {
-                () if broke => Word::Regression,
+                () if broke || is_other => Word::Regression,
                 () if only_failures => gated.iter().copied().fold(Word::Unmeasured, Word::max),
                 () => worst(&gated),
             },
@@ -117,7 +130,7 @@ impl Assembly<'_> {
             reasons,
             metrics,
             broken_cases: broken,
-            answers: self.answers(),
+            answers,
             turnover: self
                 .comparison
                 .turnover

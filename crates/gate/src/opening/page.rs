@@ -4,7 +4,7 @@ use super::{calm, gist, next, reason, word};
 use crate::answers::ChangedAnswers;
 use crate::judgement::{change, said, sense, value};
 use crate::policy::Attention;
-use crate::verdict::{MetricVerdict, Word};
+use crate::verdict::{MetricVerdict, ReasonCode, Word};
 use crate::{Judgement, flips};
 use kelvin_page::{Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow};
 use kelvin_record::Flip;
@@ -29,7 +29,8 @@ pub fn opening(judgement: &Judgement) -> Opening {
     let before = verdict.metrics.iter();
     let answers = || verdict.answers.values();
     // What an edit of the rules or a missing base says of the whole verdict comes before any answer.
-    let is_of_figures = reason(judgement).is_none_or(|reason| reason.metric.is_some());
+    let is_of_figures = reason(judgement)
+        .is_none_or(|reason| reason.metric.is_some() || reason.code == ReasonCode::OtherAnswers);
     Opening {
         tone,
         mark,
