@@ -4,6 +4,7 @@
 //! Runs the pipeline on every scenario in a workspace of its own, looks at what it left, and makes the
 //! metrics `checks.*`; docs/invariants.md defines them.
 
+mod answers;
 mod config;
 mod figures;
 mod forbidden;

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::config::ChecksSettings;
 use super::forbidden::{Snapshot, leaks};
 use super::kinds::{Finding, Stopped};
-use super::record::{CheckResult, ScenarioAnswer};
+use super::record::{CheckResult, MOST_OF_OUTPUT, ScenarioAnswer};
 use super::rule_files::RuleFiles;
 use super::scenario::{Scenario, plain};
 use super::scene::{Scene, Unread, read_beneath};
@@ -22,6 +22,7 @@ use super::services::{RunningServices, ServiceSite, Trouble};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::file::beneath::Beneath;
+use kelvin_record::KeptText;
 use kelvin_run::targets::{
     Ended, Invocation, Meter, Reply, Site, StandardOutput, Target, Workplace,
 };
@@ -248,6 +249,7 @@ impl ScenarioTarget<'_> {
         let mut answer = ScenarioAnswer {
             agent_output: String::new(),
             is_output_cut: false,
+            whole_output: None,
             checks: std::collections::BTreeMap::new(),
             to_judge: std::collections::BTreeMap::new(),
             forbidden: Vec::new(),
@@ -290,9 +292,15 @@ impl ScenarioTarget<'_> {
             answer.checks.insert(invariant.name.clone(), result);
         }
         let output = String::from_utf8_lossy(scene.output);
-        answer.is_output_cut = output.chars().nth(EXCERPT).is_some();
-        let output: String = output.chars().take(EXCERPT).collect();
-        answer.agent_output = self.text(&output, place, scene.services);
+        // Masked before it is cut: half a secret at the cut would be found by nobody.
+        let output = self.text(&output, place, scene.services);
+        if let Some((end, _)) = output.char_indices().nth(EXCERPT) {
+            answer.is_output_cut = true;
+            answer.whole_output = Some(KeptText::beginning(&output, MOST_OF_OUTPUT));
+            answer.agent_output = output[..end].to_owned();
+        } else {
+            answer.agent_output = output;
+        }
         Ok(answer)
     }
 }

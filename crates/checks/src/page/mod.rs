@@ -5,7 +5,7 @@ mod items;
 use std::collections::BTreeMap;
 
 use super::figures::RESERVED;
-use super::record::{ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
+use super::record::{ChecksBasis, ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
 use super::scoring;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
@@ -81,7 +81,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
     if total == 0 {
         return Vec::new();
     }
-    let named = |ids: &[&str]| -> Phrase {
+    let ids_named = |ids: &[&str]| -> Phrase {
         let shown = Phrase::text(": ").names(ids.iter().take(NAMED).copied());
         match ids.len().saturating_sub(NAMED) {
             0 => shown,
@@ -96,7 +96,8 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
             failed.len(),
             counted(total, "scenario")
         );
-        let mut text = Phrase::text(what).then(named(&failed));
+        let mut text = Phrase::text(what).then(ids_named(&failed));
+        let worst = |scenario| worst(section, scenario);
         if let Some(why) = section.items.get(*first).and_then(worst) {
             text = text.and("; in the first one ").then(why);
         }
@@ -112,9 +113,9 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
             unknown.len(),
             counted(total, "scenario")
         );
-        let mut text = Phrase::text(what).then(named(&unknown));
+        let mut text = Phrase::text(what).then(ids_named(&unknown));
         let first = unknown.first().and_then(|first| section.items.get(*first));
-        if let Some(why) = first.and_then(unknowable) {
+        if let Some(why) = first.and_then(|scenario| unknowable(section, scenario)) {
             text = text.and("; in the first one ").then(why);
         }
         statements.push(Statement {
@@ -142,7 +143,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
         );
         statements.push(Statement {
             tone: Tone::Caution,
-            text: Phrase::text(what).then(named(&flaky)),
+            text: Phrase::text(what).then(ids_named(&flaky)),
         });
     }
     if statements.is_empty() {
@@ -158,7 +159,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
 }
 
 /// The first run of a scenario that did not pass, in a sentence about what went wrong there.
-fn worst(scenario: &ScenarioRecord) -> Option<Phrase> {
+fn worst(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     let run = scenario
         .runs
         .iter()
@@ -171,14 +172,28 @@ fn worst(scenario: &ScenarioRecord) -> Option<Phrase> {
         .iter()
         .find(|(_, check)| check.outcome == Outcome::Failed)?;
     Some(
-        Phrase::of_name(name)
+        named(&section.basis, name)
             .and(" failed: ")
             .quote(cut(&check.reason)),
     )
 }
 
+/// An invariant by its name and what it asks for: whoever reads that it failed need not know it by heart.
+fn named(basis: &ChecksBasis, name: &str) -> Phrase {
+    match description(basis, name) {
+        Some(description) => Phrase::of_name(name).and(" (").quote(description).and(")"),
+        None => Phrase::of_name(name),
+    }
+}
+
+/// What an invariant asks for, where there is little room; none of what is no invariant.
+fn description(basis: &ChecksBasis, name: &str) -> Option<String> {
+    let invariant = basis.invariants.get(name)?;
+    Some(cut(&invariant.description)).filter(|text| !text.is_empty())
+}
+
 /// The first run of a scenario that is an error, in a sentence about what kept it from being known.
-fn unknowable(scenario: &ScenarioRecord) -> Option<Phrase> {
+fn unknowable(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     let mut runs = scenario.runs.iter();
     let run = runs.find(|run| run.outcome == Outcome::Error)?;
     if let Some(failure) = &run.failure {
@@ -189,7 +204,7 @@ fn unknowable(scenario: &ScenarioRecord) -> Option<Phrase> {
     let mut checks = run.checks.iter();
     let (name, check) = checks.find(|(_, check)| check.outcome == Outcome::Error)?;
     Some(
-        Phrase::of_name(name)
+        named(&section.basis, name)
             .and(" is an error: ")
             .quote(cut(&check.reason)),
     )
@@ -241,7 +256,7 @@ fn lacking(section: &ChecksSection) -> Option<Table> {
                 };
                 rows.push(TableRow::new([
                     Phrase::of_name(id).and(which),
-                    Phrase::of_name(name),
+                    named(&section.basis, name),
                     Phrase::text(outcome),
                     Phrase::default().quote(cut(reason)),
                 ]));
@@ -307,7 +322,8 @@ fn method(section: &ChecksSection) -> String {
     )
 }
 
-/// Why an item came out as it did in a metric: what its first run says that did not do well.
+/// Why an item came out as it did in a metric: what its first run says that did not do well. The check comes first,
+/// with what it asks for, so that the sentence goes on where the name of the scenario ends.
 pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<String> {
     let scenario = section.items.get(item)?;
     let name = metric.strip_prefix("checks.")?;
@@ -317,11 +333,16 @@ pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<S
             return is_of_all.then(|| failure.message.clone());
         }
         let mut wrong = wrong(run).filter(|(of, _, _)| is_of_all || *of == name);
-        let (of, _, reason) = wrong.next()?;
-        Some(match is_of_all {
-            true => format!("`{of}`: {}", cut(reason)),
-            false => cut(reason),
-        })
+        let (of, outcome, reason) = wrong.next()?;
+        let verb = match outcome {
+            "error" => "cannot be judged by",
+            _ => "fails",
+        };
+        let asks = match description(&section.basis, of) {
+            Some(description) => format!(" ({description})"),
+            None => String::new(),
+        };
+        Some(format!("{verb} `{of}`{asks}: {}", cut(reason)))
     };
     scenario.runs.iter().find_map(told)
 }
