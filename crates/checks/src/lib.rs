@@ -15,6 +15,7 @@ mod kind;
 mod kinds;
 mod listing;
 mod measure;
+mod own_check;
 mod page;
 mod reader;
 mod record;
@@ -30,6 +31,7 @@ mod services;
 #[cfg(test)]
 mod supervisor;
 mod target;
+mod template;
 
 /// After the pipeline has run, is everything as it must be?
 pub struct ChecksKind;
