@@ -69,3 +69,72 @@ fn answer(run: &ScenarioRun) -> Option<Answer> {
         characters: None,
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::record::CheckResult;
+    use kelvin_base::failure::{Failure, FailureKind};
+
+    fn run(checks: &[(&str, Outcome)]) -> ScenarioRun {
+        let checks = checks.iter().map(|(name, outcome)| {
+            let result = CheckResult {
+                outcome: *outcome,
+                score: None,
+                reason: String::new(),
+                details: None,
+                judged: None,
+            };
+            ((*name).to_owned(), result)
+        });
+        ScenarioRun {
+            outcome: Outcome::Error,
+            composite: None,
+            checks: checks.collect::<BTreeMap<_, _>>(),
+            output: None,
+            forbidden: Vec::new(),
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn two_runs_are_answered_alike_where_the_same_checks_do_not_pass() {
+        use Outcome::{Error, Failed, Passed, Skipped};
+        let left = |checks: &[(&str, Outcome)]| answer(&run(checks)).expect("it came to its end");
+        let fine = left(&[("a", Passed), ("b", Passed)]);
+        assert_eq!(fine.to_string(), "passed all 2 checks");
+        // Another invariant that holds makes no scenario another one.
+        assert_eq!(fine, left(&[("a", Passed), ("b", Passed), ("c", Passed)]));
+        let failed = left(&[("a", Failed), ("b", Passed), ("c", Error), ("d", Skipped)]);
+        assert_eq!(
+            failed.to_string(),
+            "failed: `a`; not known: `c`; does not apply: `d`; passed 1 check"
+        );
+        for other in [
+            left(&[("a", Passed), ("b", Failed)]),
+            left(&[("a", Error), ("b", Passed)]),
+            left(&[("a", Skipped), ("b", Passed)]),
+            left(&[("a", Failed), ("b", Failed)]),
+            failed,
+        ] {
+            assert_ne!(left(&[("a", Failed), ("b", Passed)]), other);
+        }
+        // The words of an agent are no part of it.
+        let mut other_words = run(&[("a", Passed), ("b", Passed)]);
+        other_words.output = Some(KeptText::of("other words"));
+        assert_eq!(answer(&other_words), Some(fine));
+        let mut forbidden = run(&[("a", Passed)]);
+        forbidden.forbidden.push("it wrote `x`".to_owned());
+        let said = answer(&forbidden).expect("it came to its end");
+        assert_eq!(
+            said.to_string(),
+            "did what is forbidden; passed the one check"
+        );
+        assert_ne!(said, left(&[("a", Passed)]));
+        let mut broken = run(&[]);
+        broken.failure = Some(Box::new(Failure::new(FailureKind::Exit(1), "it ended")));
+        assert_eq!(answer(&broken), None);
+    }
+}

@@ -314,3 +314,119 @@ impl Item for ScenarioRecord {
         self.runs.iter_mut().for_each(|run| run.shorten(texts));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kelvin_base::failure::FailureKind;
+    use kelvin_run::judge::UngradedCode;
+
+    /// What nobody may read where texts are not kept.
+    const SAID: &str = "the-very-words-of-an-answer";
+
+    /// A scenario in whose record the words of an answer stand wherever they can.
+    fn record() -> ScenarioRecord {
+        let long = format!("{} {SAID}", "so much was said before ".repeat(8));
+        let check = |outcome, judged| CheckResult {
+            outcome,
+            score: Some(0.5),
+            reason: format!("{SAID} is not as expected: {long}"),
+            details: Some(serde_json::json!({"warnings": [SAID], "rows": [{SAID: long}]})),
+            judged,
+        };
+        let grade = Grade::new(0.5, SAID, "a judge").expect("a grade");
+        let judged = Judged {
+            grade: Some(grade),
+            unscored: Some(Ungraded::new(UngradedCode::Unreadable, SAID)),
+            usage: None,
+            is_cut: false,
+        };
+        let run = ScenarioRun {
+            outcome: Outcome::Failed,
+            composite: Some(0.5),
+            checks: BTreeMap::from([
+                ("plain".to_owned(), check(Outcome::Failed, None)),
+                (
+                    "judged".to_owned(),
+                    check(Outcome::Passed, Some(Box::new(judged))),
+                ),
+            ]),
+            output: Some(KeptText::of(&format!("{SAID} {long}"))),
+            forbidden: vec![format!("it wrote `{SAID}`")],
+            failure: Some(Box::new(Failure {
+                kind: FailureKind::Exit(1),
+                message: SAID.to_owned(),
+                stderr: long.clone(),
+                stdout: long,
+            })),
+        };
+        let scenario: Scenario =
+            serde_json::from_str(r#"{"id": "s", "prompt": "Do it", "expected": {"a": 1}}"#)
+                .expect("a scenario");
+        ScenarioRecord {
+            runs: vec![run],
+            ..ScenarioRecord::of(&scenario)
+        }
+    }
+
+    #[test]
+    fn no_word_of_an_answer_is_left_where_none_may_be_and_outcomes_and_scores_stay() {
+        let whole = record();
+        let mut none = whole.clone();
+        none.shorten(KeptTexts::None);
+        let written = serde_json::to_string(&none).expect("JSON");
+        assert!(!written.contains("very-words"), "{written}");
+        for (name, check) in &none.runs[0].checks {
+            let before = &whole.runs[0].checks[name];
+            assert_eq!((check.outcome, check.score), (before.outcome, before.score));
+            assert_eq!(check.reason, NOT_KEPT);
+        }
+        assert_eq!(none.runs[0].composite, Some(0.5));
+        assert_eq!(
+            (none.prompt.as_str(), none.expected.as_deref()),
+            ("Do it", Some("{\"a\":1}"))
+        );
+        let digests =
+            [&whole, &none].map(|one| one.runs[0].output.as_ref().map(|text| text.digest));
+        assert_eq!(
+            digests[0], digests[1],
+            "it is still known to be the same answer"
+        );
+        // What was shortened once is not changed by doing it again, and nothing is where everything may be.
+        let mut again = none.clone();
+        again.shorten(KeptTexts::None);
+        assert_eq!(again, none);
+        let mut full = whole.clone();
+        full.shorten(KeptTexts::Full);
+        assert_eq!(full, whole);
+    }
+
+    #[test]
+    fn a_short_form_has_no_more_than_the_beginning_of_anything() {
+        let mut short = record();
+        short.shorten(KeptTexts::Short);
+        let written = serde_json::to_value(&short).expect("JSON");
+        fn longest(value: &Value) -> usize {
+            match value {
+                Value::String(text) => text.chars().count(),
+                Value::Array(items) => items.iter().map(longest).max().unwrap_or(0),
+                Value::Object(entries) => entries.values().map(longest).max().unwrap_or(0),
+                _ => 0,
+            }
+        }
+        assert!(longest(&written["runs"][0]["checks"]) <= KeptTexts::SHORT + 1);
+        assert!(longest(&written["runs"][0]["failure"]) <= KeptTexts::SHORT + 1);
+        assert_eq!(short.runs[0].checks["plain"].warnings().next(), Some(SAID));
+        assert!(!written.to_string().contains("rows"), "{written}");
+    }
+
+    #[test]
+    fn a_long_prompt_and_what_is_expected_are_cut() {
+        let scenario =
+            serde_json::json!({"id": "s", "prompt": "é".repeat(300), "expected": "x".repeat(3000)});
+        let scenario: Scenario = serde_json::from_value(scenario).expect("a scenario");
+        let record = ScenarioRecord::of(&scenario);
+        assert_eq!(record.prompt, "é".repeat(200) + "…");
+        assert_eq!(record.expected.expect("it expects").chars().count(), 2001);
+    }
+}

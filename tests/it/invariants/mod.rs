@@ -1,4 +1,5 @@
 mod checks_of_base;
+mod expected;
 mod gate;
 mod judged;
 mod mock;

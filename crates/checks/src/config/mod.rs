@@ -416,8 +416,12 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
 /// or where the scenarios cannot be read, which is told when they are.
 fn nothing_expected(config: &Config, keys: &ChecksKeys) -> Option<(String, &'static str)> {
     let Some(file) = &keys.scenarios else {
+        let found = match keys.cases.is_empty() {
+            true => "there is no scenario that could expect something",
+            false => "scenarios that are cases expect nothing",
+        };
         return Some((
-            "scenarios that are cases expect nothing".to_owned(),
+            found.to_owned(),
             "write the scenarios as lines of a file (`scenarios: FILE`), each with its `expected`",
         ));
     };

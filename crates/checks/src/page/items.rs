@@ -10,6 +10,9 @@ use kelvin_page::{
     Block, Column, ItemList, ItemSignal, ItemView, Phrase, Table, TableRow, display,
 };
 
+/// So many characters of an answer are shown: a page of thousands of scenarios has to be opened by a browser.
+const SHOWN_OF_OUTPUT: usize = 400;
+
 /// A scenario in the order in which it is shown.
 struct Shown<'a> {
     id: &'a str,
@@ -148,11 +151,22 @@ fn of_run<'a>(
         blocks.push(Block::Printed(ended, &failure.stderr));
     }
     if let Some(output) = run.output.as_ref().filter(|output| !output.text.is_empty()) {
-        let how_much = match output.characters {
-            None => "answered".to_owned(),
-            Some(all) => format!("answered, the beginning of {all} characters"),
+        let all = match output.characters {
+            Some(all) => all,
+            None => output.text.chars().count(),
         };
-        blocks.push(Block::Beside(vec![(Phrase::text(how_much), &output.text)]));
+        let (shown, how_much) = match output.text.char_indices().nth(SHOWN_OF_OUTPUT) {
+            Some((end, _)) => (
+                &output.text[..end],
+                format!("answered, the first {SHOWN_OF_OUTPUT} of {all} characters"),
+            ),
+            None if output.characters.is_some() => (
+                output.text.as_str(),
+                format!("answered, the beginning of {all} characters"),
+            ),
+            None => (output.text.as_str(), "answered".to_owned()),
+        };
+        blocks.push(Block::Beside(vec![(Phrase::text(how_much), shown)]));
     }
     if !run.forbidden.is_empty() {
         let forbidden = run.forbidden.iter();

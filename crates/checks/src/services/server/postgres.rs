@@ -214,13 +214,14 @@ impl Driver for Postgres {
             client.batch_execute(&session).await.map_err(failed)?;
             for (name, value) in values {
                 let kind = match value {
-                    Value::Bool(_) => "boolean",
-                    Value::Number(_) => "numeric",
-                    _ => "text",
+                    Value::Bool(_) => "pg_catalog.bool",
+                    Value::Number(_) => "pg_catalog.numeric",
+                    _ => "pg_catalog.text",
                 };
-                let table = format!("CREATE TEMPORARY TABLE {name} (value pg_catalog.{kind})");
+                let table = format!("CREATE TEMPORARY TABLE {name} (value {kind})");
                 client.batch_execute(&table).await.map_err(failed)?;
-                let insert = format!("INSERT INTO pg_temp.{name} VALUES ($1::text::{kind})");
+                let insert =
+                    format!("INSERT INTO pg_temp.{name} VALUES ($1::pg_catalog.text::{kind})");
                 let inserted = client.execute(&insert, &[&bound(value)]).await;
                 inserted.map_err(failed)?;
             }
