@@ -225,3 +225,31 @@ invariants:
     }
     assert!(!project.path("pwned").exists(), "a value became a command");
 }
+
+#[test]
+fn what_an_agent_writes_is_harmless_on_every_page_and_a_large_answer_makes_no_large_report() {
+    let script = r#"
+printf '{"label": "bug", "note": "<script>alert(1)</script> \033[31mred \342\200\256 `'
+head -c 3000000 /dev/zero | tr '\0' x
+printf '"}'
+"#;
+    let project = labelling(script, LABEL);
+    let said = project.kelvin(&["check"]).expect(0);
+    let pages = [
+        &said.stdout,
+        &project.read("kelvin/report.html"),
+        &project.read("kelvin/report.md"),
+    ];
+    for page in pages {
+        for part in ["<script>alert", "\u{1b}[31m", "\u{202e}"] {
+            assert!(!page.contains(part), "{part:?}");
+        }
+        assert!(page.len() < 400_000, "{}", page.len());
+    }
+    assert!(project.read("kelvin/report.json").len() < 400_000);
+    let run = ran(&project.report(), "t01", 0);
+    let output = &run["output"];
+    let text = output["text"].as_str().expect("a text");
+    assert_eq!(text.chars().count(), 2000);
+    assert!(output["characters"].as_u64() > Some(3_000_000), "{output}");
+}
