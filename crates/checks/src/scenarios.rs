@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::config::{ChecksSettings, Source};
+use super::interpolate;
 use super::keys::Parameter;
 use super::scenario::Scenario;
 use kelvin_base::exit::Misuse;
@@ -81,6 +82,7 @@ pub(super) fn read(
     // By the rules of the base a scenario of today may lack what one of its checks asks for: that check is an error
     // there, and no mistake of the configuration.
     if rules.is_none() {
+        same_variables(&all)?;
         suits(&all, settings, root)?;
     }
     let mut notices = notices;
@@ -126,6 +128,24 @@ fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
         unknown.join(", ")
     );
     vec![Notice::new(Code::OtherQuestions, text)]
+}
+
+/// Refuses two parameters of a scenario that are one variable: the pipeline would see one of them, and a check another.
+fn same_variables(all: &[Scenario]) -> Result<(), Misuse> {
+    for scenario in all {
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+        for name in scenario.params.keys() {
+            let variable = interpolate::of_parameter(name);
+            if let Some(other) = seen.insert(variable.clone(), name) {
+                let id = &scenario.id;
+                return Err(Misuse::new(format!(
+                    "the parameters `{other}` and `{name}` of the scenario `{id}` have the same variable, `{variable}`"
+                ))
+                .help("give one of them another name"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses what no scenario can be run or looked at with: fields that one lacks, and values that are none for a check.

@@ -123,9 +123,22 @@ fn labels_that_are_edited_in_step_with_the_agent_hide_nothing() {
     project.write("tickets.jsonl", &tickets(&[2, 5, 8, 11]));
     commit(&project, "both");
     let (said, judgement) = gate(&project);
-    assert_ne!(said.code, Some(0), "{}\n{judgement}", said.stdout);
+    assert_eq!(said.code, Some(3), "{}\n{judgement}", said.stdout);
+    assert_eq!(judgement["verdict"], "regression");
+    assert!(said.stdout.contains("`t02`"), "{}", said.stdout);
     // By its own labels the agent is right, and only those of the base tell.
     assert_eq!(figure(&project.report(), "label"), json!(1.0));
+    // A check that is content with any label hides as little.
+    project.write("tickets.jsonl", &tickets(&[]));
+    let settings = project.read("kelvin.yaml");
+    project.write(
+        "kelvin.yaml",
+        &settings.replace("path: $.label", "path: $.label, exists: true"),
+    );
+    commit(&project, "any label");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}\n{judgement}", said.stdout);
+    assert_eq!(judgement["verdict"], "regression");
 }
 
 #[test]
@@ -252,4 +265,33 @@ printf '"}'
     let text = output["text"].as_str().expect("a text");
     assert_eq!(text.chars().count(), 2000);
     assert!(output["characters"].as_u64() > Some(3_000_000), "{output}");
+}
+
+#[test]
+fn a_scenario_begins_with_the_template_that_its_parameter_names_and_with_no_other() {
+    let more = "\
+scenarios: tickets.jsonl
+workspace: {template: 'templates/${KELVIN_PARAM_KIND}'}
+invariants:
+  own: {description: It has the files of its kind, check: {type: file_content, path: kind.txt, contains: '${KELVIN_PARAM_KIND}'}}
+";
+    let project = labelling("echo done", more);
+    for kind in ["small", "large"] {
+        project.write(&format!("templates/{kind}/kind.txt"), kind);
+    }
+    project.write("secret/kind.txt", "../secret");
+    let scenario = |kind: &str| json!({"id": kind, "params": {"kind": kind}}).to_string() + "\n";
+    project.write("tickets.jsonl", &(scenario("small") + &scenario("large")));
+    project.kelvin(&["check"]).expect(0);
+    for kind in ["small", "large"] {
+        assert_eq!(ran(&project.report(), kind, 0)["outcome"], "passed");
+    }
+    for (kind, told) in [
+        ("../secret", "which leads out of `templates`"),
+        ("huge", "`templates/huge`, is no folder"),
+    ] {
+        project.write("tickets.jsonl", &(scenario("small") + &scenario(kind)));
+        let said = project.kelvin(&["check"]).expect(1);
+        assert!(said.stderr.contains(told), "{told}\n{}", said.stderr);
+    }
 }

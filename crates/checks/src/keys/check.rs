@@ -219,7 +219,7 @@ pub(crate) struct JsonPathKeys {
     )]
     pub(crate) equals: Option<Value>,
     /// Whether it is enough that there is a value at the path, whatever it is.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub(crate) exists: bool,
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]

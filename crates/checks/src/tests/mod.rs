@@ -434,6 +434,12 @@ fn a_field_that_a_scenario_lacks_or_that_may_not_stand_there_is_refused_before_a
         assert!(told.contains(part), "{part}\n{told}");
     }
     assert_eq!(refused_with(user, "{type: latency, max_s: 1}", ""), "[]");
+    let twice = "{\"id\": \"a\", \"params\": {\"user\": 1, \"User\": 2}}\n";
+    let told = refused_with(twice, "{type: latency, max_s: 1}", "");
+    assert!(
+        told.contains("have the same variable, `KELVIN_PARAM_USER`"),
+        "{told}"
+    );
     let both = "matrix: {user: [ann, bob]}\n";
     assert_eq!(refused_with("{\"id\": \"a\"}\n", asks, both), "[]");
     for (check, more, part) in [

@@ -251,11 +251,11 @@ async fn with_values(
     query: &Query<'_>,
     types: &[Type],
 ) -> Result<String, Trouble> {
-    if types.len() != query.values.len() {
-        return Err("the query has a placeholder of its own".into());
-    }
     if query.values.is_empty() {
         return Ok(query.text.to_owned());
+    }
+    if types.len() != query.values.len() {
+        return Err("the query has a placeholder of its own".into());
     }
     let mut text = String::new();
     let mut between = query.between.iter();
