@@ -1,5 +1,5 @@
-//! `${NAME}` in the texts of the checks: the value of a variable of the environment. Only the name is
-//! ever shown, never the value.
+//! `${NAME}` in the texts of the checks: the value of a variable of the environment, of which only the name is ever
+//! shown, or a field of the scenario, which is another one for every scenario and no secret.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 const AS_WRITTEN: [&str; 4] = ["command", "criteria", "rubric", "prompt_template"];
 
 /// A part of a text.
-#[derive(Debug, PartialEq, Eq)]
-enum Part<'t> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part<'t> {
     Text(&'t str),
     Variable(&'t str),
 }
 
 /// The parts of a text. `$${` stands for `${`, and what is no name in braces stands for itself.
-fn parts(text: &str) -> Vec<Part<'_>> {
+pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut from) = (0, 0);
     while let Some(found) = text[from..].find("${") {
@@ -38,6 +38,46 @@ fn parts(text: &str) -> Vec<Part<'_>> {
             from = start;
         } else {
             from = at + 2;
+        }
+    }
+    parts.push(Part::Text(&text[start..]));
+    parts.retain(|part| *part != Part::Text(""));
+    parts
+}
+
+/// What the name of a parameter begins with.
+const PARAMETER: &str = "KELVIN_PARAM_";
+/// The names of the other fields of a scenario.
+pub(super) const ID: &str = "KELVIN_SCENARIO";
+pub(super) const PROMPT: &str = "KELVIN_PROMPT";
+pub(super) const EXPECTED: &str = "KELVIN_EXPECTED";
+
+/// Whether a name stands for a field of the scenario, whatever the environment has under it.
+pub(super) fn is_field(name: &str) -> bool {
+    [ID, PROMPT, EXPECTED].contains(&name) || name.starts_with(PARAMETER)
+}
+
+/// The name that stands for a parameter.
+pub(super) fn of_parameter(name: &str) -> String {
+    format!("{PARAMETER}{}", name.to_uppercase())
+}
+
+/// The parts of a text in which nothing but fields of a scenario are variables. All other text is left to the last
+/// letter, since it is of a language that has dollars and braces of its own.
+pub(super) fn fields(text: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let (mut start, mut from) = (0, 0);
+    while let Some(found) = text[from..].find("${") {
+        let at = from + found;
+        from = at + 2;
+        let Some(length) = text[from..].find('}') else {
+            break;
+        };
+        let name = &text[from..from + length];
+        if is_name(name) && is_field(name) && !text[..at].ends_with('$') {
+            parts.extend([Part::Text(&text[start..at]), Part::Variable(name)]);
+            start = from + length + 1;
+            from = start;
         }
     }
     parts.push(Part::Text(&text[start..]));
@@ -100,9 +140,12 @@ pub(super) fn is_left_as_written(key: &str) -> bool {
     AS_WRITTEN.contains(&key)
 }
 
-/// The value of a variable of this process; none where it is not set, or is no text.
+/// The value of a variable of this process; none where it is not set, is no text, or is a field of the scenario.
 pub(super) fn of_environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
+    match is_field(name) {
+        true => None,
+        false => std::env::var(name).ok(),
+    }
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use super::ChecksKind;
+use super::answers;
 use super::config::ChecksSettings;
 use super::figures::figures;
 use super::judging::{JudgedCheck, Judging};
@@ -28,7 +29,7 @@ use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
 use kelvin_record::Shard;
 use kelvin_record::{
-    AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, RunView,
+    Answered, AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, RunView,
     SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
 };
 use kelvin_run::config::Config;
@@ -170,6 +171,10 @@ impl SectionKind for ChecksKind {
 
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
         page::why(own(section), item, metric)
+    }
+
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+        Some(answers::of(own(section)))
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

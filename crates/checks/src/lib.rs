@@ -4,6 +4,7 @@
 //! Runs the pipeline on every scenario in a workspace of its own, looks at what it left, and makes the
 //! metrics `checks.*`; docs/invariants.md defines them.
 
+mod answers;
 mod config;
 mod figures;
 mod forbidden;
@@ -14,6 +15,7 @@ mod kind;
 mod kinds;
 mod listing;
 mod measure;
+mod own_check;
 mod page;
 mod reader;
 mod record;
@@ -29,6 +31,7 @@ mod services;
 #[cfg(test)]
 mod supervisor;
 mod target;
+mod template;
 
 /// After the pipeline has run, is everything as it must be?
 pub struct ChecksKind;

@@ -6,11 +6,14 @@ use serde::Deserialize as _;
 
 use super::config::ChecksSettings;
 use super::judging::Judging;
-use super::record::{CheckResult, Outcome, ScenarioAnswer, ScenarioRecord, ScenarioRun};
+use super::record::{
+    CheckResult, MOST_OF_OUTPUT, Outcome, ScenarioAnswer, ScenarioRecord, ScenarioRun,
+};
 use super::scenario::Scenario;
 use super::scoring;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_probe::RepeatedItems;
+use kelvin_record::KeptText;
 use kelvin_run::Outcome as Called;
 use kelvin_run::kept;
 
@@ -26,8 +29,6 @@ pub(super) fn records(
         let is_kept = kept.contains(&id);
         let runs = called.outcomes(id);
         let record = ScenarioRecord {
-            input: scenario.digest(),
-            params: scenario.params.clone(),
             runs: (1..)
                 .zip(runs)
                 .map(|(run, called)| {
@@ -38,6 +39,7 @@ pub(super) fn records(
                 })
                 .collect(),
             notices: is_kept.then(|| kept::notice(id)).into_iter().collect(),
+            ..ScenarioRecord::of(scenario)
         };
         (scenario.id.clone(), record)
     };
@@ -58,6 +60,11 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
             outcome: Outcome::Error,
             composite: None,
             checks: answer.checks,
+            output: Some(
+                answer
+                    .whole_output
+                    .unwrap_or_else(|| KeptText::beginning(&answer.agent_output, MOST_OF_OUTPUT)),
+            ),
             forbidden: answer.forbidden,
             failure: None,
         },
@@ -65,6 +72,7 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
             outcome: Outcome::Error,
             composite: None,
             checks: skipped(settings, &failure.kind),
+            output: None,
             forbidden: Vec::new(),
             failure: Some(failure),
         },

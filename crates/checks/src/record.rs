@@ -8,12 +8,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::keys::Aggregation;
+use super::scenario::{Scenario, plain};
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
-use kelvin_record::{Item, Repeats, Section};
+use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section};
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded};
+
+/// So many characters of a prompt are stored: a reader has to recognize the scenario, and its file has the whole.
+const MOST_OF_PROMPT: usize = 200;
+/// So many characters are stored of what an agent answered, and of what was expected: the whole stands in the file
+/// of the output, and in that of the scenarios.
+pub(super) const MOST_OF_OUTPUT: usize = 2_000;
+/// What stands in the place of a text that may not be kept. Outcome and score stay beside it.
+const NOT_KEPT: &str = "what was said of it is not kept here";
 
 /// What a report stores of this probe.
 pub(crate) type ChecksSection = Section<ChecksBasis, ScenarioRecord>;
@@ -93,6 +102,12 @@ pub(crate) struct JudgeBasis {
 pub(crate) struct ScenarioRecord {
     /// The digest of what it is asked, with its parameters.
     pub(super) input: Digest,
+    /// The beginning of what it is asked; empty where it is asked nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) prompt: String,
+    /// The beginning of what is expected, a text as it is and anything else as JSON; none where nothing is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) expected: Option<String>,
     /// Its parameters.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) params: BTreeMap<String, Value>,
@@ -112,6 +127,9 @@ pub(crate) struct ScenarioRun {
     pub(super) composite: Option<f64>,
     /// What each check says, by the name of the invariant.
     pub(super) checks: BTreeMap<String, CheckResult>,
+    /// The beginning of what the agent answered; none where the pipeline came to no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) output: Option<KeptText>,
     /// What it did that is forbidden, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) forbidden: Vec<String>,
@@ -192,6 +210,87 @@ pub(super) struct ScenarioAnswer {
     /// Whether it answered more than that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_output_cut: bool,
+    /// Where it answered more: the digest and the length of the whole, with its beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) whole_output: Option<KeptText>,
+}
+
+impl ScenarioRecord {
+    /// The record of a scenario that has not run yet.
+    pub(super) fn of(scenario: &Scenario) -> Self {
+        Self {
+            input: scenario.digest(),
+            prompt: beginning(scenario.prompt.trim(), MOST_OF_PROMPT),
+            expected: scenario
+                .expected
+                .as_ref()
+                .map(|expected| beginning(&plain(expected), MOST_OF_OUTPUT)),
+            params: scenario.params.clone(),
+            runs: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+}
+
+impl ScenarioRun {
+    /// Leaves no more than a place may have of what the agent has written, or what quotes it: checks and judges tell
+    /// what they have found, and a failure has what was printed.
+    fn shorten(&mut self, texts: KeptTexts) {
+        if texts == KeptTexts::Full {
+            return;
+        }
+        if let Some(output) = &mut self.output {
+            output.shorten(texts);
+        }
+        let short = |text: &str| match texts {
+            KeptTexts::None => NOT_KEPT.to_owned(),
+            _ => beginning(text, KeptTexts::SHORT),
+        };
+        // A text that is not there says nothing, and stays away.
+        let short_if_any = |text: &str| match text {
+            "" => String::new(),
+            text => short(text),
+        };
+        for check in self.checks.values_mut() {
+            check.reason = short_if_any(&check.reason);
+            let warnings: Vec<Value> = match texts {
+                KeptTexts::None => Vec::new(),
+                _ => check.warnings().map(|text| short(text).into()).collect(),
+            };
+            // Whatever else is in the details nobody reads where reports are kept, and a script may have put the whole
+            // answer there.
+            check.details =
+                (!warnings.is_empty()).then(|| serde_json::json!({ "warnings": warnings }));
+            if let Some(judged) = &mut check.judged {
+                if let Some(grade) = &mut judged.grade {
+                    grade.change_notes(short_if_any);
+                }
+                if let Some(unscored) = &mut judged.unscored {
+                    unscored.text = short_if_any(&unscored.text);
+                }
+            }
+        }
+        for what in &mut self.forbidden {
+            *what = short(what);
+        }
+        if let Some(failure) = &mut self.failure {
+            for text in [
+                &mut failure.message,
+                &mut failure.stderr,
+                &mut failure.stdout,
+            ] {
+                *text = short_if_any(text);
+            }
+        }
+    }
+}
+
+/// The first so many characters of a text, with a sign where there are more.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 impl Item for ScenarioRecord {
@@ -209,5 +308,125 @@ impl Item for ScenarioRecord {
 
     fn notices(&self) -> &[Notice] {
         &self.notices
+    }
+
+    fn shorten(&mut self, texts: KeptTexts) {
+        self.runs.iter_mut().for_each(|run| run.shorten(texts));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kelvin_base::failure::FailureKind;
+    use kelvin_run::judge::UngradedCode;
+
+    /// What nobody may read where texts are not kept.
+    const SAID: &str = "the-very-words-of-an-answer";
+
+    /// A scenario in whose record the words of an answer stand wherever they can.
+    fn record() -> ScenarioRecord {
+        let long = format!("{} {SAID}", "so much was said before ".repeat(8));
+        let check = |outcome, judged| CheckResult {
+            outcome,
+            score: Some(0.5),
+            reason: format!("{SAID} is not as expected: {long}"),
+            details: Some(serde_json::json!({"warnings": [SAID], "rows": [{SAID: long}]})),
+            judged,
+        };
+        let grade = Grade::new(0.5, SAID, "a judge").expect("a grade");
+        let judged = Judged {
+            grade: Some(grade),
+            unscored: Some(Ungraded::new(UngradedCode::Unreadable, SAID)),
+            usage: None,
+            is_cut: false,
+        };
+        let run = ScenarioRun {
+            outcome: Outcome::Failed,
+            composite: Some(0.5),
+            checks: BTreeMap::from([
+                ("plain".to_owned(), check(Outcome::Failed, None)),
+                (
+                    "judged".to_owned(),
+                    check(Outcome::Passed, Some(Box::new(judged))),
+                ),
+            ]),
+            output: Some(KeptText::of(&format!("{SAID} {long}"))),
+            forbidden: vec![format!("it wrote `{SAID}`")],
+            failure: Some(Box::new(Failure {
+                kind: FailureKind::Exit(1),
+                message: SAID.to_owned(),
+                stderr: long.clone(),
+                stdout: long,
+            })),
+        };
+        let scenario: Scenario =
+            serde_json::from_str(r#"{"id": "s", "prompt": "Do it", "expected": {"a": 1}}"#)
+                .expect("a scenario");
+        ScenarioRecord {
+            runs: vec![run],
+            ..ScenarioRecord::of(&scenario)
+        }
+    }
+
+    #[test]
+    fn no_word_of_an_answer_is_left_where_none_may_be_and_outcomes_and_scores_stay() {
+        let whole = record();
+        let mut none = whole.clone();
+        none.shorten(KeptTexts::None);
+        let written = serde_json::to_string(&none).expect("JSON");
+        assert!(!written.contains("very-words"), "{written}");
+        for (name, check) in &none.runs[0].checks {
+            let before = &whole.runs[0].checks[name];
+            assert_eq!((check.outcome, check.score), (before.outcome, before.score));
+            assert_eq!(check.reason, NOT_KEPT);
+        }
+        assert_eq!(none.runs[0].composite, Some(0.5));
+        assert_eq!(
+            (none.prompt.as_str(), none.expected.as_deref()),
+            ("Do it", Some("{\"a\":1}"))
+        );
+        let digests =
+            [&whole, &none].map(|one| one.runs[0].output.as_ref().map(|text| text.digest));
+        assert_eq!(
+            digests[0], digests[1],
+            "it is still known to be the same answer"
+        );
+        // What was shortened once is not changed by doing it again, and nothing is where everything may be.
+        let mut again = none.clone();
+        again.shorten(KeptTexts::None);
+        assert_eq!(again, none);
+        let mut full = whole.clone();
+        full.shorten(KeptTexts::Full);
+        assert_eq!(full, whole);
+    }
+
+    #[test]
+    fn a_short_form_has_no_more_than_the_beginning_of_anything() {
+        let mut short = record();
+        short.shorten(KeptTexts::Short);
+        let written = serde_json::to_value(&short).expect("JSON");
+        fn longest(value: &Value) -> usize {
+            match value {
+                Value::String(text) => text.chars().count(),
+                Value::Array(items) => items.iter().map(longest).max().unwrap_or(0),
+                Value::Object(entries) => entries.values().map(longest).max().unwrap_or(0),
+                _ => 0,
+            }
+        }
+        assert!(longest(&written["runs"][0]["checks"]) <= KeptTexts::SHORT + 1);
+        assert!(longest(&written["runs"][0]["failure"]) <= KeptTexts::SHORT + 1);
+        assert_eq!(short.runs[0].checks["plain"].warnings().next(), Some(SAID));
+        assert!(!written.to_string().contains("rows"), "{written}");
+    }
+
+    #[test]
+    fn a_long_prompt_and_what_is_expected_are_cut() {
+        let scenario =
+            serde_json::json!({"id": "s", "prompt": "é".repeat(300), "expected": "x".repeat(3000)});
+        let scenario: Scenario = serde_json::from_value(scenario).expect("a scenario");
+        let record = ScenarioRecord::of(&scenario);
+        assert_eq!(record.prompt, "é".repeat(200) + "…");
+        assert_eq!(record.expected.expect("it expects").chars().count(), 2001);
     }
 }

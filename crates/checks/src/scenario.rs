@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::interpolate;
 use super::keys::Parameter;
 use kelvin_base::digest::Digest;
 
@@ -30,6 +31,42 @@ impl Scenario {
     pub(super) fn text(&self) -> String {
         let text = serde_json::to_string(self).expect("every part of it is JSON");
         text + "\n"
+    }
+
+    /// What a name such as `KELVIN_PARAM_USER` stands for.
+    ///
+    /// # Errors
+    ///
+    /// Where the scenario has no such thing.
+    pub(super) fn field(&self, name: &str) -> Result<Value, String> {
+        let found = match name {
+            interpolate::ID => Some(self.id.as_str().into()),
+            interpolate::PROMPT => Some(self.prompt.as_str().into()),
+            interpolate::EXPECTED => self.expected.clone(),
+            name => self
+                .params
+                .iter()
+                .find(|(parameter, _)| interpolate::of_parameter(parameter) == name)
+                .map(|(_, value)| value.clone()),
+        };
+        found.ok_or_else(|| match name.strip_prefix("KELVIN_PARAM_") {
+            Some(parameter) => format!(
+                "`${{{name}}}` stands for a parameter, and the scenario has no parameter `{}`",
+                parameter.to_lowercase()
+            ),
+            None => {
+                format!("`${{{name}}}` stands for what is `expected`, and the scenario has nothing")
+            }
+        })
+    }
+
+    /// What several names stand for.
+    ///
+    /// # Errors
+    ///
+    /// As for [`field`](Self::field).
+    pub(super) fn values(&self, names: &[String]) -> Result<Vec<Value>, String> {
+        names.iter().map(|name| self.field(name)).collect()
     }
 
     /// The digest of it.

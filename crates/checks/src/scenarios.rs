@@ -6,10 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::config::{ChecksSettings, Source};
+use super::interpolate;
 use super::keys::Parameter;
 use super::scenario::Scenario;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
+use kelvin_page::listed;
 use kelvin_probe::case_files;
 
 /// The name of the one scenario of a configuration that names neither cases nor scenarios.
@@ -77,6 +79,14 @@ pub(super) fn read(
         .flat_map(|scenario| combinations.iter().map(|these| scenario.with(these)))
         .collect();
     all.sort_by(|one, other| one.id.cmp(&other.id));
+    // By the rules of the base a scenario of today may lack what one of its checks asks for: that check is an error
+    // there, and no mistake of the configuration.
+    if rules.is_none() {
+        same_variables(&all)?;
+        suits(&all, settings, root)?;
+    }
+    let mut notices = notices;
+    notices.extend(expecting_nothing(&all, settings));
     Ok(Scenarios {
         all,
         files,
@@ -118,6 +128,84 @@ fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
         unknown.join(", ")
     );
     vec![Notice::new(Code::OtherQuestions, text)]
+}
+
+/// Refuses two parameters of a scenario that are one variable: the pipeline would see one of them, and a check another.
+fn same_variables(all: &[Scenario]) -> Result<(), Misuse> {
+    for scenario in all {
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+        for name in scenario.params.keys() {
+            let variable = interpolate::of_parameter(name);
+            if let Some(other) = seen.insert(variable.clone(), name) {
+                let id = &scenario.id;
+                return Err(Misuse::new(format!(
+                    "the parameters `{other}` and `{name}` of the scenario `{id}` have the same variable, `{variable}`"
+                ))
+                .help("give one of them another name"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses what no scenario can be run or looked at with: fields that one lacks, and values that are none for a check.
+fn suits(all: &[Scenario], settings: &ChecksSettings, rules: &Path) -> Result<(), Misuse> {
+    let mut problems = Vec::new();
+    for scenario in all {
+        let mut refuse = |place: String, said: Result<(), String>| {
+            if let Err(what) = said {
+                let id = &scenario.id;
+                problems.push(format!(
+                    "`{place}` does not suit the scenario `{id}`: {what}"
+                ));
+            }
+        };
+        for invariant in &settings.invariants {
+            let place = format!("invariants.{}.check", invariant.name);
+            refuse(place, invariant.check.suits(scenario));
+        }
+        for (name, service) in &settings.services {
+            refuse(format!("services.{name}.init"), service.suits(scenario));
+        }
+        if let Some(template) = settings.template.as_ref().filter(|one| one.has_fields()) {
+            refuse(
+                "workspace.template".to_owned(),
+                template.suits(scenario, rules),
+            );
+        }
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    let more = problems.len().saturating_sub(NAMED);
+    problems.truncate(NAMED);
+    if more > 0 {
+        problems.push(format!("and {more} more"));
+    }
+    let help = "give every scenario what is named there (`params`, `matrix`, `expected`), or the check a value of its own";
+    Err(Misuse::new(problems.join("\n")).help(help))
+}
+
+/// The scenarios for which a check does not apply, since they expect nothing where others do: easily a slip.
+fn expecting_nothing(all: &[Scenario], settings: &ChecksSettings) -> Option<Notice> {
+    let comparing = settings
+        .invariants
+        .iter()
+        .filter(|one| one.compares.is_some());
+    let comparing: Vec<String> = comparing.map(|one| format!("`{}`", one.name)).collect();
+    let without = all.iter().filter(|scenario| scenario.expected.is_none());
+    let without: Vec<&str> = without.map(|scenario| scenario.id.as_str()).collect();
+    if comparing.is_empty() || without.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "{} of {} scenarios have no `expected`, so {} does not apply to them: {}",
+        without.len(),
+        all.len(),
+        comparing.join(", "),
+        listed(&without)
+    );
+    Some(Notice::new(Code::own("nothing_expected"), text))
 }
 
 /// Every combination of the values of a matrix; one that is empty where there is none.

@@ -188,6 +188,7 @@ mod tests {
             outcome: Outcome::Error,
             composite: None,
             checks: checks.collect(),
+            output: None,
             forbidden: Vec::new(),
             failure: None,
         };
@@ -205,6 +206,7 @@ mod tests {
                 Outcome::Error | Outcome::Skipped => None,
             },
             checks: BTreeMap::new(),
+            output: None,
             forbidden: Vec::new(),
             failure: None,
         };

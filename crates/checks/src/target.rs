@@ -13,8 +13,9 @@ use tempfile::TempDir;
 
 use super::config::ChecksSettings;
 use super::forbidden::{Snapshot, leaks};
+use super::interpolate;
 use super::kinds::{Finding, Stopped};
-use super::record::{CheckResult, ScenarioAnswer};
+use super::record::{CheckResult, MOST_OF_OUTPUT, ScenarioAnswer};
 use super::rule_files::RuleFiles;
 use super::scenario::{Scenario, plain};
 use super::scene::{Scene, Unread, read_beneath};
@@ -22,6 +23,7 @@ use super::services::{RunningServices, ServiceSite, Trouble};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::file::beneath::Beneath;
+use kelvin_record::KeptText;
 use kelvin_run::targets::{
     Ended, Invocation, Meter, Reply, Site, StandardOutput, Target, Workplace,
 };
@@ -60,7 +62,7 @@ struct Place {
 
 impl Place {
     /// Makes a workspace from the template below a folder, and beside it the files that are none of its content.
-    fn make(settings: &ChecksSettings, rules: &Path, prompt: &str) -> io::Result<Self> {
+    fn make(settings: &ChecksSettings, rules: &Path, scenario: &Scenario) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("kelvin-").tempdir()?;
         // Without links, so that the path in an output can be told from others.
         let base = folder.path().canonicalize()?;
@@ -75,9 +77,10 @@ impl Place {
         fs::create_dir(&place.private)?;
         fs::create_dir(&place.workspace)?;
         if let Some(template) = &settings.template {
+            let template = template.of_scenario(scenario).map_err(io::Error::other)?;
             copy(&rules.join(template), &place.workspace)?;
         }
-        fs::write(&place.input, prompt)?;
+        fs::write(&place.input, &scenario.prompt)?;
         fs::write(&place.audit_log, "")?;
         Ok(place)
     }
@@ -102,12 +105,32 @@ impl Place {
             (ROOT.to_owned(), root.into()),
             ("KELVIN_AUDIT_LOG".to_owned(), (&self.audit_log).into()),
         ];
-        variables.extend(scenario.params.iter().map(|(name, value)| {
-            let name = format!("KELVIN_PARAM_{}", name.to_uppercase());
-            (name, plain(value).into())
-        }));
+        variables.extend(
+            scenario
+                .params
+                .iter()
+                .map(|(name, value)| (interpolate::of_parameter(name), plain(value).into())),
+        );
         variables
     }
+}
+
+/// Longer values are no variable: Linux starts no program with one of 128 KiB.
+const LONGEST_VARIABLE: usize = 100_000;
+
+/// The fields of a scenario that only the programs of the checks have as variables.
+pub(super) fn told_to_checks(scenario: &Scenario) -> Vec<(String, OsString)> {
+    let expected = scenario.expected.as_ref().map(plain);
+    let fields = [
+        (interpolate::PROMPT, Some(scenario.prompt.clone())),
+        (interpolate::EXPECTED, expected),
+    ];
+    let fields = fields.into_iter();
+    let fields = fields.filter_map(|(name, value)| Some((name, value?)));
+    fields
+        .filter(|(_, value)| value.len() <= LONGEST_VARIABLE && !value.contains('\0'))
+        .map(|(name, value)| (name.to_owned(), value.into()))
+        .collect()
 }
 
 /// Copies what is in a folder. Links are copied as links.
@@ -248,6 +271,7 @@ impl ScenarioTarget<'_> {
         let mut answer = ScenarioAnswer {
             agent_output: String::new(),
             is_output_cut: false,
+            whole_output: None,
             checks: std::collections::BTreeMap::new(),
             to_judge: std::collections::BTreeMap::new(),
             forbidden: Vec::new(),
@@ -290,9 +314,15 @@ impl ScenarioTarget<'_> {
             answer.checks.insert(invariant.name.clone(), result);
         }
         let output = String::from_utf8_lossy(scene.output);
-        answer.is_output_cut = output.chars().nth(EXCERPT).is_some();
-        let output: String = output.chars().take(EXCERPT).collect();
-        answer.agent_output = self.text(&output, place, scene.services);
+        // Masked before it is cut: half a secret at the cut would be found by nobody.
+        let output = self.text(&output, place, scene.services);
+        if let Some((end, _)) = output.char_indices().nth(EXCERPT) {
+            answer.is_output_cut = true;
+            answer.whole_output = Some(KeptText::beginning(&output, MOST_OF_OUTPUT));
+            answer.agent_output = output[..end].to_owned();
+        } else {
+            answer.agent_output = output;
+        }
         Ok(answer)
     }
 }
@@ -329,7 +359,7 @@ impl Target for ScenarioTarget<'_> {
             Err(error) => return impossible(format!("the scenario cannot be read: {error}")),
         };
         let root = &self.site.root;
-        let place = match Place::make(self.settings, &self.rules, &scenario.prompt) {
+        let place = match Place::make(self.settings, &self.rules, &scenario) {
             Ok(place) => place,
             Err(error) => return impossible(format!("the workspace could not be made: {error}")),
         };
@@ -337,6 +367,7 @@ impl Target for ScenarioTarget<'_> {
             &self.settings.services,
             ServiceSite {
                 name: "",
+                scenario: &scenario,
                 root: &self.rules,
                 folder: &place.workspace,
                 private: &place.private,
@@ -406,6 +437,8 @@ impl Target for ScenarioTarget<'_> {
                 *value = (&self.rules).into();
             }
         }
+        // What is asked and what is expected only those are told who look: a pipeline that had the answer could give it.
+        looking.extend(told_to_checks(&scenario));
         let scene = Scene {
             scenario: &scenario,
             replica: call.repeat,

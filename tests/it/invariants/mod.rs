@@ -1,4 +1,5 @@
 mod checks_of_base;
+mod expected;
 mod gate;
 mod judged;
 mod mock;
@@ -400,7 +401,7 @@ fn a_script_that_cannot_be_started_leaves_nothing_measured_and_is_told_before_an
     project.write("look.sh", script);
     let said = project.kelvin(&["check"]).expect(2);
     let told = said.stdout.replace("\n  ", " ");
-    assert!(told.contains("`kept` is an error: "), "{told}");
+    assert!(told.contains("`kept` (It is kept) is an error: "), "{told}");
     assert!(
         told.contains("Permission denied; is it executable?"),
         "{told}"

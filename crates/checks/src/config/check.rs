@@ -3,11 +3,11 @@
 
 use std::ops::Range;
 
-use super::nodes::{entries, unset};
+use super::nodes::{ScenarioFields, entries, unset};
 use super::services;
 use crate::keys::{Aggregation, CheckKeys};
 use crate::services::DeclaredServices;
-use crate::{figures, interpolate, kinds};
+use crate::{figures, interpolate, kinds, own_check};
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{Part, Problem, Slip};
 
@@ -100,11 +100,23 @@ fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
 /// A check: its variables, then everything that shows when it is opened.
 fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
     let before = found.len();
-    unset(check, found);
+    unset(check, ScenarioFields::Allowed, found);
+    if let Some((script, at)) = check.text(&["script"])
+        && interpolate::names(script).any(interpolate::is_field)
+    {
+        let what =
+            "a script is the same for all scenarios: it is told their fields, and none may name it";
+        let help = "name one script, which reads `scenario_params` from its standard input";
+        found.push(Problem::new(at.clone(), what).help(help));
+    }
     if found.len() > before {
         return;
     }
     let written = check.to_json();
+    // What it is shows with every scenario; they are tried when they are read.
+    if own_check::has_fields(&written) {
+        return;
+    }
     let mut used = std::collections::BTreeMap::new();
     let filled = interpolate::filled(&written, &interpolate::of_environment, &mut used);
     let keys = |value| serde_json::from_value::<CheckKeys>(value);

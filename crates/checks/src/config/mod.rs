@@ -17,10 +17,12 @@ use super::forbidden::{self, Forbidden};
 use super::interpolate;
 use super::judging::JudgedCheck;
 use super::keys::{self, CheckKeys, ChecksKeys, LlmAsJudgeKeys, Parameter};
-use super::kinds::{self, Check};
+use super::kinds;
+use super::own_check::{Looking, OwnCheck};
 use super::record::{ChecksBasis, InvariantBasis, JudgeBasis};
 use super::rule_files;
 use super::services::Service;
+use super::template::Template;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_run::Program;
 use kelvin_run::config;
@@ -41,7 +43,7 @@ pub(crate) struct ChecksSettings {
     /// The parameters that every scenario is crossed with.
     pub(super) matrix: BTreeMap<String, Vec<Parameter>>,
     /// What a workspace is a copy of, relative to the root.
-    pub(super) template: Option<String>,
+    pub(super) template: Option<Template>,
     /// What must hold, by name.
     pub(super) invariants: Vec<Invariant>,
     /// Those of them that a judge grades.
@@ -83,7 +85,9 @@ pub(super) struct Invariant {
     /// Its name.
     pub(super) name: String,
     /// What looks at it.
-    pub(super) check: Box<dyn Check>,
+    pub(super) check: Looking,
+    /// The key of the value that it compares with, where that is what the scenario expects.
+    pub(super) compares: Option<&'static str>,
     /// Whether the opposite must hold.
     pub(super) is_negated: bool,
     /// The script that looks, relative to the root, where it is one.
@@ -182,8 +186,14 @@ impl Configure for ChecksKind {
             let check = serde_json::to_value(&invariant.check)?;
             let filled = interpolate::filled(&check, &interpolate::of_environment, &mut values);
             let filled: CheckKeys = serde_json::from_value(filled)?;
-            let opened = kinds::open(&invariant.check, &filled, &declared);
             let refused = |(_, what): (&str, String)| part.misuse(Problem::new(0..0, what));
+            let looking = match OwnCheck::of(&check, &values, &declared) {
+                Some(own) => Looking::Own(own),
+                None => {
+                    let opened = kinds::open(&invariant.check, &filled, &declared);
+                    Looking::Shared(opened.map_err(refused)?)
+                }
+            };
             let script = match &filled {
                 CheckKeys::Custom(custom) => Some(PathBuf::from(&custom.script)),
                 _ => None,
@@ -199,12 +209,19 @@ impl Configure for ChecksKind {
             }
             invariants.push(Invariant {
                 name: name.clone(),
-                check: opened.map_err(refused)?,
+                check: looking,
+                compares: filled.compares_with_expected(),
                 is_negated: filled.is_negated(),
                 script,
                 runs,
             });
         }
+        let template = keys.workspace.template.as_deref().map(|written| {
+            let at = part.node.get(&["workspace", "template"]);
+            let refused =
+                |what| part.misuse(Problem::new(at.map_or(0..0, |node| node.at.clone()), what));
+            Template::of(written).map_err(refused)
+        });
         let source = match (keys.scenarios, keys.cases) {
             (Some(file), _) => {
                 files.push(("scenarios", PathBuf::from(&file)));
@@ -220,7 +237,7 @@ impl Configure for ChecksKind {
             run: config.reach(keys.run)?,
             source,
             matrix: keys.matrix,
-            template: keys.workspace.template,
+            template: template.transpose()?,
             basis: ChecksBasis {
                 invariants: keys
                     .invariants
@@ -338,6 +355,7 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
         Err(part.misuse(Problem::new(at, what).help(help)).into())
     };
     if let Some(template) = &keys.workspace.template
+        && Template::of(template).is_ok_and(|template| !template.has_fields())
         && !config.rules_root().join(template).is_dir()
     {
         let what = format!("the template of the workspace, `{template}`, is no folder");
@@ -346,6 +364,19 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
         return refuse(&["workspace", "template"], what, help);
     }
     for (name, invariant) in &keys.invariants {
+        if let Some(key) = invariant.check.compares_with_expected()
+            && let Some((found, help)) = nothing_expected(config, keys)
+        {
+            let what = format!(
+                "the check of `{name}` has nothing to compare with: it has no `{key}`, and {found}"
+            );
+            let exists = match invariant.check {
+                CheckKeys::JsonPath(_) => ", or `exists: true` where any value will do",
+                _ => "",
+            };
+            let help = format!("add `{key}: …`{exists}, or {help}");
+            return refuse(&["invariants", name, "check"], what, &help);
+        }
         if let CheckKeys::Custom(custom) = &invariant.check {
             let path = ["invariants", name, "check", "script"];
             let script = &custom.script;
@@ -381,6 +412,35 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
     Ok(())
 }
 
+/// That no scenario has anything that is `expected`: what was found, and how to expect something. None where one has,
+/// or where the scenarios cannot be read, which is told when they are.
+fn nothing_expected(config: &Config, keys: &ChecksKeys) -> Option<(String, &'static str)> {
+    let Some(file) = &keys.scenarios else {
+        let found = match keys.cases.is_empty() {
+            true => "there is no scenario that could expect something",
+            false => "scenarios that are cases expect nothing",
+        };
+        return Some((
+            found.to_owned(),
+            "write the scenarios as lines of a file (`scenarios: FILE`), each with its `expected`",
+        ));
+    };
+    let text = std::fs::read_to_string(config.root.join(file)).ok()?;
+    let expects = |line: &str| {
+        let line: Option<Value> = serde_json::from_str(line).ok();
+        // A line that cannot be read may expect something.
+        line.is_none_or(|line| !line["expected"].is_null())
+    };
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let none = !lines.any(expects);
+    none.then(|| {
+        (
+            format!("no scenario of `{file}` has an `expected`"),
+            "give the scenarios an `expected`",
+        )
+    })
+}
+
 /// The file that a command is to run and that the workspace will not have, although the folder of the
 /// configuration has it. Only the plain form `python3 agent.py …` is looked at: of any other the first
 /// run tells.
@@ -412,7 +472,7 @@ impl ProbeSettings for ChecksSettings {
     fn folders(&self) -> Vec<(&'static str, &Path)> {
         let template = self.template.iter();
         template
-            .map(|folder| ("template of the workspace", Path::new(folder)))
+            .map(|template| ("template of the workspace", template.measured()))
             .collect()
     }
 

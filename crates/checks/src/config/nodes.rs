@@ -12,12 +12,30 @@ pub(super) fn entries<'n>(node: &'n Node, key: &str) -> &'n [(Key, Node)] {
     }
 }
 
-/// The variables of the environment that are named and not set.
-pub(super) fn unset(node: &Node, found: &mut Vec<Problem>) {
+/// Whether the fields of a scenario may stand in a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ScenarioFields {
+    /// They may: what it is about has a scenario.
+    Allowed,
+    /// They may not: it is the same for all scenarios.
+    Refused,
+}
+
+/// The variables of the environment that are named and not set, and fields of a scenario where none may stand.
+pub(super) fn unset(node: &Node, fields: ScenarioFields, found: &mut Vec<Problem>) {
     match &node.content {
         Content::Text(text) => {
             for name in interpolate::names(text) {
-                if interpolate::of_environment(name).is_none() {
+                if interpolate::is_field(name) {
+                    if fields == ScenarioFields::Refused {
+                        let what = format!(
+                            "`${{{name}}}` is a field of the scenario, and a service is declared for all of them"
+                        );
+                        found.push(Problem::new(node.at.clone(), what).help(
+                            "fields may stand in checks, in the file of `init`, and in `workspace.template`",
+                        ));
+                    }
+                } else if interpolate::of_environment(name).is_none() {
                     let what = format!("the variable `{name}` is not set in the environment");
                     found.push(Problem::new(node.at.clone(), what).help(format!(
                         "set it, or write `$${{{name}}}` where the text itself is meant"
@@ -25,12 +43,12 @@ pub(super) fn unset(node: &Node, found: &mut Vec<Problem>) {
                 }
             }
         }
-        Content::List(items) => items.iter().for_each(|item| unset(item, found)),
+        Content::List(items) => items.iter().for_each(|item| unset(item, fields, found)),
         Content::Map(entries) => {
             let others = entries.iter();
             others
                 .filter(|(key, _)| !interpolate::is_left_as_written(&key.text))
-                .for_each(|(_, node)| unset(node, found));
+                .for_each(|(_, node)| unset(node, fields, found));
         }
         Content::Null | Content::Bool(_) | Content::Integer(_) | Content::Float(_) => {}
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::nodes::{entries, unset};
+use super::nodes::{ScenarioFields, entries, unset};
 use crate::interpolate;
 use crate::keys::ServiceKeys;
 use crate::services;
@@ -43,7 +43,7 @@ fn named(key: &Key, found: &mut Vec<Problem>) {
 
 fn look(service: &Node, found: &mut Vec<Problem>) {
     let before = found.len();
-    unset(service, found);
+    unset(service, ScenarioFields::Refused, found);
     if found.len() > before {
         return;
     }

@@ -158,9 +158,10 @@ pub(crate) struct ContainsKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RegexKeys {
-    /// A regular expression that has to match somewhere.
+    /// A regular expression that has to match somewhere. Without it: what the scenario has as `expected`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
-    pub(crate) pattern: String,
+    pub(crate) pattern: Option<String>,
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
     pub(crate) input_from: String,
@@ -210,13 +211,16 @@ pub(crate) struct JsonPathKeys {
     /// A JSONPath such as `$.items[0].name`.
     #[schemars(length(min = 1))]
     pub(crate) path: String,
-    /// What one of the values at the path has to be. Without it there only has to be one.
+    /// What one of the values at the path has to be. Without it: what the scenario has as `expected`.
     #[serde(
         default,
         deserialize_with = "given",
         skip_serializing_if = "Option::is_none"
     )]
     pub(crate) equals: Option<Value>,
+    /// Whether it is enough that there is a value at the path, whatever it is.
+    #[serde(default)]
+    pub(crate) exists: bool,
     /// What is looked at: `agent_output`, `stdout` or `file:PATH`.
     #[serde(default = "agent_output")]
     pub(crate) input_from: String,
@@ -296,8 +300,14 @@ pub(crate) struct SqlKeys {
     /// One statement that reads: `SELECT`, `WITH`, `VALUES` or `SHOW`.
     #[schemars(length(min = 1))]
     pub(crate) query: String,
-    /// What the first column of the first row has to be, type and all.
-    pub(crate) equals: Value,
+    /// What the first column of the first row has to be, type and all. Without it: what the scenario has as
+    /// `expected`.
+    #[serde(
+        default,
+        deserialize_with = "given",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub(crate) equals: Option<Value>,
     /// Whether a value of another type is the same where it is written the same, such as `0` and `"0"`.
     #[serde(default)]
     pub(crate) coerce: bool,
@@ -311,6 +321,33 @@ pub(crate) struct SqlKeys {
 }
 
 impl CheckKeys {
+    /// The key of the value that the check compares with, where it is not given: the scenario's `expected` takes its
+    /// place. None for a check that has a value, or takes none.
+    pub(crate) fn compares_with_expected(&self) -> Option<&'static str> {
+        let (key, has_value) = match self {
+            Self::Contains(keys) => ("value", keys.value.is_some()),
+            Self::Equals(keys) => ("value", keys.value.is_some()),
+            Self::Levenshtein(keys) => ("value", keys.value.is_some()),
+            Self::Regex(keys) => ("pattern", keys.pattern.is_some()),
+            Self::JsonPath(keys) => ("equals", keys.equals.is_some() || keys.exists),
+            Self::Sql(keys) => ("equals", keys.equals.is_some()),
+            Self::Numeric(keys) => {
+                let limits = [keys.equals, keys.min, keys.max];
+                ("equals", limits.iter().any(Option::is_some))
+            }
+            Self::CommandExit(_)
+            | Self::FileExists(_)
+            | Self::FileAbsent(_)
+            | Self::FileContent(_)
+            | Self::Custom(_)
+            | Self::JsonSchema(_)
+            | Self::Latency(_)
+            | Self::LlmAsJudge(_)
+            | Self::HttpMockAssertions(_) => return None,
+        };
+        (!has_value).then_some(key)
+    }
+
     /// Whether the check is turned round.
     pub(crate) const fn is_negated(&self) -> bool {
         match self {

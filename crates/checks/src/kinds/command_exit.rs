@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{Check, Finding, Stopped};
+use crate::interpolate;
 use crate::keys::{CommandExitKeys, limit};
 use crate::scene::Scene;
 use kelvin_base::failure::Streams;
@@ -26,8 +27,27 @@ impl CommandExit {
     }
 }
 
+impl CommandExit {
+    /// What the command reads and has not: a field that can be no variable of the environment would be empty there.
+    fn lacks(&self, scene: &Scene<'_>) -> Option<String> {
+        let has = |name: &str| scene.variables.iter().any(|(known, _)| known == name);
+        let mut fields = [interpolate::PROMPT, interpolate::EXPECTED].into_iter();
+        let name = fields.find(|name| {
+            let is_there = scene.scenario.field(name).is_ok();
+            is_there && self.command.contains(name) && !has(name)
+        })?;
+        Some(format!(
+            "the command reads `{name}`, which is longer than a variable of the environment may be, or has a NUL in it; \
+             a script of type `custom` reads it from its standard input"
+        ))
+    }
+}
+
 impl Check for CommandExit {
     fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        if let Some(what) = self.lacks(scene) {
+            return Ok(Finding::error(what));
+        }
         let end = SideCommand {
             program: SideProgram::Script(&self.command),
             folder: scene.folder,

@@ -4,7 +4,7 @@ use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::text::{name, selector, text};
+use super::text::{name, nothing_expected, selector, text};
 use super::{Check, Finding, Stopped, shown};
 use crate::keys::{JsonPathKeys, JsonSchemaKeys};
 use crate::same::same;
@@ -87,6 +87,7 @@ pub(super) struct HasPath {
     written: JsonPathKeys,
     path: JsonPath,
     equals: Option<Value>,
+    exists: bool,
     from: Selector,
 }
 
@@ -95,7 +96,13 @@ impl HasPath {
         written: &JsonPathKeys,
         keys: &JsonPathKeys,
     ) -> Result<Self, (&'static str, String)> {
+        if keys.exists && keys.equals.is_some() {
+            let what =
+                "`exists: true` asks for any value, and `equals` for one: leave one of the two out";
+            return Err(("exists", what.to_owned()));
+        }
         Ok(Self {
+            exists: keys.exists,
             written: written.clone(),
             path: path(&keys.path).map_err(|what| ("path", what))?,
             equals: keys.equals.clone(),
@@ -113,6 +120,13 @@ pub(super) fn path(text: &str) -> Result<JsonPath, String> {
 
 impl Check for HasPath {
     fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let wanted = match self.exists {
+            true => None,
+            false => match self.equals.as_ref().or(scene.scenario.expected.as_ref()) {
+                Some(wanted) => Some(wanted),
+                None => return Ok(nothing_expected()),
+            },
+        };
         let value = match json(scene, &self.from) {
             Ok(value) => value,
             Err(finding) => return Ok(finding),
@@ -125,7 +139,7 @@ impl Check for HasPath {
                 format!("{name} has nothing at `{path}`"),
             ));
         };
-        let Some(wanted) = &self.equals else {
+        let Some(wanted) = wanted else {
             return Ok(Finding::of(
                 true,
                 format!("{name} has something at `{path}`"),

@@ -15,10 +15,13 @@ mod text;
 
 use std::fmt;
 
+pub(super) use sql::{BoundSql, Dialect};
+
 use serde_json::Value;
 
 use super::keys::CheckKeys;
 use super::record::{CheckResult, Outcome, ToJudge};
+use super::scenario::Scenario;
 use super::scene::Scene;
 use super::services::DeclaredServices;
 
@@ -35,6 +38,16 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
     ///
     /// Where the run was interrupted meanwhile.
     fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped>;
+
+    /// Whether it can look at what a scenario leaves, which shows before anything is run.
+    ///
+    /// # Errors
+    ///
+    /// What the scenario lacks, or has and cannot be used.
+    fn suits(&self, scenario: &Scenario) -> Result<(), String> {
+        let _ = scenario;
+        Ok(())
+    }
 }
 
 /// The run was interrupted while a check looked.

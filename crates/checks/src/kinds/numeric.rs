@@ -7,6 +7,7 @@ use super::json::{json, path};
 use super::text::{name, nothing_expected, selector, text};
 use super::{Check, Finding, Stopped, shown};
 use crate::keys::NumericKeys;
+use crate::scenario::Scenario;
 use crate::scene::Scene;
 use crate::selector::Selector;
 
@@ -56,7 +57,33 @@ impl Numeric {
     }
 }
 
+/// The number that a scenario expects; none where it expects nothing.
+fn expected_number(scenario: &Scenario) -> Result<Option<f64>, String> {
+    let Some(expected) = &scenario.expected else {
+        return Ok(None);
+    };
+    let number = match expected {
+        Value::String(text) => text.trim().parse::<f64>().ok(),
+        other => other.as_f64(),
+    };
+    let number = number.filter(|number| number.is_finite());
+    number.map(Some).ok_or_else(|| {
+        let expected = shown(&expected.to_string());
+        format!("what is `expected`, {expected}, is no number: give the check its own `equals`")
+    })
+}
+
 impl Check for Numeric {
+    fn suits(&self, scenario: &Scenario) -> Result<(), String> {
+        let NumericKeys {
+            equals, min, max, ..
+        } = &self.keys;
+        match equals.or(*min).or(*max) {
+            Some(_) => Ok(()),
+            None => expected_number(scenario).map(|_| ()),
+        }
+    }
+
     fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
         let NumericKeys {
             equals,
@@ -67,17 +94,11 @@ impl Check for Numeric {
         } = &self.keys;
         let mut equals = *equals;
         if equals.is_none() && min.is_none() && max.is_none() {
-            equals = scene
-                .scenario
-                .expected
-                .as_ref()
-                .and_then(|expected| match expected {
-                    Value::String(text) => text.trim().parse().ok(),
-                    other => other.as_f64(),
-                });
-            if equals.is_none() {
-                return Ok(nothing_expected());
-            }
+            equals = match expected_number(scene.scenario) {
+                Ok(Some(number)) => Some(number),
+                Ok(None) => return Ok(nothing_expected()),
+                Err(what) => return Ok(Finding::error(what)),
+            };
         }
         let number = match self.number(scene) {
             Ok(number) => number,

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{Check, Finding, Stopped, pattern, shown};
 use crate::keys::{ContainsKeys, EqualsKeys, LevenshteinKeys, RegexKeys};
 use crate::same::same;
+use crate::scenario::{Scenario, plain};
 use crate::scene::{Scene, Unread};
 use crate::selector::Selector;
 
@@ -96,18 +97,16 @@ fn wanted<'s>(
     if let (Some(value), Some(written)) = (value, written) {
         return Some((value.into(), written.into()));
     }
-    let expected: Cow<'_, str> = match scene.scenario.expected.as_ref()? {
-        Value::String(text) => text.into(),
-        other => other.to_string().into(),
-    };
+    let expected: Cow<'_, str> = plain(scene.scenario.expected.as_ref()?).into();
     Some((expected.clone(), expected))
 }
 
 /// Matches the pattern.
 #[derive(Debug)]
 pub(super) struct Matches {
-    shown: String,
-    pattern: Regex,
+    shown: Option<String>,
+    /// None where it is what the scenario expects.
+    pattern: Option<Regex>,
     from: Selector,
 }
 
@@ -118,21 +117,53 @@ impl Matches {
     ) -> Result<Self, (&'static str, String)> {
         Ok(Self {
             shown: written.pattern.clone(),
-            pattern: pattern(&keys.pattern).map_err(|what| ("pattern", what))?,
+            pattern: keys
+                .pattern
+                .as_deref()
+                .map(pattern)
+                .transpose()
+                .map_err(|what| ("pattern", what))?,
             from: selector(&keys.input_from)?,
         })
     }
 }
 
+/// The pattern that a scenario expects; none where it expects nothing.
+fn expected_pattern(scenario: &Scenario) -> Result<Option<Regex>, String> {
+    let Some(expected) = &scenario.expected else {
+        return Ok(None);
+    };
+    let compiled = pattern(&plain(expected));
+    compiled
+        .map(Some)
+        .map_err(|what| format!("what is `expected` is the pattern, and {what}"))
+}
+
 impl Check for Matches {
+    fn suits(&self, scenario: &Scenario) -> Result<(), String> {
+        match self.pattern {
+            Some(_) => Ok(()),
+            None => expected_pattern(scenario).map(|_| ()),
+        }
+    }
+
     fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let pattern = match &self.pattern {
+            Some(pattern) => Cow::Borrowed(pattern),
+            None => match expected_pattern(scene.scenario) {
+                Ok(Some(pattern)) => Cow::Owned(pattern),
+                Ok(None) => return Ok(nothing_expected()),
+                Err(what) => return Ok(Finding::error(what)),
+            },
+        };
+        let told = self.shown.as_deref().unwrap_or(pattern.as_str());
         let text = match text(scene, &self.from) {
             Ok(text) => text,
             Err(finding) => return Ok(finding),
         };
-        let holds = self.pattern.is_match(&text);
+        let holds = pattern.is_match(&text);
         let verb = if holds { "matches" } else { "does not match" };
-        let reason = format!("{} {verb} `{}`", name(&self.from), shown(&self.shown));
+        let reason = format!("{} {verb} `{}`", name(&self.from), shown(told));
         Ok(Finding::of(holds, reason))
     }
 }

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{cut, what_failed};
+use super::{cut, named, what_failed};
 use crate::record::{ChecksBasis, ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
 use crate::scoring;
 use kelvin_base::stats;
 use kelvin_page::{
     Block, Column, ItemList, ItemSignal, ItemView, Phrase, Table, TableRow, display,
 };
+
+/// So many characters of an answer are shown: a page of thousands of scenarios has to be opened by a browser.
+const SHOWN_OF_OUTPUT: usize = 400;
 
 /// A scenario in the order in which it is shown.
 struct Shown<'a> {
@@ -88,8 +91,9 @@ fn view<'a>(basis: &ChecksBasis, one: &Shown<'a>) -> ItemView<'a> {
     if !parameters.is_empty() {
         blocks.push(Block::Text(parameters));
     }
+    blocks.extend(of_the_question(one.scenario));
     for (number, run) in (1..).zip(runs) {
-        blocks.extend(of_run(number, runs.len(), run));
+        blocks.extend(of_run(number, runs.len(), (basis, run)));
     }
     let is_against = |run: &&ScenarioRun| run.outcome == Outcome::Failed;
     let is_error = |run: &&ScenarioRun| run.outcome == Outcome::Error;
@@ -107,7 +111,23 @@ fn view<'a>(basis: &ChecksBasis, one: &Shown<'a>) -> ItemView<'a> {
     }
 }
 
-fn of_run(number: usize, of: usize, run: &ScenarioRun) -> Vec<Block<'_>> {
+/// What was asked, and what was expected, as far as there is any of it.
+fn of_the_question(scenario: &ScenarioRecord) -> Option<Block<'_>> {
+    let mut texts = Vec::new();
+    if !scenario.prompt.is_empty() {
+        texts.push((Phrase::text("asked"), scenario.prompt.as_str()));
+    }
+    if let Some(expected) = &scenario.expected {
+        texts.push((Phrase::text("expected"), expected.as_str()));
+    }
+    (!texts.is_empty()).then_some(Block::Beside(texts))
+}
+
+fn of_run<'a>(
+    number: usize,
+    of: usize,
+    (basis, run): (&ChecksBasis, &'a ScenarioRun),
+) -> Vec<Block<'a>> {
     let which = match of {
         1 => "The run ".to_owned(),
         _ => format!("Run {number} "),
@@ -130,6 +150,24 @@ fn of_run(number: usize, of: usize, run: &ScenarioRun) -> Vec<Block<'_>> {
         .quote(failure.message.clone());
         blocks.push(Block::Printed(ended, &failure.stderr));
     }
+    if let Some(output) = run.output.as_ref().filter(|output| !output.text.is_empty()) {
+        let all = match output.characters {
+            Some(all) => all,
+            None => output.text.chars().count(),
+        };
+        let (shown, how_much) = match output.text.char_indices().nth(SHOWN_OF_OUTPUT) {
+            Some((end, _)) => (
+                &output.text[..end],
+                format!("answered, the first {SHOWN_OF_OUTPUT} of {all} characters"),
+            ),
+            None if output.characters.is_some() => (
+                output.text.as_str(),
+                format!("answered, the beginning of {all} characters"),
+            ),
+            None => (output.text.as_str(), "answered".to_owned()),
+        };
+        blocks.push(Block::Beside(vec![(Phrase::text(how_much), shown)]));
+    }
     if !run.forbidden.is_empty() {
         let forbidden = run.forbidden.iter();
         let told = forbidden.map(|what| Phrase::text("Forbidden: ").quote(cut(what)));
@@ -137,7 +175,10 @@ fn of_run(number: usize, of: usize, run: &ScenarioRun) -> Vec<Block<'_>> {
     }
     let rows = run.checks.iter().map(|(name, check)| {
         TableRow::new([
-            Phrase::of_name(name),
+            match check.outcome {
+                Outcome::Failed | Outcome::Error => named(basis, name),
+                Outcome::Passed | Outcome::Skipped => Phrase::of_name(name),
+            },
             Phrase::text(check.outcome.as_str()),
             Phrase::text(check.score.map_or_else(|| "-".to_owned(), display)),
             Phrase::default().quote(cut(&check.reason)),

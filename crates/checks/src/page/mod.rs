@@ -5,13 +5,13 @@ mod items;
 use std::collections::BTreeMap;
 
 use super::figures::RESERVED;
-use super::record::{ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
+use super::record::{ChecksBasis, ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
 use super::scoring;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_page::{
     Block, Chapter, Column, FailedInvocation, FigureTable, Headword, Phrase, Statement, Table,
-    TableRow, Tone, counted, listed,
+    TableRow, Tone, counted, listed, safe,
 };
 use kelvin_record::{Metric, estimate, spread};
 
@@ -24,6 +24,8 @@ const LISTED: usize = 30;
 const NAMED: usize = 3;
 /// A reason is cut to so many characters where there is little room.
 const SHORT: usize = 160;
+/// A description is cut to so many where it stands beside a reason, which has to be read too.
+const DESCRIBED: usize = 80;
 
 /// What the page of a whole run says of the checks.
 pub(super) fn chapter<'a>(
@@ -81,7 +83,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
     if total == 0 {
         return Vec::new();
     }
-    let named = |ids: &[&str]| -> Phrase {
+    let ids_named = |ids: &[&str]| -> Phrase {
         let shown = Phrase::text(": ").names(ids.iter().take(NAMED).copied());
         match ids.len().saturating_sub(NAMED) {
             0 => shown,
@@ -96,7 +98,8 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
             failed.len(),
             counted(total, "scenario")
         );
-        let mut text = Phrase::text(what).then(named(&failed));
+        let mut text = Phrase::text(what).then(ids_named(&failed));
+        let worst = |scenario| worst(section, scenario);
         if let Some(why) = section.items.get(*first).and_then(worst) {
             text = text.and("; in the first one ").then(why);
         }
@@ -112,9 +115,9 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
             unknown.len(),
             counted(total, "scenario")
         );
-        let mut text = Phrase::text(what).then(named(&unknown));
+        let mut text = Phrase::text(what).then(ids_named(&unknown));
         let first = unknown.first().and_then(|first| section.items.get(*first));
-        if let Some(why) = first.and_then(unknowable) {
+        if let Some(why) = first.and_then(|scenario| unknowable(section, scenario)) {
             text = text.and("; in the first one ").then(why);
         }
         statements.push(Statement {
@@ -142,7 +145,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
         );
         statements.push(Statement {
             tone: Tone::Caution,
-            text: Phrase::text(what).then(named(&flaky)),
+            text: Phrase::text(what).then(ids_named(&flaky)),
         });
     }
     if statements.is_empty() {
@@ -158,7 +161,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
 }
 
 /// The first run of a scenario that did not pass, in a sentence about what went wrong there.
-fn worst(scenario: &ScenarioRecord) -> Option<Phrase> {
+fn worst(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     let run = scenario
         .runs
         .iter()
@@ -171,14 +174,29 @@ fn worst(scenario: &ScenarioRecord) -> Option<Phrase> {
         .iter()
         .find(|(_, check)| check.outcome == Outcome::Failed)?;
     Some(
-        Phrase::of_name(name)
+        named(&section.basis, name)
             .and(" failed: ")
             .quote(cut(&check.reason)),
     )
 }
 
+/// An invariant by its name and what it asks for: whoever reads that it failed need not know it by heart.
+fn named(basis: &ChecksBasis, name: &str) -> Phrase {
+    match description(basis, name) {
+        Some(description) => Phrase::of_name(name).and(" (").quote(description).and(")"),
+        None => Phrase::of_name(name),
+    }
+}
+
+/// What an invariant asks for, where there is little room; none of what is no invariant.
+fn description(basis: &ChecksBasis, name: &str) -> Option<String> {
+    let invariant = basis.invariants.get(name)?;
+    let description = safe::cut(&cut(&invariant.description), DESCRIBED);
+    (!description.is_empty()).then_some(description)
+}
+
 /// The first run of a scenario that is an error, in a sentence about what kept it from being known.
-fn unknowable(scenario: &ScenarioRecord) -> Option<Phrase> {
+fn unknowable(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     let mut runs = scenario.runs.iter();
     let run = runs.find(|run| run.outcome == Outcome::Error)?;
     if let Some(failure) = &run.failure {
@@ -189,7 +207,7 @@ fn unknowable(scenario: &ScenarioRecord) -> Option<Phrase> {
     let mut checks = run.checks.iter();
     let (name, check) = checks.find(|(_, check)| check.outcome == Outcome::Error)?;
     Some(
-        Phrase::of_name(name)
+        named(&section.basis, name)
             .and(" is an error: ")
             .quote(cut(&check.reason)),
     )
@@ -234,16 +252,19 @@ fn lacking(section: &ChecksSection) -> Option<Table> {
             if run.failure.is_some() {
                 continue;
             }
-            for (name, outcome, reason) in wrong(run) {
+            for wrong in wrong(run) {
                 let which = match runs {
                     0 | 1 => String::new(),
                     _ => format!(", run {}", at + 1),
                 };
                 rows.push(TableRow::new([
                     Phrase::of_name(id).and(which),
-                    Phrase::of_name(name),
-                    Phrase::text(outcome),
-                    Phrase::default().quote(cut(reason)),
+                    match wrong.check {
+                        Some(name) => named(&section.basis, name),
+                        None => Phrase::text("forbidden"),
+                    },
+                    Phrase::text(wrong.outcome.as_str()),
+                    Phrase::default().quote(cut(wrong.reason)),
                 ]));
             }
         }
@@ -264,16 +285,31 @@ fn lacking(section: &ChecksSection) -> Option<Table> {
     })
 }
 
+/// Something that is wrong with a run.
+struct Wrong<'a> {
+    /// The check that did not pass; none where the run did what is forbidden.
+    check: Option<&'a str>,
+    outcome: Outcome,
+    reason: &'a str,
+}
+
 /// What is wrong with a run: the checks that did not pass, and what it did that is forbidden.
-fn wrong(run: &ScenarioRun) -> impl Iterator<Item = (&str, &'static str, &str)> {
+fn wrong(run: &ScenarioRun) -> impl Iterator<Item = Wrong<'_>> {
     let checks = run
         .checks
         .iter()
         .filter(|(_, check)| matches!(check.outcome, Outcome::Failed | Outcome::Error));
-    let checks =
-        checks.map(|(name, check)| (name.as_str(), check.outcome.as_str(), check.reason.as_str()));
-    let forbidden = run.forbidden.iter();
-    checks.chain(forbidden.map(|what| ("forbidden", "failed", what.as_str())))
+    let checks = checks.map(|(name, check)| Wrong {
+        check: Some(name),
+        outcome: check.outcome,
+        reason: &check.reason,
+    });
+    let forbidden = run.forbidden.iter().map(|what| Wrong {
+        check: None,
+        outcome: Outcome::Failed,
+        reason: what,
+    });
+    checks.chain(forbidden)
 }
 
 /// The runs in which the pipeline, or a service, came to no end.
@@ -307,7 +343,8 @@ fn method(section: &ChecksSection) -> String {
     )
 }
 
-/// Why an item came out as it did in a metric: what its first run says that did not do well.
+/// Why an item came out as it did in a metric: what its first run says that did not do well. The check comes first,
+/// with what it asks for, so that the sentence goes on where the name of the scenario ends.
 pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<String> {
     let scenario = section.items.get(item)?;
     let name = metric.strip_prefix("checks.")?;
@@ -316,12 +353,21 @@ pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<S
         if let Some(failure) = &run.failure {
             return is_of_all.then(|| failure.message.clone());
         }
-        let mut wrong = wrong(run).filter(|(of, _, _)| is_of_all || *of == name);
-        let (of, _, reason) = wrong.next()?;
-        Some(match is_of_all {
-            true => format!("`{of}`: {}", cut(reason)),
-            false => cut(reason),
-        })
+        let mut wrong = wrong(run).filter(|wrong| is_of_all || wrong.check == Some(name));
+        let first = wrong.next()?;
+        let reason = cut(first.reason);
+        let Some(check) = first.check else {
+            return Some(format!("does what is forbidden: {reason}"));
+        };
+        let verb = match first.outcome {
+            Outcome::Error => "cannot be judged by",
+            _ => "fails",
+        };
+        let asks = match description(&section.basis, check) {
+            Some(description) => format!(" ({description})"),
+            None => String::new(),
+        };
+        Some(format!("{verb} `{check}`{asks}: {reason}"))
     };
     scenario.runs.iter().find_map(told)
 }
@@ -386,5 +432,88 @@ fn cut(text: &str) -> String {
     match line.char_indices().nth(SHORT) {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Aggregation;
+    use crate::record::{CheckResult, InvariantBasis};
+    use kelvin_base::digest::Digest;
+    use kelvin_record::{Ending, SectionFingerprint};
+
+    /// A section with one scenario, whose run failed the one check there is.
+    fn section(description: &str, reason: &str) -> ChecksSection {
+        let check = CheckResult {
+            outcome: Outcome::Failed,
+            score: Some(0.0),
+            reason: reason.to_owned(),
+            details: None,
+            judged: None,
+        };
+        let run = ScenarioRun {
+            outcome: Outcome::Failed,
+            composite: Some(0.0),
+            checks: BTreeMap::from([("mail_sent".to_owned(), check)]),
+            output: None,
+            forbidden: Vec::new(),
+            failure: None,
+        };
+        let invariant = InvariantBasis {
+            description: description.to_owned(),
+            weight: 1.0,
+            gate: false,
+            judge: None,
+        };
+        let scenario = ScenarioRecord {
+            input: Digest::of(b""),
+            prompt: String::new(),
+            expected: None,
+            params: BTreeMap::new(),
+            runs: vec![run],
+            notices: Vec::new(),
+        };
+        ChecksSection {
+            ending: Ending::Complete,
+            fingerprint: SectionFingerprint {
+                items: None,
+                command: None,
+            },
+            basis: ChecksBasis {
+                invariants: BTreeMap::from([("mail_sent".to_owned(), invariant)]),
+                pass_threshold: None,
+                gate_strict: false,
+                replicas: 1,
+                replica_aggregation: Aggregation::All,
+            },
+            items: BTreeMap::from([("refund-3".to_owned(), scenario)]),
+        }
+    }
+
+    #[test]
+    fn what_failed_is_told_by_its_name_and_what_it_asks_for_and_the_reason_is_always_there() {
+        let mut section = section("a mail goes to the customer", "there was none");
+        let told = "fails `mail_sent` (a mail goes to the customer): there was none";
+        for metric in ["checks.composite", "checks.pass_rate", "checks.mail_sent"] {
+            assert_eq!(why(&section, "refund-3", metric).as_deref(), Some(told));
+        }
+        assert_eq!(why(&section, "refund-3", "checks.other"), None);
+        let runs = &mut section.items.get_mut("refund-3").expect("it is there").runs;
+        runs[0].checks.clear();
+        runs[0].forbidden.push("it wrote `x`".to_owned());
+        let told = why(&section, "refund-3", "checks.composite");
+        assert_eq!(
+            told.as_deref(),
+            Some("does what is forbidden: it wrote `x`")
+        );
+    }
+
+    #[test]
+    fn a_description_without_an_end_leaves_room_for_the_reason() {
+        let section = section(&"long ".repeat(1000), "there was none");
+        let told = why(&section, "refund-3", "checks.composite").expect("it failed");
+        assert!(told.ends_with("there was none"), "{told}");
+        assert!(told.chars().count() < 140, "{told}");
     }
 }

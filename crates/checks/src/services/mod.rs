@@ -7,6 +7,7 @@
 mod cell;
 mod declared;
 pub(super) mod http_mock;
+mod init;
 mod registry;
 mod running;
 mod secret;
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::scenario::Scenario;
 use kelvin_system::signal::Interrupt;
 
 use http_mock::Record;
@@ -40,6 +42,16 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
     /// Whether scenarios share it so that only one of them may run at a time.
     fn is_serial(&self) -> bool {
         false
+    }
+
+    /// Whether a scenario has what the service is made of.
+    ///
+    /// # Errors
+    ///
+    /// What it lacks.
+    fn suits(&self, scenario: &Scenario) -> Result<(), String> {
+        let _ = scenario;
+        Ok(())
     }
 
     /// Starts it for one scenario.
@@ -62,6 +74,8 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
 pub(super) struct ServiceSite<'a> {
     /// The name of the service.
     pub(super) name: &'a str,
+    /// The scenario that it is opened for.
+    pub(super) scenario: &'a Scenario,
     /// The folder of the configuration.
     #[cfg_attr(
         not(feature = "sql"),
@@ -153,8 +167,16 @@ pub(super) trait Running {
 /// A query with its limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query<'a> {
-    /// One statement.
+    /// One statement, with the placeholders of the database.
     pub(super) text: &'a str,
+    /// What is bound in their places, in order.
+    pub(super) values: &'a [Value],
+    /// The text between those places, for a database that is told the values in another way.
+    #[cfg_attr(
+        not(feature = "sql"),
+        expect(dead_code, reason = "SQLite binds the values to placeholders")
+    )]
+    pub(super) between: &'a [String],
     /// A query that takes longer is stopped.
     pub(super) timeout: Duration,
     /// Tells when the run is to stop.

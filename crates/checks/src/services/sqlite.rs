@@ -9,10 +9,14 @@ use std::time::{Duration, Instant};
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use serde_json::Value;
 
+use super::init::Init;
 use super::state::DatabaseState;
 use super::{Answer, Cell, Query, Running, Service, ServiceSite, Trouble};
 use crate::keys::{SqliteKeys, limit};
+use crate::kinds::Dialect;
+use crate::scenario::{Scenario, plain};
 use crate::selector::relative;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_system::signal::Interrupt;
@@ -30,7 +34,7 @@ const BESIDE: [&str; 3] = ["", "-wal", "-journal"];
 #[derive(Debug)]
 struct Sqlite {
     path: Option<PathBuf>,
-    init: Option<String>,
+    init: Option<Init>,
     timeout: Duration,
 }
 
@@ -49,7 +53,9 @@ pub(super) fn open(
     };
     Ok(Box::new(Sqlite {
         path,
-        init: init.map(str::to_owned),
+        init: init
+            .map(|text| Init::of(text, Dialect::Sqlite))
+            .transpose()?,
         timeout: limit(keys.timeout_s),
     }))
 }
@@ -57,6 +63,11 @@ pub(super) fn open(
 impl Service for Sqlite {
     fn kind(&self) -> &'static str {
         "sqlite"
+    }
+
+    fn suits(&self, scenario: &Scenario) -> Result<(), String> {
+        let init = self.init.as_ref();
+        init.map_or(Ok(()), |init| init.values(scenario).map(|_| ()))
     }
 
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble> {
@@ -78,11 +89,19 @@ impl Service for Sqlite {
         if let Some(init) = &self.init {
             // A link of the template may lead elsewhere.
             file.beneath.exists(&file.path).map_err(not_opened)?;
+            let values = init.values(site.scenario).map_err(Trouble::Failed)?;
             let connection = Connection::open(&file.whole);
             let run = connection.map_err(|error| Trouble::Failed(error.to_string()));
             let run = run.and_then(|mut connection| {
                 let limits = Limits::begin(self.timeout, site.interrupt);
-                limits.within(&mut connection, |connection| connection.execute_batch(init))
+                limits.within(&mut connection, |connection| {
+                    for (name, value) in &values {
+                        connection.execute_batch(&format!("CREATE TEMP TABLE {name} (value)"))?;
+                        let insert = format!("INSERT INTO temp.{name} VALUES (?1)");
+                        connection.execute(&insert, [bound(value)])?;
+                    }
+                    connection.execute_batch(init.text())
+                })
             });
             run.map_err(|trouble| trouble.of("`init`"))?;
         }
@@ -104,6 +123,21 @@ struct SqliteFile {
     copies: PathBuf,
     /// How it stood before the pipeline ran.
     before: Result<DatabaseState, Trouble>,
+}
+
+/// A value of a scenario as SQLite has it.
+fn bound(value: &Value) -> rusqlite::types::Value {
+    use rusqlite::types::Value as Bound;
+    match value {
+        Value::Null => Bound::Null,
+        Value::Bool(value) => Bound::Integer(i64::from(*value)),
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => Bound::Integer(whole),
+            (None, Some(real)) => Bound::Real(real),
+            (None, None) => Bound::Text(number.to_string()),
+        },
+        other => Bound::Text(plain(other)),
+    }
 }
 
 fn not_opened(error: NotOpened) -> Trouble {
@@ -217,7 +251,8 @@ impl Running for SqliteFile {
         let connection = Connection::open_with_flags(&copy, OpenFlags::SQLITE_OPEN_READ_ONLY);
         limits.within(&mut connection.map_err(failed)?, |connection| {
             let mut statement = connection.prepare(query.text)?;
-            let mut rows = statement.query([])?;
+            let values = query.values.iter().map(bound);
+            let mut rows = statement.query(rusqlite::params_from_iter(values))?;
             let Some(row) = rows.next()? else {
                 return Ok(Answer::NoRows);
             };

@@ -353,6 +353,126 @@ fn inv_33_every_scenario_is_crossed_with_the_matrix_and_has_a_stable_id() {
     }
 }
 
+/// What is refused when a configuration and the scenarios of its file are read.
+fn refused_with(scenarios: &str, check: &str, more: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("s.jsonl"), scenarios).expect("written");
+    let text = with(check) + "scenarios: s.jsonl\n" + more;
+    let read = load_in(folder.path(), &text)
+        .and_then(|config| scenarios::read((&config.root, None), settings(&config)));
+    match read {
+        Ok(read) => format!("{:?}", read.notices),
+        Err(error) => format!("{error:#}"),
+    }
+}
+
+#[test]
+fn a_check_without_a_value_needs_scenarios_that_expect_something() {
+    let none = "{\"id\": \"a\"}\n{\"id\": \"b\", \"expected\": null}\n";
+    for (check, key) in [
+        ("{type: json_path, path: $.label}", "equals"),
+        ("{type: contains}", "value"),
+        ("{type: equals}", "value"),
+        ("{type: levenshtein}", "value"),
+        ("{type: regex}", "pattern"),
+        ("{type: numeric}", "equals"),
+    ] {
+        let told = refused_with(none, check, "");
+        let what = format!(
+            "the check of `made` has nothing to compare with: it has no `{key}`, and no scenario of `s.jsonl` has an \
+             `expected`"
+        );
+        for part in [&*what, "kelvin.yaml:5:", &format!("add `{key}: …`")] {
+            assert!(told.contains(part), "{part}\n{told}");
+        }
+        let told = refusal(&(with(check) + "cases: cases\n"));
+        assert!(
+            told.contains("scenarios that are cases expect nothing"),
+            "{told}"
+        );
+    }
+    assert!(refused_with(none, "{type: json_path, path: $.label}", "").contains("exists: true"));
+    assert_eq!(
+        refused_with(none, "{type: json_path, path: $.label, exists: true}", ""),
+        "[]"
+    );
+    // Where some expect something and others do not, that is told.
+    let some = "{\"id\": \"a\", \"expected\": 1}\n{\"id\": \"b\"}\n";
+    let told = refused_with(some, "{type: numeric}", "");
+    assert!(
+        told.contains("1 of 2 scenarios have no `expected`"),
+        "{told}"
+    );
+    // What is expected has to be a value of the check.
+    for (expected, check, told) in [
+        (
+            "\"five\"",
+            "{type: numeric}",
+            "`invariants.made.check` does not suit the scenario `a`: what is `expected`",
+        ),
+        (
+            "\"(\"",
+            "{type: regex}",
+            "what is `expected` is the pattern",
+        ),
+    ] {
+        let scenarios = format!("{{\"id\": \"a\", \"expected\": {expected}}}\n");
+        let said = refused_with(&scenarios, check, "");
+        assert!(said.contains(told), "{said}");
+    }
+}
+
+#[test]
+fn a_field_that_a_scenario_lacks_or_that_may_not_stand_there_is_refused_before_anything_runs() {
+    let user = "{\"id\": \"a\", \"params\": {\"user\": \"ann\"}}\n{\"id\": \"b\"}\n";
+    let asks = "{type: contains, value: '${KELVIN_PARAM_USER}'}";
+    let told = refused_with(user, asks, "");
+    for part in [
+        "`invariants.made.check` does not suit the scenario `b`",
+        "has no parameter `user`",
+    ] {
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+    assert_eq!(refused_with(user, "{type: latency, max_s: 1}", ""), "[]");
+    let twice = "{\"id\": \"a\", \"params\": {\"user\": 1, \"User\": 2}}\n";
+    let told = refused_with(twice, "{type: latency, max_s: 1}", "");
+    assert!(
+        told.contains("have the same variable, `KELVIN_PARAM_USER`"),
+        "{told}"
+    );
+    let both = "matrix: {user: [ann, bob]}\n";
+    assert_eq!(refused_with("{\"id\": \"a\"}\n", asks, both), "[]");
+    for (check, more, part) in [
+        (
+            "{type: custom, script: 'x/${KELVIN_PARAM_USER}'}",
+            "",
+            "a script is the same for all scenarios",
+        ),
+        (
+            "{type: latency, max_s: 1}",
+            "services: {db: {type: sqlite, path: '${KELVIN_PARAM_USER}'}}\n",
+            "is a field of the scenario, and a service is declared for all of them",
+        ),
+        (
+            "{type: latency, max_s: 1}",
+            "workspace: {template: '${KELVIN_PARAM_USER}'}\n",
+            "begins with a field of the scenario: put the templates into one folder",
+        ),
+        (
+            "{type: latency, max_s: 1}",
+            "workspace: {template: 'p/${KELVIN_PARAM_USER}'}\n",
+            "the template of the workspace, `p/ann`, is no folder",
+        ),
+    ] {
+        let told = refused_with(
+            "{\"id\": \"a\", \"params\": {\"user\": \"ann\"}}\n",
+            check,
+            more,
+        );
+        assert!(told.contains(part), "{part}\n{told}");
+    }
+}
+
 #[test]
 #[cfg_attr(not(feature = "sql"), ignore = "the document has a server in it")]
 fn the_document_names_every_check_and_figure_and_its_configurations_load() {

@@ -85,7 +85,7 @@ fn what_is_wrong_with_a_service_is_told_with_its_line_and_a_cure() {
         ),
         (
             asking("{type: sql, service: db, query: SELECT 1}"),
-            vec!["the key `equals` is missing"],
+            vec!["has nothing to compare with: it has no `equals`"],
         ),
         (
             asking("{type: sql, service: db, query: SELECT 1, equal: 1}"),

@@ -128,6 +128,15 @@ impl Grade {
         &self.notes
     }
 
+    /// Changes whatever the judge had to say, also of the answers that the score is made from. A judge quotes what it
+    /// grades, so its notes are shortened wherever answers are.
+    pub fn change_notes(&mut self, change: impl Fn(&str) -> String) {
+        let parts = self.parts.iter_mut().map(|part| &mut part.notes);
+        for notes in std::iter::once(&mut self.notes).chain(parts) {
+            *notes = change(notes);
+        }
+    }
+
     /// The judge, with everything that its grades depend on.
     pub fn grader_id(&self) -> &str {
         &self.grader_id

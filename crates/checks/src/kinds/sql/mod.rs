@@ -1,5 +1,6 @@
 //! A query to a database brings a value.
 
+mod bound;
 mod compare;
 mod statement;
 
@@ -7,20 +8,24 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::text::nothing_expected;
 use super::{Check, Finding, Stopped, shown};
 use crate::keys::{SqlKeys, limit};
+use crate::scenario::Scenario;
 use crate::scene::Scene;
 use crate::services::{Answer, DeclaredServices, Query, Trouble};
-use statement::Dialect;
+pub(crate) use bound::BoundSql;
+pub(crate) use statement::Dialect;
 
 /// Asks the query.
 #[derive(Debug)]
 pub(super) struct Sql {
     service: String,
-    query: String,
-    equals: Value,
+    query: BoundSql,
+    /// What it has to be; none where that is what the scenario expects.
+    equals: Option<Value>,
     /// What `equals` is in the file, for messages.
-    written: Value,
+    written: Option<Value>,
     coerce: bool,
     timeout: Duration,
 }
@@ -33,10 +38,12 @@ impl Sql {
     ) -> Result<Self, (&'static str, String)> {
         let kind = services.find(&keys.service, "sql", &Dialect::SERVICES);
         let kind = kind.map_err(|what| ("service", what))?;
-        statement::reads(&keys.query, Dialect::of(kind)).map_err(|what| ("query", what))?;
+        let dialect = Dialect::of(kind);
+        let query = BoundSql::query(&keys.query, dialect).map_err(|what| ("query", what))?;
+        statement::reads(&query.text, dialect).map_err(|what| ("query", what))?;
         Ok(Self {
             service: keys.service.clone(),
-            query: keys.query.clone(),
+            query,
             equals: keys.equals.clone(),
             written: written.equals.clone(),
             coerce: keys.coerce,
@@ -46,9 +53,22 @@ impl Sql {
 }
 
 impl Check for Sql {
+    fn suits(&self, scenario: &Scenario) -> Result<(), String> {
+        scenario.values(&self.query.names).map(|_| ())
+    }
+
     fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        let Some(equals) = self.equals.as_ref().or(scene.scenario.expected.as_ref()) else {
+            return Ok(nothing_expected());
+        };
+        let values = match scene.scenario.values(&self.query.names) {
+            Ok(values) => values,
+            Err(what) => return Ok(Finding::error(what)),
+        };
         let query = Query {
-            text: &self.query,
+            text: &self.query.text,
+            values: &values,
+            between: &self.query.between,
             timeout: self.timeout,
             interrupt: scene.interrupt,
         };
@@ -70,11 +90,14 @@ impl Check for Sql {
             }
             Err(Trouble::Stopped) => return Err(Stopped),
         };
-        let (found, wanted) = (compare::told(&cell), shown(&self.written.to_string()));
-        if compare::is_equal(&cell, &self.equals, self.coerce) {
+        let (found, wanted) = (
+            compare::told(&cell),
+            shown(&self.written.as_ref().unwrap_or(equals).to_string()),
+        );
+        if compare::is_equal(&cell, equals, self.coerce) {
             return Ok(Finding::of(true, format!("the query brings {found}")));
         }
-        let hint = match !self.coerce && compare::is_equal(&cell, &self.equals, true) {
+        let hint = match !self.coerce && compare::is_equal(&cell, equals, true) {
             true => ", which is of another type (`coerce: true` compares what is written)",
             false => "",
         };

@@ -4,7 +4,7 @@
 
 /// How a database writes its texts and comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     Postgres,
     Mysql,
     Sqlite,
@@ -15,7 +15,7 @@ impl Dialect {
     pub(super) const SERVICES: [&'static str; 3] = ["postgres", "mysql", "sqlite"];
 
     /// Of the type of a service.
-    pub(super) fn of(service: &str) -> Self {
+    pub(crate) fn of(service: &str) -> Self {
         match service {
             "postgres" => Self::Postgres,
             "mysql" => Self::Mysql,
@@ -44,6 +44,21 @@ pub(super) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
         allowed(&words(query, dialect, false)?)?;
     }
     Ok(())
+}
+
+/// Whether a text has this as a word of its own, outside of quotes and comments, however the server reads a backslash.
+///
+/// # Errors
+///
+/// Where nobody can tell what is quoted.
+pub(super) fn is_word(text: &str, dialect: Dialect, word: &str) -> Result<bool, String> {
+    let mut readings = vec![words(text, dialect, dialect == Dialect::Mysql)?];
+    if dialect == Dialect::Mysql && text.contains('\\') {
+        readings.push(words(text, dialect, false)?);
+    }
+    Ok(readings
+        .iter()
+        .all(|words| words.contains(&Word::Name(word))))
 }
 
 fn allowed(words: &[Word<'_>]) -> Result<(), String> {

@@ -61,8 +61,15 @@ impl Asked {
         let audit_log = self.left.folder.path().join("audit.jsonl");
         fs::write(&audit_log, "").expect("written");
         let services = services();
+        let scenario = Scenario {
+            id: "s".to_owned(),
+            prompt: String::new(),
+            params: std::collections::BTreeMap::new(),
+            expected: None,
+        };
         let site = ServiceSite {
             name: "",
+            scenario: &scenario,
             root: self.left.folder.path(),
             folder: &folder,
             private: &private,

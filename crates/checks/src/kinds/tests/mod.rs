@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::own_check::{Looking, OwnCheck};
 use crate::scenario::Scenario;
 use crate::services::RunningServices;
 use kelvin_base::file::beneath::Beneath;
@@ -26,6 +27,7 @@ struct Left {
     folder: TempDir,
     output: String,
     expected: Option<Value>,
+    params: std::collections::BTreeMap<String, Value>,
     interrupt: Arc<Interrupt>,
 }
 
@@ -39,12 +41,19 @@ impl Left {
             folder,
             output: output.to_owned(),
             expected: None,
+            params: std::collections::BTreeMap::new(),
             interrupt: Interrupt::apart(),
         }
     }
 
     fn expecting(mut self, expected: Value) -> Self {
         self.expected = Some(expected);
+        self
+    }
+
+    /// The same scenario with a parameter.
+    fn param(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.params.insert(name.to_owned(), value.into());
         self
     }
 
@@ -71,19 +80,32 @@ impl Left {
         check: Value,
     ) -> Finding {
         let keys: CheckKeys = serde_json::from_value(check).expect("a check");
-        let check = open(&keys, &keys, declared).expect("nothing is wrong with it");
         let scenario = Scenario {
             id: "s".to_owned(),
             prompt: "do it".to_owned(),
-            params: std::collections::BTreeMap::new(),
+            params: self.params.clone(),
             expected: self.expected.clone(),
+        };
+        let values = std::collections::BTreeMap::new();
+        let written = serde_json::to_value(&keys).expect("JSON");
+        let check = match OwnCheck::of(&written, &values, declared) {
+            Some(own) => Looking::Own(own),
+            None => {
+                Looking::Shared(open(&keys, &keys, declared).expect("nothing is wrong with it"))
+            }
         };
         let printed = StandardOutput {
             bytes: b"printed\n".to_vec(),
             is_cut: false,
         };
         let folder = self.path("");
-        let variables: [(String, OsString); 1] = [("KELVIN_SCENARIO".to_owned(), "s".into())];
+        let mut variables: Vec<(String, OsString)> =
+            vec![("KELVIN_SCENARIO".to_owned(), "s".into())];
+        variables.extend(crate::target::told_to_checks(&scenario));
+        variables.extend(self.params.iter().map(|(name, value)| {
+            let name = crate::interpolate::of_parameter(name);
+            (name, crate::scenario::plain(value).into())
+        }));
         let finding = check.look(&Scene {
             scenario: &scenario,
             replica: 1,
@@ -212,9 +234,12 @@ fn texts_are_found_in_the_output_in_what_was_printed_and_in_files() {
 #[test]
 fn without_something_expected_a_comparison_is_skipped() {
     let nothing = Left::new("5");
-    for check in ["contains", "equals", "levenshtein", "numeric"] {
+    for check in ["contains", "equals", "levenshtein", "numeric", "regex"] {
         nothing.demand(json!({"type": check}), Outcome::Skipped, None, "expected");
     }
+    let path = json!({"type": "json_path", "path": "$"});
+    nothing.demand(path.clone(), Outcome::Skipped, None, "expected");
+    nothing.passes(json!({"type": "json_path", "path": "$", "exists": true}));
     let left = Left::new("5").expecting(json!(5.0));
     for check in ["equals", "numeric"] {
         left.passes(json!({"type": check}));
@@ -222,6 +247,94 @@ fn without_something_expected_a_comparison_is_skipped() {
     Left::new("five")
         .expecting(json!("fi"))
         .passes(json!({"type": "contains"}));
+}
+
+#[test]
+fn what_a_scenario_expects_is_compared_by_every_check_that_has_no_value_of_its_own() {
+    let label = json!({"type": "json_path", "path": "$.label"});
+    let answer = r#"{"label": "bug", "n": 3}"#;
+    Left::new(answer)
+        .expecting(json!("bug"))
+        .passes(label.clone());
+    Left::new(answer).expecting(json!("feature")).fails(
+        label.clone(),
+        "has `\"bug\"` at `$.label`, expected `\"feature\"`",
+    );
+    // A value of its own comes first.
+    let own = json!({"type": "json_path", "path": "$.label", "equals": "bug"});
+    Left::new(answer).expecting(json!("feature")).passes(own);
+    let pattern = json!({"type": "regex"});
+    Left::new("room 17")
+        .expecting(json!("^room \\d+$"))
+        .passes(pattern.clone());
+    Left::new("room x")
+        .expecting(json!("^room \\d+$"))
+        .fails(pattern.clone(), "does not match `^room \\d+$`");
+    Left::new("x")
+        .expecting(json!("("))
+        .is_error(pattern, "what is `expected` is the pattern");
+    Left::new("5")
+        .expecting(json!("five"))
+        .is_error(json!({"type": "numeric"}), "is no number");
+}
+
+#[test]
+fn fields_of_the_scenario_stand_in_a_check_and_mean_nothing_but_themselves() {
+    let left = Left::new("Dear ann, order a.c is done").with("a.txt", "ann");
+    let left = left
+        .param("user", "ann")
+        .param("word", "a.c")
+        .param("file", "a");
+    left.passes(json!({"type": "contains", "value": "Dear ${KELVIN_PARAM_USER}"}));
+    left.fails(
+        json!({"type": "contains", "value": "Dear ${KELVIN_SCENARIO}"}),
+        "does not contain `Dear s`",
+    );
+    left.passes(json!({
+        "type": "file_content", "path": "${KELVIN_PARAM_FILE}.txt", "contains": "${KELVIN_PARAM_USER}",
+    }));
+    left.passes(json!({"type": "regex", "pattern": "order ${KELVIN_PARAM_WORD} is"}));
+    // A pattern in a value is no pattern, and a way out of the workspace none.
+    let hostile = Left::new("abc")
+        .param("word", ".*")
+        .param("file", "../../etc/passwd");
+    hostile.fails(
+        json!({"type": "regex", "pattern": "^${KELVIN_PARAM_WORD}$"}),
+        "does not match",
+    );
+    hostile.is_error(
+        json!({"type": "file_exists", "path": "${KELVIN_PARAM_FILE}"}),
+        "leads out of the workspace",
+    );
+    hostile.is_error(
+        json!({"type": "file_exists", "path": "${KELVIN_PARAM_GONE}"}),
+        "has no parameter `gone`",
+    );
+}
+
+#[test]
+fn a_shell_never_reads_a_field_of_the_scenario_as_a_command() {
+    let hostile = "$(touch pwned) `touch pwned`; touch pwned & '\" || touch pwned\n touch pwned #";
+    for text in [hostile, "'; touch pwned; '", "\"; touch pwned; \""] {
+        let left = Left::new("").expecting(json!(text)).param("user", text);
+        for command in [
+            "printf %s \"${KELVIN_PARAM_USER}\" > got",
+            "printf %s ${KELVIN_PARAM_USER} > got",
+            "printf %s \"$KELVIN_EXPECTED\" \"$KELVIN_PROMPT\" > got",
+        ] {
+            left.passes(json!({"type": "command_exit", "command": command}));
+            assert!(!left.path("pwned").exists(), "{command} with {text}");
+        }
+        let got = fs::read_to_string(left.path("got")).expect("written");
+        assert_eq!(got, format!("{text}do it"));
+    }
+    // What is too long for a variable is told, and not empty.
+    let long = Left::new("").expecting(json!("x".repeat(200_000)));
+    long.is_error(
+        json!({"type": "command_exit", "command": "test -n \"$KELVIN_EXPECTED\""}),
+        "longer than a variable",
+    );
+    long.passes(json!({"type": "command_exit", "command": "true"}));
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn values_are_compared_as_json() {
         json!({"type": "equals", "value": {"a": [1, 2]}}),
         "expected",
     );
-    left.passes(json!({"type": "json_path", "path": "$.a[1]"}));
+    left.passes(json!({"type": "json_path", "path": "$.a[1]", "exists": true}));
     left.passes(json!({"type": "json_path", "path": "$.a[*]", "equals": 2}));
     left.passes(json!({"type": "json_path", "path": "$.b", "equals": null}));
     left.fails(
@@ -18,10 +18,13 @@ fn values_are_compared_as_json() {
         "has `1` at `$.a[0]`",
     );
     left.fails(
-        json!({"type": "json_path", "path": "$.c"}),
+        json!({"type": "json_path", "path": "$.c", "exists": true}),
         "nothing at `$.c`",
     );
-    Left::new("no").fails(json!({"type": "json_path", "path": "$.c"}), "is not JSON");
+    Left::new("no").fails(
+        json!({"type": "json_path", "path": "$.c", "exists": true}),
+        "is not JSON",
+    );
     assert_eq!(
         refusal(json!({"type": "json_path", "path": "a.b"})).0,
         "path"

@@ -6,6 +6,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use super::address::Address;
 use crate::services::state::DatabaseState;
 use crate::services::{Answer, Query, Trouble};
@@ -65,7 +67,18 @@ pub(super) trait Driver: Sync {
     fn lacks_right(&self, why: &str) -> bool;
 
     /// Runs a script.
-    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble>;
+    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble> {
+        self.run_with(address, &[], script, limits)
+    }
+
+    /// Runs a script in a session that has these values, each under its name.
+    fn run_with(
+        &self,
+        address: &Address,
+        values: &[(String, Value)],
+        script: &str,
+        limits: &Limits<'_>,
+    ) -> Result<(), Trouble>;
 
     /// The statement that makes a database.
     fn create(&self, name: &str) -> String;

@@ -15,10 +15,13 @@ use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use super::init::Init;
 use super::state::DatabaseState;
 use super::{Answer, Query, Running, Service, ServiceSite, Trouble};
 use crate::interpolate;
 use crate::keys::{Isolation, ServerKeys, limit};
+use crate::kinds::Dialect;
+use crate::scenario::Scenario;
 use address::Address;
 use driver::{Driver, Limits};
 use kelvin_system::signal::Interrupt;
@@ -43,7 +46,7 @@ struct Server {
     isolation: Isolation,
     /// The database that is not empty and may be used all the same.
     confirm: Option<String>,
-    init: Option<String>,
+    init: Option<Init>,
     ready: Option<Ready>,
     timeout: Duration,
     /// Whether the server has become ready. A server that has not is not waited for again.
@@ -110,7 +113,9 @@ fn open(
             .collect(),
         isolation: keys.isolation,
         confirm: keys.confirm.clone(),
-        init: init.map(str::to_owned),
+        init: init
+            .map(|text| Init::of(text, Dialect::of(driver.kind())))
+            .transpose()?,
         ready: ready.map_err(|what| ("ready", what))?,
         timeout: limit(keys.timeout_s),
         waited: Mutex::new(None),
@@ -227,13 +232,18 @@ impl Service for Server {
         self.isolation == Isolation::Serial
     }
 
+    fn suits(&self, scenario: &Scenario) -> Result<(), String> {
+        let init = self.init.as_ref();
+        init.map_or(Ok(()), |init| init.values(scenario).map(|_| ()))
+    }
+
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble> {
         self.become_ready(site)?;
         let limits = Limits {
             timeout: self.timeout,
             interrupt: Some(site.interrupt),
         };
-        let opened = self.opened(site.name, &limits);
+        let opened = self.opened(site, &limits);
         Ok(Box::new(
             opened.map_err(|trouble| self.explained(trouble, site.name))?,
         ))
@@ -260,7 +270,8 @@ impl Service for Server {
 }
 
 impl Server {
-    fn opened(&self, name: &str, limits: &Limits<'_>) -> Result<Database<'_>, Trouble> {
+    fn opened(&self, site: &ServiceSite<'_>, limits: &Limits<'_>) -> Result<Database<'_>, Trouble> {
+        let name = site.name;
         let mut running = Database {
             server: self,
             address: self.address.clone(),
@@ -285,7 +296,9 @@ impl Server {
                 // From here on, however the scenario ends, what is in the database is of scenarios.
                 running.is_marked_after = true;
             }
-            let run = self.driver.run(&running.address, init, limits);
+            let values = init.values(site.scenario).map_err(Trouble::Failed)?;
+            let address = &running.address;
+            let run = self.driver.run_with(address, &values, init.text(), limits);
             run.map_err(|trouble| match (trouble, &running.own) {
                 (Trouble::Unreached(why), _) => Trouble::Unreached(why),
                 // Some servers put the name of the database before that of a table.

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 
 use mysql_async::consts::ColumnType;
 use mysql_async::prelude::Queryable as _;
-use mysql_async::{Column, Conn, Opts, OptsBuilder, SslOpts, Value};
+use mysql_async::{Column, Conn, Opts, OptsBuilder, Params, SslOpts, Value};
+use serde_json::Value as Json;
 
 use super::address::Address;
 use super::driver::{Driver, Limits};
+use crate::scenario::plain;
 use crate::services::state::DatabaseState;
 use crate::services::{Answer, Cell, Query, Trouble};
 
@@ -71,6 +73,7 @@ impl Driver for Mysql {
         let limits = Limits::of(query);
         let options = options(address)?;
         let time = limits.of_the_server();
+        let values: Vec<Value> = query.values.iter().map(bound).collect();
         limits.wait(async move {
             let mut client = Conn::new(options).await.map_err(unreached)?;
             let version: Option<String> = client
@@ -93,7 +96,12 @@ impl Driver for Mysql {
             if statement.columns().is_empty() {
                 return Err("the query brings no column".into());
             }
-            let mut brought = client.exec_iter(&statement, ()).await.map_err(failed)?;
+            let values = match &values[..] {
+                [] => Params::Empty,
+                values => Params::Positional(values.to_vec()),
+            };
+            let brought = client.exec_iter(&statement, values).await;
+            let mut brought = brought.map_err(failed)?;
             let columns = brought.columns();
             let column = columns.as_ref().and_then(|columns| columns.first());
             let column = column.ok_or("the query brings no column")?;
@@ -160,10 +168,21 @@ impl Driver for Mysql {
         why.ends_with("(1044)")
     }
 
-    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble> {
+    fn run_with(
+        &self,
+        address: &Address,
+        values: &[(String, Json)],
+        script: &str,
+        limits: &Limits<'_>,
+    ) -> Result<(), Trouble> {
         let options = options(address)?;
         limits.wait(async move {
             let mut client = Conn::new(options).await.map_err(unreached)?;
+            for (name, value) in values {
+                let set = format!("SET @{name} = ?");
+                let bound = client.exec_drop(set, (bound(value),)).await;
+                bound.map_err(failed)?;
+            }
             client.query_drop(script).await.map_err(failed)?;
             client.disconnect().await.map_err(failed)
         })
@@ -192,6 +211,20 @@ const RELATIONS: &str = "SELECT t.TABLE_NAME, CONCAT(\
      FROM information_schema.TABLES t LEFT JOIN information_schema.VIEWS v \
        ON v.TABLE_SCHEMA = t.TABLE_SCHEMA AND v.TABLE_NAME = t.TABLE_NAME \
      WHERE t.TABLE_SCHEMA = DATABASE()";
+
+/// A value of a scenario as MySQL has it.
+fn bound(value: &Json) -> Value {
+    match value {
+        Json::Null => Value::NULL,
+        Json::Bool(value) => Value::Int(i64::from(*value)),
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => Value::Int(whole),
+            (None, Some(real)) => Value::Double(real),
+            (None, None) => Value::Bytes(number.to_string().into_bytes()),
+        },
+        other => Value::Bytes(plain(other).into_bytes()),
+    }
+}
 
 fn failed(error: mysql_async::Error) -> Trouble {
     Trouble::Failed(told(&error))

@@ -10,9 +10,12 @@ use tokio_postgres::types::{Kind, Type};
 use tokio_postgres::{Client, Config, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use serde_json::Value;
+
 use super::address::Address;
 use super::driver::{Driver, Limits};
 use super::tls;
+use crate::scenario::plain;
 use crate::services::state::DatabaseState;
 use crate::services::{Answer, Cell, Query, Trouble};
 
@@ -115,8 +118,9 @@ impl Driver for Postgres {
             let statement = client.prepare(query.text).await.map_err(failed)?;
             let column = statement.columns().first();
             let kind = column.ok_or("the query brings no column")?.type_();
+            let asked = with_values(&client, query, statement.params()).await?;
             // What it brings is asked for as text, the one form that all types have.
-            let brought = client.simple_query_raw(query.text).await.map_err(failed)?;
+            let brought = client.simple_query_raw(&asked).await.map_err(failed)?;
             let mut brought = pin!(brought);
             while let Some(message) = brought.try_next().await.map_err(failed)? {
                 if let SimpleQueryMessage::Row(row) = message {
@@ -193,7 +197,13 @@ impl Driver for Postgres {
         why.ends_with("(42501)")
     }
 
-    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble> {
+    fn run_with(
+        &self,
+        address: &Address,
+        values: &[(String, Value)],
+        script: &str,
+        limits: &Limits<'_>,
+    ) -> Result<(), Trouble> {
         let connecting = Connecting::of(address)?;
         let session = format!(
             "SET statement_timeout = {}",
@@ -202,6 +212,19 @@ impl Driver for Postgres {
         limits.wait(async move {
             let client = connecting.connect().await?;
             client.batch_execute(&session).await.map_err(failed)?;
+            for (name, value) in values {
+                let kind = match value {
+                    Value::Bool(_) => "pg_catalog.bool",
+                    Value::Number(_) => "pg_catalog.numeric",
+                    _ => "pg_catalog.text",
+                };
+                let table = format!("CREATE TEMPORARY TABLE {name} (value {kind})");
+                client.batch_execute(&table).await.map_err(failed)?;
+                let insert =
+                    format!("INSERT INTO pg_temp.{name} VALUES ($1::pg_catalog.text::{kind})");
+                let inserted = client.execute(&insert, &[&bound(value)]).await;
+                inserted.map_err(failed)?;
+            }
             client.batch_execute(script).await.map_err(failed)
         })
     }
@@ -213,6 +236,47 @@ impl Driver for Postgres {
     fn remove(&self, name: &str) -> String {
         format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")
     }
+}
+
+/// A value of a scenario as a text; none for null.
+fn bound(value: &Value) -> Option<String> {
+    (!value.is_null()).then(|| plain(value))
+}
+
+/// A query with an expression in each of its places that reads a setting of the session. What is asked for as text has
+/// no placeholders, so the values are handed over by a statement that has: no value is ever a part of a text. The
+/// server has said which type each place takes.
+async fn with_values(
+    client: &Client,
+    query: &Query<'_>,
+    types: &[Type],
+) -> Result<String, Trouble> {
+    if query.values.is_empty() {
+        return Ok(query.text.to_owned());
+    }
+    if types.len() != query.values.len() {
+        return Err("the query has a placeholder of its own".into());
+    }
+    let mut text = String::new();
+    let mut between = query.between.iter();
+    text.extend(between.next().map(String::as_str));
+    let places = query.values.iter().zip(types).zip(between);
+    for (at, ((value, kind), after)) in places.enumerate() {
+        let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+        let kind = format!("{}.{}", quoted(kind.schema()), quoted(kind.name()));
+        match bound(value) {
+            None => text.push_str(&format!("(NULL::{kind})")),
+            Some(value) => {
+                let set = "SELECT pg_catalog.set_config($1, $2, false)";
+                let name = format!("kelvin.value_{at}");
+                client.query(set, &[&name, &value]).await.map_err(failed)?;
+                let read = format!("(pg_catalog.current_setting('{name}')::{kind})");
+                text.push_str(&read);
+            }
+        }
+        text.push_str(after);
+    }
+    Ok(text)
 }
 
 /// The names of tables and views with what they lead to. A name without a schema leads to what comes first in the

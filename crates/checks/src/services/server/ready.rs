@@ -103,6 +103,8 @@ impl Ready {
             }
             Self::Query(query) => {
                 let query = Query {
+                    values: &[],
+                    between: &[],
                     text: query,
                     timeout: left,
                     interrupt: site.interrupt,

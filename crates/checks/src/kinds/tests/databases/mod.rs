@@ -25,6 +25,7 @@ struct Beside {
     private: PathBuf,
     services: BTreeMap<String, Box<dyn Service>>,
     declared: DeclaredServices,
+    scenario: Scenario,
 }
 
 /// The scenario of a service under way.
@@ -46,12 +47,27 @@ impl Beside {
             left,
             services: BTreeMap::from([("db".to_owned(), opened.expect("nothing is wrong"))]),
             declared,
+            scenario: Scenario {
+                id: "s".to_owned(),
+                prompt: "do it".to_owned(),
+                params: BTreeMap::new(),
+                expected: None,
+            },
         }
+    }
+
+    /// The same service for a scenario with a parameter.
+    fn param(mut self, name: &str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        self.scenario.params.insert(name.to_owned(), value.clone());
+        self.left = self.left.param(name, value);
+        self
     }
 
     fn opened(&self) -> Result<Under<'_>, Trouble> {
         let site = ServiceSite {
             name: "",
+            scenario: &self.scenario,
             root: self.left.folder.path(),
             folder: &self.workspace,
             private: &self.private,
@@ -126,6 +142,8 @@ impl Under<'_> {
     fn past_the_check(&self, text: &str) -> Result<services::Answer, Trouble> {
         let query = Query {
             text,
+            values: &[],
+            between: &[],
             timeout: std::time::Duration::from_secs(20),
             interrupt: &self.beside.left.interrupt,
         };

@@ -319,3 +319,36 @@ fn databases(kind: &str, names: &[String]) -> Value {
         (0..=names.len()).find(|count| under.ask(&query, json!(count)).outcome == Outcome::Passed);
     json!(counts)
 }
+
+#[test]
+#[ignore = "needs database servers: tests/databases/servers"]
+fn on_real_servers_a_field_of_the_scenario_is_bound_in_a_query_and_in_init() {
+    for (kind, _) in KINDS {
+        for name in super::sqlite::HOSTILE {
+            let init = "CREATE TABLE users (id INTEGER, name VARCHAR(80), paid BOOLEAN); \
+                        INSERT INTO users VALUES (1, ${KELVIN_PARAM_NAME}, ${KELVIN_PARAM_PAID}); \
+                        INSERT INTO users VALUES (${KELVIN_PARAM_N}, 'bob', NULL);";
+            let beside = own(kind, init);
+            let beside = beside
+                .param("name", name)
+                .param("n", 17)
+                .param("paid", true);
+            let db = beside.open();
+            db.brings("SELECT count(*) FROM users", json!(2));
+            db.brings("SELECT name FROM users WHERE id = 1", json!(name));
+            db.brings(
+                "SELECT id FROM users WHERE name = ${KELVIN_PARAM_NAME}",
+                json!(1),
+            );
+            db.brings(
+                "SELECT name FROM users WHERE id = ${KELVIN_PARAM_N}",
+                json!("bob"),
+            );
+            db.brings(
+                "SELECT count(*) FROM users WHERE name <> ${KELVIN_PARAM_NAME} AND id = ${KELVIN_PARAM_N}",
+                json!(1),
+            );
+            db.is_error("SELECT ${KELVIN_PARAM_GONE}", "has no parameter `gone`");
+        }
+    }
+}

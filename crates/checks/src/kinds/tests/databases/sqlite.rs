@@ -243,9 +243,61 @@ fn a_query_ends_when_the_run_is_stopped() {
     let db = beside.open();
     beside.left.interrupt.trip();
     let query = Query {
+        values: &[],
+        between: &[],
         text: "WITH RECURSIVE a(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM a) SELECT max(n) FROM a",
         timeout: std::time::Duration::from_secs(60),
         interrupt: &beside.left.interrupt,
     };
     assert_eq!(db.services.get("db").ask(&query), Err(Trouble::Stopped));
+}
+
+/// Values that would be more than a value in a statement that they were put into.
+pub(super) const HOSTILE: [&str; 6] = [
+    "x'); DROP TABLE users; --",
+    "' OR '1'='1",
+    "\\'; DROP TABLE users; --",
+    "\" OR 1=1 --",
+    "${KELVIN_PARAM_NAME}",
+    "$1 ?1 ? /* */ $$x$$",
+];
+
+#[test]
+fn a_field_of_the_scenario_is_bound_in_a_query_and_in_init_and_changes_no_statement() {
+    for name in HOSTILE {
+        let init = "CREATE TABLE users (id INTEGER, name TEXT); \
+                    INSERT INTO users VALUES (1, ${KELVIN_PARAM_NAME}), (${KELVIN_PARAM_N}, 'bob');";
+        let beside = Beside::new(json!({"type": "sqlite", "path": "shop.db", "init": init}));
+        let beside = beside.param("name", name).param("n", 17);
+        let db = beside.open();
+        db.brings("SELECT count(*) FROM users", json!(2));
+        db.brings("SELECT name FROM users WHERE id = 1", json!(name));
+        db.brings(
+            "SELECT id FROM users WHERE name = ${KELVIN_PARAM_NAME}",
+            json!(1),
+        );
+        db.brings(
+            "SELECT typeof(id) FROM users WHERE id = ${KELVIN_PARAM_N}",
+            json!("integer"),
+        );
+        db.brings(
+            "SELECT count(*) FROM users WHERE name <> ${KELVIN_PARAM_NAME}",
+            json!(1),
+        );
+        db.brings("SELECT ${KELVIN_PARAM_NAME}", json!("${KELVIN_PARAM_NAME}"));
+        db.is_error("SELECT ${KELVIN_PARAM_GONE}", "has no parameter `gone`");
+    }
+    let (key, what) = refused("sqlite", "SELECT '${KELVIN_PARAM_NAME}'");
+    assert_eq!(key, "query");
+    assert!(what.contains("leave the quotes out"), "{what}");
+    for (init, told) in [
+        ("SELECT '${KELVIN_PARAM_NAME}'", "leave the quotes out"),
+        ("SELECT ${KELVIN_EXPECTED}", "must not find in its database"),
+    ] {
+        let keys: ServiceKeys =
+            serde_json::from_value(json!({"type": "sqlite", "init": init})).expect("a service");
+        let (key, what) = services::open(&keys, &keys, keys.init()).expect_err(init);
+        assert_eq!(key, "init");
+        assert!(what.contains(told), "{what}");
+    }
 }

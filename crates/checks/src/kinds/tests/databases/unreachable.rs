@@ -62,6 +62,8 @@ fn a_server_that_does_not_answer_costs_its_limit() {
         // The run that is stopped does not wait for it.
         shared.left.interrupt.trip();
         let query = Query {
+            values: &[],
+            between: &[],
             text: "SELECT 1",
             timeout: std::time::Duration::from_secs(60),
             interrupt: &shared.left.interrupt,

@@ -1,0 +1,140 @@
+//! What the scenarios left, as the gate compares both sides: which checks hold, and not the words of an agent. Those
+//! differ between two runs of the same model, and no scenario asks for them.
+
+use std::borrow::Cow;
+
+use super::record::{ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
+use kelvin_base::digest::Fields;
+use kelvin_record::{Answer, Answered, AnsweredItem, KeptText};
+
+/// The answers of a section.
+pub(super) fn of(section: &ChecksSection) -> Answered<'_> {
+    let items = section.items.iter();
+    Answered {
+        types: Vec::new(),
+        items: items.map(|(id, one)| (id.as_str(), item(one))).collect(),
+    }
+}
+
+fn item(scenario: &ScenarioRecord) -> AnsweredItem<'_> {
+    let prompt = scenario.prompt.as_str();
+    AnsweredItem {
+        asked: (!prompt.is_empty()).then_some(Cow::Borrowed(prompt)),
+        expected: scenario.expected.as_deref().map(Cow::Borrowed),
+        itself: scenario.runs.iter().map(answer).collect(),
+        ..AnsweredItem::default()
+    }
+}
+
+/// What a run left; none where the pipeline came to no end. Two answers are the same where the same checks do not
+/// pass, for the same cause. Checks that pass are not named in the key: an invariant that is new and holds makes no
+/// scenario another one.
+fn answer(run: &ScenarioRun) -> Option<Answer> {
+    if run.failure.is_some() {
+        return None;
+    }
+    let of = |wanted: Outcome| -> Vec<&str> {
+        let checks = run.checks.iter();
+        let these = checks.filter(|(_, check)| check.outcome == wanted);
+        these.map(|(name, _)| name.as_str()).collect()
+    };
+    let not_passed = [
+        ("failed", of(Outcome::Failed)),
+        ("not known", of(Outcome::Error)),
+        ("does not apply", of(Outcome::Skipped)),
+    ];
+    let is_forbidden = !run.forbidden.is_empty();
+    let mut key = Fields::of("kelvin/checks/left/v1").field("forbidden", [u8::from(is_forbidden)]);
+    let mut text = Vec::new();
+    for (word, names) in not_passed.iter().filter(|(_, names)| !names.is_empty()) {
+        key = names.iter().fold(key, |key, name| key.field(word, name));
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        text.push(format!("{word}: {}", names.join(", ")));
+    }
+    if is_forbidden {
+        text.push("did what is forbidden".to_owned());
+    }
+    let passed = of(Outcome::Passed).len();
+    let all = passed == run.checks.len();
+    match (passed, all) {
+        (0, false) => {}
+        (1, true) => text.push("passed the one check".to_owned()),
+        (passed, true) => text.push(format!("passed all {passed} checks")),
+        (1, false) => text.push("passed 1 check".to_owned()),
+        (passed, false) => text.push(format!("passed {passed} checks")),
+    }
+    Some(Answer::Kept(KeptText {
+        text: text.join("; "),
+        digest: key.digest(),
+        characters: None,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::record::CheckResult;
+    use kelvin_base::failure::{Failure, FailureKind};
+
+    fn run(checks: &[(&str, Outcome)]) -> ScenarioRun {
+        let checks = checks.iter().map(|(name, outcome)| {
+            let result = CheckResult {
+                outcome: *outcome,
+                score: None,
+                reason: String::new(),
+                details: None,
+                judged: None,
+            };
+            ((*name).to_owned(), result)
+        });
+        ScenarioRun {
+            outcome: Outcome::Error,
+            composite: None,
+            checks: checks.collect::<BTreeMap<_, _>>(),
+            output: None,
+            forbidden: Vec::new(),
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn two_runs_are_answered_alike_where_the_same_checks_do_not_pass() {
+        use Outcome::{Error, Failed, Passed, Skipped};
+        let left = |checks: &[(&str, Outcome)]| answer(&run(checks)).expect("it came to its end");
+        let fine = left(&[("a", Passed), ("b", Passed)]);
+        assert_eq!(fine.to_string(), "passed all 2 checks");
+        // Another invariant that holds makes no scenario another one.
+        assert_eq!(fine, left(&[("a", Passed), ("b", Passed), ("c", Passed)]));
+        let failed = left(&[("a", Failed), ("b", Passed), ("c", Error), ("d", Skipped)]);
+        assert_eq!(
+            failed.to_string(),
+            "failed: `a`; not known: `c`; does not apply: `d`; passed 1 check"
+        );
+        for other in [
+            left(&[("a", Passed), ("b", Failed)]),
+            left(&[("a", Error), ("b", Passed)]),
+            left(&[("a", Skipped), ("b", Passed)]),
+            left(&[("a", Failed), ("b", Failed)]),
+            failed,
+        ] {
+            assert_ne!(left(&[("a", Failed), ("b", Passed)]), other);
+        }
+        // The words of an agent are no part of it.
+        let mut other_words = run(&[("a", Passed), ("b", Passed)]);
+        other_words.output = Some(KeptText::of("other words"));
+        assert_eq!(answer(&other_words), Some(fine));
+        let mut forbidden = run(&[("a", Passed)]);
+        forbidden.forbidden.push("it wrote `x`".to_owned());
+        let said = answer(&forbidden).expect("it came to its end");
+        assert_eq!(
+            said.to_string(),
+            "did what is forbidden; passed the one check"
+        );
+        assert_ne!(said, left(&[("a", Passed)]));
+        let mut broken = run(&[]);
+        broken.failure = Some(Box::new(Failure::new(FailureKind::Exit(1), "it ended")));
+        assert_eq!(answer(&broken), None);
+    }
+}

@@ -1,0 +1,329 @@
+//! A check with fields of the scenario in its texts: it is another check for every scenario.
+//!
+//! A value is data wherever it is put: text in a text, a literal in a pattern, itself where a value of JSON is asked
+//! for, and a plain word in a path. A query has its values bound (`kinds/sql/bound`), and a command is left to the
+//! shell, which has them as variables and never reads them as commands.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::interpolate::{self, Part};
+use super::keys::CheckKeys;
+use super::kinds::{self, Check, Finding, Stopped};
+use super::scenario::{Scenario, plain};
+use super::scene::Scene;
+use super::services::DeclaredServices;
+
+/// What looks at an invariant.
+#[derive(Debug)]
+pub(super) enum Looking {
+    /// A check that is the same for all scenarios.
+    Shared(Box<dyn Check>),
+    /// One that is opened for each.
+    Own(OwnCheck),
+}
+
+/// A check that is opened for each scenario.
+#[derive(Debug)]
+pub(super) struct OwnCheck {
+    /// As the file has it, and its type.
+    written: Value,
+    /// The values of the variables of the environment, by name.
+    values: BTreeMap<String, String>,
+    services: DeclaredServices,
+}
+
+/// Where a text stands, which says what a value becomes in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Text.
+    Text,
+    /// Any value of JSON: what is nothing but a field is the value itself, with its type.
+    Value,
+    /// A regular expression.
+    Pattern,
+    /// A path into JSON.
+    Path,
+    /// A text in which the fields are left as they are.
+    Left,
+}
+
+impl Place {
+    /// Of a text under a key of a check of some type, itself under another key.
+    fn of(kind: &str, above: &str, key: &str) -> Self {
+        match (kind, above, key) {
+            (_, _, key) if interpolate::is_left_as_written(key) => Self::Left,
+            ("sql", "", "query") => Self::Left,
+            ("json_path" | "numeric", "", "path") | (_, "assertions", "field") => Self::Path,
+            (_, _, "pattern" | "matches") => Self::Pattern,
+            ("equals", "", "value")
+            | (_, _, "equals" | "const")
+            | (_, "assertions", "contains" | "not_contains") => Self::Value,
+            (_, "filters", key) if !["method", "path", "headers", "query"].contains(&key) => {
+                Self::Value
+            }
+            _ => Self::Text,
+        }
+    }
+}
+
+impl Looking {
+    /// Looks at what was left.
+    ///
+    /// # Errors
+    ///
+    /// Where the run was interrupted meanwhile.
+    pub(super) fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+        match self {
+            Self::Shared(check) => check.look(scene),
+            Self::Own(own) => match own.open(scene.scenario) {
+                Ok(check) => check.look(scene),
+                // The scenarios were tried before the first one ran; the base may expect something else of one.
+                Err(what) => Ok(Finding::error(what)),
+            },
+        }
+    }
+
+    /// Whether it can look at what a scenario leaves.
+    ///
+    /// # Errors
+    ///
+    /// What the scenario lacks, or has and cannot be used.
+    pub(super) fn suits(&self, scenario: &Scenario) -> Result<(), String> {
+        match self {
+            Self::Shared(check) => check.suits(scenario),
+            Self::Own(own) => own.open(scenario)?.suits(scenario),
+        }
+    }
+}
+
+impl OwnCheck {
+    /// A check with fields of the scenario in it; none where it has none.
+    pub(super) fn of(
+        written: &Value,
+        values: &BTreeMap<String, String>,
+        services: &DeclaredServices,
+    ) -> Option<Self> {
+        has_fields(written).then(|| Self {
+            written: written.clone(),
+            values: values.clone(),
+            services: services.clone(),
+        })
+    }
+
+    fn open(&self, scenario: &Scenario) -> Result<Box<dyn Check>, String> {
+        let keys = |environment: &dyn Fn(&str) -> Option<String>| {
+            let filling = Filling {
+                kind: self.written["type"].as_str().unwrap_or_default(),
+                scenario,
+                environment,
+            };
+            let filled = filling.value("", "", &self.written)?;
+            serde_json::from_value::<CheckKeys>(filled)
+                .map_err(|error| format!("with the fields of the scenario it is no check: {error}"))
+        };
+        // In messages the values of the environment stay away, and those of the scenario are told.
+        let written = keys(&|name| Some(format!("${{{name}}}")))?;
+        let filled = keys(&|name| self.values.get(name).cloned())?;
+        let opened = kinds::open(&written, &filled, &self.services);
+        opened.map_err(|(key, what)| match key {
+            "" => what,
+            key => format!("`{key}`: {what}"),
+        })
+    }
+}
+
+/// Whether a field of the scenario stands in a text of a check that is not left to somebody else.
+pub(super) fn has_fields(written: &Value) -> bool {
+    fn any(kind: &str, (above, key): (&str, &str), value: &Value) -> bool {
+        match value {
+            Value::String(text) => {
+                Place::of(kind, above, key) != Place::Left
+                    && interpolate::names(text).any(interpolate::is_field)
+            }
+            Value::Array(items) => items.iter().any(|item| any(kind, (above, key), item)),
+            Value::Object(entries) => entries
+                .iter()
+                .any(|(inside, value)| any(kind, (key, inside), value)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    let kind = written["type"].as_str().unwrap_or_default();
+    any(kind, ("", ""), written)
+}
+
+/// Puts the fields of a scenario into a check.
+struct Filling<'a> {
+    kind: &'a str,
+    scenario: &'a Scenario,
+    environment: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Filling<'_> {
+    fn value(&self, above: &str, key: &str, value: &Value) -> Result<Value, String> {
+        Ok(match value {
+            Value::String(text) => self.text(Place::of(self.kind, above, key), text)?,
+            Value::Array(items) => {
+                let items = items.iter().map(|item| self.value(above, key, item));
+                Value::Array(items.collect::<Result<_, _>>()?)
+            }
+            Value::Object(entries) => {
+                let entries = entries
+                    .iter()
+                    .map(|(inside, value)| Ok((inside.clone(), self.value(key, inside, value)?)));
+                Value::Object(entries.collect::<Result<_, String>>()?)
+            }
+            other => other.clone(),
+        })
+    }
+
+    fn text(&self, place: Place, text: &str) -> Result<Value, String> {
+        let parts = interpolate::parts(text);
+        if let ([Part::Variable(name)], Place::Value) = (&parts[..], place)
+            && interpolate::is_field(name)
+        {
+            return self.scenario.field(name);
+        }
+        if place == Place::Left && self.kind != "sql" {
+            return Ok(text.into());
+        }
+        let mut filled = String::new();
+        for part in parts {
+            match part {
+                Part::Text(text) => filled.push_str(text),
+                Part::Variable(name) if place == Place::Left && interpolate::is_field(name) => {
+                    filled.push_str(&format!("${{{name}}}"));
+                }
+                Part::Variable(name) if interpolate::is_field(name) => {
+                    filled.push_str(&as_data(place, name, &plain(&self.scenario.field(name)?))?);
+                }
+                Part::Variable(name) => match (self.environment)(name) {
+                    Some(value) => filled.push_str(&value),
+                    None => filled.push_str(&format!("${{{name}}}")),
+                },
+            }
+        }
+        Ok(filled.into())
+    }
+}
+
+/// A value in a text of some kind, in which it must mean nothing but itself.
+fn as_data(place: Place, name: &str, value: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    match place {
+        Place::Pattern => Ok(regex::escape(value)),
+        Place::Path if !value.chars().all(is_plain) => Err(format!(
+            "the value of `${{{name}}}` has characters that mean something in a path: only letters, digits, `_` and `-` \
+             may stand there"
+        )),
+        Place::Path | Place::Text | Place::Value | Place::Left => Ok(value.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn scenario() -> Scenario {
+        serde_json::from_value(json!({
+            "id": "s", "prompt": "What is it?", "expected": {"a": 1},
+            "params": {"n": 17, "word": "a.c", "path": "x'] | $"},
+        }))
+        .expect("a scenario")
+    }
+
+    fn filled(check: Value) -> Result<Value, String> {
+        let scenario = scenario();
+        let filling = Filling {
+            kind: check["type"].as_str().unwrap_or_default(),
+            scenario: &scenario,
+            environment: &|name| Some(format!("<{name}>")),
+        };
+        filling.value("", "", &check)
+    }
+
+    #[test]
+    fn a_value_is_data_wherever_it_is_put() {
+        for (check, expected) in [
+            (
+                json!({"type": "contains", "value": "${KELVIN_SCENARIO}: ${KELVIN_PARAM_N} ${HOME} $${KELVIN_PROMPT}"}),
+                json!({"type": "contains", "value": "s: 17 <HOME> ${KELVIN_PROMPT}"}),
+            ),
+            (
+                json!({"type": "equals", "value": "${KELVIN_EXPECTED}"}),
+                json!({"type": "equals", "value": {"a": 1}}),
+            ),
+            (
+                json!({"type": "json_path", "path": "$.${KELVIN_PARAM_N}", "equals": "${KELVIN_PARAM_N}"}),
+                json!({"type": "json_path", "path": "$.17", "equals": 17}),
+            ),
+            (
+                json!({"type": "regex", "pattern": "^${KELVIN_PARAM_WORD}$"}),
+                json!({"type": "regex", "pattern": "^a\\.c$"}),
+            ),
+            (
+                json!({"type": "sql", "query": "SELECT ${KELVIN_PARAM_WORD}, ${HOME}", "equals": "${KELVIN_PARAM_N}"}),
+                json!({"type": "sql", "query": "SELECT ${KELVIN_PARAM_WORD}, <HOME>", "equals": 17}),
+            ),
+            (
+                json!({"type": "command_exit", "command": "test ${KELVIN_PARAM_N} ${HOME}"}),
+                json!({"type": "command_exit", "command": "test ${KELVIN_PARAM_N} ${HOME}"}),
+            ),
+            (
+                json!({"type": "http_mock_assertions", "assertions": [{
+                    "field": "last_request.body.f${KELVIN_PARAM_N}", "equals": "${KELVIN_PARAM_N}",
+                    "filters": {"order": "${KELVIN_PARAM_N}", "path": "/${KELVIN_PARAM_N}"},
+                }]}),
+                json!({"type": "http_mock_assertions", "assertions": [{
+                    "field": "last_request.body.f17", "equals": 17, "filters": {"order": 17, "path": "/17"},
+                }]}),
+            ),
+        ] {
+            assert_eq!(filled(check).expect("filled"), expected);
+        }
+        let refused = filled(json!({"type": "json_path", "path": "$['${KELVIN_PARAM_PATH}']"}));
+        assert!(
+            refused
+                .expect_err("a path")
+                .contains("mean something in a path")
+        );
+        let refused = filled(json!({"type": "contains", "value": "${KELVIN_PARAM_GONE}"}));
+        assert!(
+            refused
+                .expect_err("unknown")
+                .contains("has no parameter `gone`")
+        );
+    }
+
+    #[test]
+    fn what_is_left_to_the_shell_a_judge_or_a_database_makes_no_check_of_its_own() {
+        for (check, is_own) in [
+            (
+                json!({"type": "contains", "value": "${KELVIN_PROMPT}"}),
+                true,
+            ),
+            (json!({"type": "contains", "value": "${HOME}"}), false),
+            (
+                json!({"type": "command_exit", "command": "${KELVIN_PROMPT}"}),
+                false,
+            ),
+            (
+                json!({"type": "sql", "query": "SELECT ${KELVIN_PROMPT}"}),
+                false,
+            ),
+            (
+                json!({"type": "llm_as_judge", "criteria": "${KELVIN_PROMPT}"}),
+                false,
+            ),
+            (
+                json!({"type": "file_exists", "path": "${KELVIN_SCENARIO}.txt"}),
+                true,
+            ),
+        ] {
+            assert_eq!(has_fields(&check), is_own, "{check}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The folder that a workspace is a copy of: one for all scenarios, or one that a field of the scenario names.
+
+use std::path::{Path, PathBuf};
+
+use super::interpolate::{self, Part};
+use super::scenario::{Scenario, plain};
+use kelvin_base::file::beneath;
+
+/// The template of the workspace, relative to the folder of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Template {
+    written: String,
+}
+
+impl Template {
+    /// Reads it as it is written.
+    ///
+    /// # Errors
+    ///
+    /// Where its name cannot be known of every scenario, or would give an answer away.
+    pub(super) fn of(written: &str) -> Result<Self, String> {
+        let template = Self {
+            written: written.to_owned(),
+        };
+        let mut names = interpolate::fields(written).into_iter();
+        if names.any(|part| part == Part::Variable(interpolate::EXPECTED)) {
+            return Err(format!(
+                "`${{{}}}` stands for what is expected, which the pipeline must not be told by its workspace",
+                interpolate::EXPECTED
+            ));
+        }
+        if template.has_fields() && template.measured().as_os_str().is_empty() {
+            return Err(format!(
+                "`{written}` begins with a field of the scenario: put the templates into one folder, e.g. \
+                 `templates/{written}`, so that a change of one of them is seen"
+            ));
+        }
+        Ok(template)
+    }
+
+    /// Whether it is another folder for another scenario.
+    pub(super) fn has_fields(&self) -> bool {
+        let parts = interpolate::fields(&self.written);
+        parts.iter().any(|part| matches!(part, Part::Variable(_)))
+    }
+
+    /// The folder whose files say what is measured: the template, or the folder that all of them are in.
+    pub(super) fn measured(&self) -> &Path {
+        match self.written.find("${").filter(|_| self.has_fields()) {
+            Some(at) => Path::new(
+                self.written[..at]
+                    .rsplit_once('/')
+                    .map_or("", |(in_it, _)| in_it),
+            ),
+            None => Path::new(&self.written),
+        }
+    }
+
+    /// The template of a scenario.
+    ///
+    /// # Errors
+    ///
+    /// Where the scenario lacks a field of the name, or its value leads elsewhere.
+    pub(super) fn of_scenario(&self, scenario: &Scenario) -> Result<PathBuf, String> {
+        if !self.has_fields() {
+            return Ok(PathBuf::from(&self.written));
+        }
+        let mut path = String::new();
+        for part in interpolate::fields(&self.written) {
+            match part {
+                Part::Text(text) => path.push_str(text),
+                Part::Variable(name) => path.push_str(&plain(&scenario.field(name)?)),
+            }
+        }
+        let inside = Path::new(&path);
+        // A value such as `../..` must not have the rest of the disk copied.
+        match beneath::is_inside(inside) && inside.starts_with(self.measured()) {
+            true => Ok(inside.to_path_buf()),
+            false => Err(format!(
+                "the template of the workspace would be `{path}`, which leads out of `{}`",
+                self.measured().display()
+            )),
+        }
+    }
+
+    /// Whether the template of a scenario is there, below a folder.
+    ///
+    /// # Errors
+    ///
+    /// Where it is not.
+    pub(super) fn suits(&self, scenario: &Scenario, root: &Path) -> Result<(), String> {
+        let path = self.of_scenario(scenario)?;
+        match root.join(&path).is_dir() {
+            true => Ok(()),
+            false => Err(format!(
+                "the template of the workspace, `{}`, is no folder",
+                path.display()
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_template_that_a_scenario_names_stays_in_its_folder() {
+        let template = Template::of("projects/${KELVIN_PARAM_KIND}").expect("a template");
+        assert_eq!(template.measured(), Path::new("projects"));
+        let with = |kind: &str| -> Scenario {
+            serde_json::from_value(json!({"id": "s", "params": {"kind": kind}}))
+                .expect("a scenario")
+        };
+        let path = template.of_scenario(&with("small")).expect("inside");
+        assert_eq!(path, Path::new("projects/small"));
+        for kind in ["..", "../..", "a/../../b", "../projects-of-others"] {
+            let refused = template.of_scenario(&with(kind)).expect_err(kind);
+            assert!(refused.contains("leads out of `projects`"), "{refused}");
+        }
+        for written in [
+            "${KELVIN_PARAM_KIND}",
+            "a${KELVIN_PARAM_KIND}",
+            "p/${KELVIN_EXPECTED}",
+        ] {
+            Template::of(written).expect_err(written);
+        }
+    }
+}
