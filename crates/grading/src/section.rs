@@ -42,7 +42,8 @@ impl Item for PromptRecord {
             }
             let grades = [&mut sample.grade, &mut sample.baseline_grade];
             for grade in grades.into_iter().flatten() {
-                grade.withhold_notes();
+                // What a judge had to say may quote what it was shown.
+                grade.change_notes(|_| String::new());
             }
         }
     }

@@ -98,12 +98,6 @@ impl Grade {
         })
     }
 
-    /// Leaves the score alone: what a judge had to say may quote what it was shown.
-    pub fn withhold_notes(&mut self) {
-        self.notes.clear();
-        self.parts.iter_mut().for_each(|part| part.notes.clear());
-    }
-
     /// Keeps what the score is made from.
     #[must_use]
     pub(super) fn made_from(mut self, parts: Vec<GradePart>) -> Self {
