@@ -165,6 +165,8 @@ mod tests {
         let case = CaseRecord {
             file: "cases/one.md".to_owned(),
             folder: "one".to_owned(),
+            title: None,
+            expected: None,
             input: Digest::of(b"case"),
             units: Vec::new(),
             baseline: vec![answer("a"), answer("b")],

@@ -1,0 +1,185 @@
+//! How far the answers agree with the labels of the cases, where somebody has labelled them.
+//!
+//! A call that failed is as wrong as an answer can be: who asks for an answer and gets none was not helped.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::aggregate::{Figures, ends};
+use super::basis::Settings;
+use super::figures;
+use crate::label::Label;
+use crate::{CaseRecord, Sample, VariantRecord};
+use kelvin_base::notice::{Code, Notice};
+use kelvin_base::stats;
+use kelvin_base::stats::Balanced;
+use kelvin_record::{CaseValue, Cells, Metric};
+use kelvin_run::judge::Scorer;
+
+/// What the metrics are called behind the name of the probe: over the cases as they are, and over the variants that
+/// should be answered like them.
+pub(super) const AGREES: &str = "agrees_with_labels";
+pub(super) const UNDER_REWRITES: &str = "agrees_under_rewrites";
+
+/// The metrics by name; none where no case has a label, or where a judge says how far answers are apart: it would have
+/// to be asked about every answer once more.
+pub(super) fn metrics(
+    settings: &Settings<'_>,
+    cases: &BTreeMap<String, CaseRecord>,
+) -> Vec<(&'static str, Metric)> {
+    let is_labelled = cases.values().any(|case| case.expected.is_some());
+    if !is_labelled || settings.basis.asked {
+        return Vec::new();
+    }
+    let itself = |case: &CaseRecord, label: &Label, scorer: &dyn Scorer| {
+        let samples = case.baseline.iter().chain(&case.replays);
+        vec![agreements(label, samples, scorer)]
+    };
+    let rewritten = |case: &CaseRecord, label: &Label, scorer: &dyn Scorer| {
+        let variants = case.variants.iter();
+        let hold = variants.filter(|variant| figures::holds(settings.basis, variant));
+        let parts = hold.map(|variant: &VariantRecord| agreements(label, variant.samples.iter(), scorer));
+        parts.collect()
+    };
+    let mut agrees = metric(settings, cases, &itself);
+    // Whoever has labelled a case has said that it must be answered so: one good run of the base shows that it was.
+    agrees.is_declared = true;
+    vec![
+        (AGREES, agrees),
+        (UNDER_REWRITES, metric(settings, cases, &rewritten)),
+    ]
+}
+
+/// What is said of the labels beside the figures.
+pub(super) fn notice(
+    settings: &Settings<'_>,
+    cases: &BTreeMap<String, CaseRecord>,
+) -> Option<Notice> {
+    let (labelled, all) = counts(cases);
+    if labelled == 0 {
+        return None;
+    }
+    let have = sentence(labelled, all);
+    if settings.basis.asked {
+        let text = format!(
+            "{have}, and no figure is made of them: a judge says how far two answers are apart, and it is not asked \
+             about labels"
+        );
+        return Some(Notice::new(Code::own("labels_not_compared"), text));
+    }
+    (labelled < all).then(|| {
+        let text = format!("{have}; the others are in no figure about labels");
+        let notice = Notice::new(Code::own("without_label"), text);
+        notice.counts(all, labelled).minor()
+    })
+}
+
+/// How many cases have a label, in words; none where no case has one.
+pub(super) fn told(cases: &BTreeMap<String, CaseRecord>) -> Option<String> {
+    let (labelled, all) = counts(cases);
+    (labelled > 0).then(|| sentence(labelled, all))
+}
+
+fn sentence(labelled: usize, all: usize) -> String {
+    let have = if labelled == 1 { "has" } else { "have" };
+    let cases = if all == 1 { "case" } else { "cases" };
+    format!("{labelled} of {all} {cases} {have} a label")
+}
+
+fn counts(cases: &BTreeMap<String, CaseRecord>) -> (usize, usize) {
+    let labelled = cases.values().filter(|case| case.expected.is_some());
+    (labelled.count(), cases.len())
+}
+
+/// The answers to a case that the label speaks of, by input, each with how far its runs agree.
+type Parts<'p> = dyn Fn(&CaseRecord, &Label, &dyn Scorer) -> Vec<Vec<f64>> + 'p;
+
+/// The mean over the inputs of all labelled cases, each with the mean of its runs. Nothing of it is told by variant:
+/// the label is the same for all, so that the case is what breaks.
+fn metric(
+    settings: &Settings<'_>,
+    cases: &BTreeMap<String, CaseRecord>,
+    parts: &Parts<'_>,
+) -> Metric {
+    let Some(scorer) = settings.scorer else {
+        let reason = format!(
+            "this kelvin does not know the scorer `{}`, by which labels are compared",
+            settings.basis.scorer
+        );
+        return Metric::new(Err(reason), 0, 0);
+    };
+    let mut all = Balanced::default();
+    let mut per_case = BTreeMap::new();
+    for (name, case) in cases {
+        let Some(label) = case.expected.as_deref().map(Label::of) else {
+            continue;
+        };
+        let parts = parts(case, &label, scorer);
+        let mut of_case = Balanced::default();
+        of_case.add(parts.iter().cloned());
+        if let Some(value) = of_case.value() {
+            let value = CaseValue {
+                value: Some(value),
+                n: of_case.samples(),
+                repeats: by_round(&parts),
+                cells: Cells::default(),
+            };
+            per_case.insert(name.clone(), value);
+            all.add(parts);
+        }
+    }
+    let figures = Figures { settings, cases };
+    let value = all.value().ok_or_else(|| figures.why_nothing_ran());
+    let mut metric = Metric::new(value, all.samples(), 0).interval(ends(all.interval()));
+    metric.per_case = per_case;
+    metric.gated = true;
+    metric
+}
+
+/// The mean of each round over the inputs that were run in it.
+fn by_round(parts: &[Vec<f64>]) -> Vec<Option<f64>> {
+    let rounds = parts.iter().map(Vec::len).max().unwrap_or(0);
+    let of_round = |round: usize| -> Option<f64> {
+        let values = parts.iter().filter_map(|part| part.get(round).copied());
+        stats::mean(&values.collect::<Vec<f64>>())
+    };
+    (0..rounds).map(of_round).collect()
+}
+
+/// How far each run agrees, from 0 to 1; a run without an answer does not.
+fn agreements<'s>(
+    label: &Label,
+    samples: impl Iterator<Item = &'s Sample>,
+    scorer: &dyn Scorer,
+) -> Vec<f64> {
+    let agreement = |sample: &Sample| {
+        let decision = sample.decision.as_ref();
+        decision.and_then(|decision| label.agreement(decision, scorer))
+    };
+    samples
+        .map(|sample| agreement(sample).unwrap_or(0.0))
+        .collect()
+}
+
+/// Why a case came out badly: what was expected, and what was answered otherwise, the most frequent first.
+pub(super) fn why(case: &CaseRecord, name: &str, scorer: &dyn Scorer) -> Option<String> {
+    let label = Label::of(case.expected.as_deref()?);
+    let mut wrong: BTreeMap<String, usize> = BTreeMap::new();
+    let samples: Vec<&Sample> = match name {
+        AGREES => case.baseline.iter().chain(&case.replays).collect(),
+        UNDER_REWRITES => case.variants.iter().flat_map(|one| &one.samples).collect(),
+        _ => return None,
+    };
+    for sample in &samples {
+        let answer = match &sample.decision {
+            Some(decision) if label.agreement(decision, scorer) == Some(1.0) => continue,
+            Some(decision) => decision.to_string(),
+            None => "nothing".to_owned(),
+        };
+        *wrong.entry(answer).or_default() += 1;
+    }
+    let (answer, times) = wrong.iter().rev().max_by_key(|(_, times)| **times)?;
+    Some(format!(
+        "expected {label}, answered {answer} in {times} of {} runs",
+        samples.len()
+    ))
+}
