@@ -51,7 +51,9 @@ impl Label {
         let readings = self.readings.iter();
         let accepted = readings.filter(|reading| scorer.accepts(reading).is_ok());
         let distances = accepted.filter_map(|reading| scorer.distance(reading, decision));
-        distances.min_by(f64::total_cmp).map(|nearest| 1.0 - nearest)
+        distances
+            .min_by(f64::total_cmp)
+            .map(|nearest| 1.0 - nearest)
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! A call that failed is as wrong as an answer can be: who asks for an answer and gets none was not helped.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::aggregate::{Figures, ends};
-use super::basis::Settings;
+use super::basis::{Basis, Settings};
 use super::figures;
 use crate::label::Label;
 use crate::{CaseRecord, Sample, VariantRecord};
@@ -37,7 +37,8 @@ pub(super) fn metrics(
     let rewritten = |case: &CaseRecord, label: &Label, scorer: &dyn Scorer| {
         let variants = case.variants.iter();
         let hold = variants.filter(|variant| figures::holds(settings.basis, variant));
-        let parts = hold.map(|variant: &VariantRecord| agreements(label, variant.samples.iter(), scorer));
+        let parts =
+            hold.map(|variant: &VariantRecord| agreements(label, variant.samples.iter(), scorer));
         parts.collect()
     };
     let mut agrees = metric(settings, cases, &itself);
@@ -71,6 +72,12 @@ pub(super) fn notice(
         let notice = Notice::new(Code::own("without_label"), text);
         notice.counts(all, labelled).minor()
     })
+}
+
+/// The label of a case as its decisions are shown.
+pub(super) fn expected(case: &CaseRecord) -> Option<String> {
+    let label = case.expected.as_deref()?;
+    Some(Label::of(label).to_string())
 }
 
 /// How many cases have a label, in words; none where no case has one.
@@ -161,12 +168,20 @@ fn agreements<'s>(
 }
 
 /// Why a case came out badly: what was expected, and what was answered otherwise, the most frequent first.
-pub(super) fn why(case: &CaseRecord, name: &str, scorer: &dyn Scorer) -> Option<String> {
+pub(super) fn why(
+    (basis, scorer): (&Basis, &dyn Scorer),
+    case: &CaseRecord,
+    metric: &str,
+) -> Option<String> {
     let label = Label::of(case.expected.as_deref()?);
     let mut wrong: BTreeMap<String, usize> = BTreeMap::new();
-    let samples: Vec<&Sample> = match name {
+    let samples: Vec<&Sample> = match metric.strip_prefix("evidence.")? {
         AGREES => case.baseline.iter().chain(&case.replays).collect(),
-        UNDER_REWRITES => case.variants.iter().flat_map(|one| &one.samples).collect(),
+        UNDER_REWRITES => {
+            let variants = case.variants.iter();
+            let hold = variants.filter(|variant| figures::holds(basis, variant));
+            hold.flat_map(|variant| &variant.samples).collect()
+        }
         _ => return None,
     };
     for sample in &samples {

@@ -18,6 +18,8 @@ mod inputs;
 mod judged;
 mod kind;
 mod label;
+mod labelled;
+mod labels_edited;
 mod measure;
 mod noise;
 pub mod page;

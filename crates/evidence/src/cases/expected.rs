@@ -82,7 +82,10 @@ fn take<'e>(
     };
     let header = reader.headers().map_err(|error| broken(&error))?.clone();
     let column = |wanted: &str| {
-        let mut found = header.iter().enumerate().filter(|(_, name)| *name == wanted);
+        let mut found = header
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| *name == wanted);
         match (found.next(), found.next()) {
             (Some((place, _)), None) => Some(place),
             _ => None,
