@@ -101,7 +101,7 @@ impl Tickets {
     fn gate(&self, name: &str, script: &str, edit: impl FnOnce(&Project)) -> (Said, Value) {
         let project = &self.project;
         git(project.root(), &["checkout", "--quiet", "--force", "main"]);
-        branch(project, name, script);
+        branch(project, &name.replace(' ', "-"), script);
         edit(project);
         commit(project, name);
         let said = project.kelvin(&["gate"]);
@@ -111,6 +111,11 @@ impl Tickets {
 }
 
 fn nothing(_: &Project) {}
+
+/// What was said, as if no line were too long.
+fn words(said: &Said) -> String {
+    said.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
 
 #[track_caller]
 fn is_red(name: &str, said: &Said, judgement: &Value) {
@@ -151,7 +156,7 @@ fn wrong_answers_of_labelled_cases_are_red() {
         ),
     ];
     for (name, then, left) in changes {
-        let (said, judgement) = tickets.gate(&name.replace(' ', "-"), &script(then), nothing);
+        let (said, judgement) = tickets.gate(name, &script(then), nothing);
         is_red(name, &said, &judgement);
         let metric = &judgement["metrics"][AGREES];
         assert_eq!(metric["verdict"], json!("regression"), "{name}: {metric}");
@@ -161,7 +166,7 @@ fn wrong_answers_of_labelled_cases_are_red() {
     // What was asked, expected and answered is said for the first of them.
     let (said, _) = tickets.gate("again", &script(EXCHANGED), nothing);
     let told = "expected \"bug\", answered \"feature\" in";
-    assert!(said.stdout.contains(told), "{}", said.stdout);
+    assert!(words(&said).contains(told), "{}", said.stdout);
 }
 
 #[test]
@@ -172,22 +177,25 @@ fn without_labels_other_answers_are_told_first_with_the_pairs() {
     assert_eq!(metrics[REWRITES], Value::Null);
     let (said, judgement) = tickets.gate("exchanged", &script(EXCHANGED), nothing);
     assert_eq!(judgement["answers"]["evidence"]["changed"], json!(8));
-    let first = said.stdout.lines().take(8).collect::<Vec<_>>().join("\n");
+    let gate = words(&said);
+    let gate = gate.split(" Gate ").nth(1).expect("a verdict");
+    let line: String = gate.chars().take(80).collect();
     assert!(
-        first.contains("8 of 16 cases are answered otherwise"),
-        "{}",
-        said.stdout
+        line.contains("8 of 16 cases are answered otherwise"),
+        "{gate}"
     );
-    assert!(said.stdout.contains("t000"), "{}", said.stdout);
+    let first = &judgement["answers"]["evidence"]["answers"][0];
+    let pair = json!({"item": "t000", "base": "\"bug\"", "head": "\"feature\""});
+    assert_eq!(first, &pair);
     assert!(!said.stdout.contains("Nothing to do"), "{}", said.stdout);
 }
 
 #[test]
 fn one_labelled_case_that_breaks_is_red_and_one_without_a_label_is_told() {
     let but_two = table(|at, label| (at != 2).then(|| label.to_owned()));
-    let tickets = Tickets::new(&script(""), Some(&but_two), "");
-    let notices = tickets.project.report()["notices"].to_string();
-    assert!(notices.contains("15 of 16 cases have a label"), "{notices}");
+    // One case of fifteen is less than the mean may lose.
+    let settings = "gate: {max_drop: 0.1}\n";
+    let tickets = Tickets::new(&script(""), Some(&but_two), settings);
     let page = tickets.project.read("kelvin/report.md");
     assert!(page.contains("15 of 16 cases have a label"), "{page}");
     let breaks = |at: usize| {
@@ -204,7 +212,7 @@ fn one_labelled_case_that_breaks_is_red_and_one_without_a_label_is_told() {
     } else {
         told.replace("bug", "feature")
     };
-    assert!(said.stdout.contains(&told), "{}", said.stdout);
+    assert!(words(&said).contains(&told), "{}", said.stdout);
     // No label says anything of the other one.
     let (said, judgement) = tickets.gate("unlabelled", &breaks(2), nothing);
     assert_eq!(
@@ -214,7 +222,7 @@ fn one_labelled_case_that_breaks_is_red_and_one_without_a_label_is_told() {
         said.stdout
     );
     assert!(
-        said.stdout.contains("1 of 16 cases is answered otherwise"),
+        words(&said).contains("1 of 16 cases is answered otherwise"),
         "{}",
         said.stdout
     );
@@ -227,8 +235,10 @@ fn who_does_nothing_wrong_is_green() {
     assert_eq!(tickets.project.figure("agrees_with_labels"), json!(0.875));
     let (said, judgement) = tickets.gate("unchanged", &format!("# said again\n{wrong}"), nothing);
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    // A fix moves swaps too, of which one run of the base tells too little: that is open, and passes.
     let (said, judgement) = tickets.gate("a fix", &script(""), nothing);
-    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    assert_eq!(judgement["passed"], json!(true), "{}", said.stdout);
+    assert_eq!(judgement["metrics"][AGREES]["verdict"], json!("pass"));
     let metric = &judgement["metrics"][AGREES];
     assert_eq!(
         (&metric["base"], &metric["head"]),
@@ -246,7 +256,7 @@ fn who_does_nothing_wrong_is_green() {
         said.stdout
     );
     let told = "this change brings the first labels, of 16 cases";
-    assert!(said.stdout.contains(told), "{}", said.stdout);
+    assert!(words(&said).contains(told), "{}", said.stdout);
     let (said, judgement) = tickets.gate("labels-and-worse", &script(EXCHANGED), brings);
     is_red("first labels, and worse", &said, &judgement);
 }

@@ -12,6 +12,7 @@ use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
+use kelvin_page::counted;
 use kelvin_record::{CaseValue, Cells, Metric};
 use kelvin_run::judge::Scorer;
 
@@ -50,28 +51,17 @@ pub(super) fn metrics(
     ]
 }
 
-/// What is said of the labels beside the figures.
+/// Says that labels are compared with nothing, where that is so.
 pub(super) fn notice(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
 ) -> Option<Notice> {
-    let (labelled, all) = counts(cases);
-    if labelled == 0 {
-        return None;
-    }
-    let have = sentence(labelled, all);
-    if settings.basis.asked {
-        let text = format!(
-            "{have}, and no figure is made of them: a judge says how far two answers are apart, and it is not asked \
-             about labels"
-        );
-        return Some(Notice::new(Code::own("labels_not_compared"), text));
-    }
-    (labelled < all).then(|| {
-        let text = format!("{have}; the others are in no figure about labels");
-        let notice = Notice::new(Code::own("without_label"), text);
-        notice.counts(all, labelled).minor()
-    })
+    let have = told(cases).filter(|_| settings.basis.asked)?;
+    let text = format!(
+        "{have}, and no figure is made of them: a judge says how far two answers are apart, and it is not asked about \
+         labels"
+    );
+    Some(Notice::new(Code::own("labels_not_compared"), text))
 }
 
 /// The label of a case as its decisions are shown.
@@ -82,19 +72,11 @@ pub(super) fn expected(case: &CaseRecord) -> Option<String> {
 
 /// How many cases have a label, in words; none where no case has one.
 pub(super) fn told(cases: &BTreeMap<String, CaseRecord>) -> Option<String> {
-    let (labelled, all) = counts(cases);
-    (labelled > 0).then(|| sentence(labelled, all))
-}
-
-fn sentence(labelled: usize, all: usize) -> String {
-    let have = if labelled == 1 { "has" } else { "have" };
-    let cases = if all == 1 { "case" } else { "cases" };
-    format!("{labelled} of {all} {cases} {have} a label")
-}
-
-fn counts(cases: &BTreeMap<String, CaseRecord>) -> (usize, usize) {
     let labelled = cases.values().filter(|case| case.expected.is_some());
-    (labelled.count(), cases.len())
+    let labelled = labelled.count();
+    let have = if labelled == 1 { "has" } else { "have" };
+    let all = counted(cases.len(), "case");
+    (labelled > 0).then(|| format!("{labelled} of {all} {have} a label"))
 }
 
 /// The answers to a case that the label speaks of, by input, each with how far its runs agree.
