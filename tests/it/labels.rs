@@ -12,7 +12,7 @@ use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 const CASES: usize = 16;
 
 /// Few variants: what is tested is told by the cases themselves.
-const FEW: &str = "variants: {reorder: 1, pad_length: 1, pad_content: 1, swap: 2}\n";
+const FEW: &str = "variants: {reorder: 1, pad_length: 0, pad_content: 0, swap: 1}\n";
 
 /// Reads what the customer reports, in `$text`.
 const READS: &str = "text=$(awk '/^## /{on=0} /^## Report/{on=1} on' \"$1\")\n";
@@ -52,6 +52,12 @@ fn table(of: impl Fn(usize, &'static str) -> Option<String>) -> String {
     let rows =
         (0..CASES).filter_map(|at| Some(format!("{},{}\n", name(at), of(at, ticket(at).1)?)));
     format!("case,expected\n{}", rows.collect::<String>())
+}
+
+/// The label that [`EXCHANGED`] would have right.
+fn swapped(at: usize, label: &str) -> String {
+    let other = if label == "bug" { "feature" } else { "bug" };
+    if at.is_multiple_of(2) { other } else { label }.to_owned()
 }
 
 fn right(_: usize, label: &'static str) -> Option<String> {
@@ -263,14 +269,7 @@ fn who_does_nothing_wrong_is_green() {
 
 #[test]
 fn labels_that_the_change_edits_do_not_make_wrong_answers_right() {
-    let other = |label: &str| if label == "bug" { "feature" } else { "bug" }.to_owned();
-    let exchanged = table(|at, label| {
-        Some(if at.is_multiple_of(2) {
-            other(label)
-        } else {
-            label.to_owned()
-        })
-    });
+    let exchanged = table(|at, label| Some(swapped(at, label)));
     let without = table(|at, label| (!at.is_multiple_of(2)).then(|| label.to_owned()));
     let blank = |project: &Project| {
         for at in 0..CASES {
@@ -329,12 +328,17 @@ fn labels_that_the_change_edits_do_not_make_wrong_answers_right() {
         ];
         for (at, (name, edit)) in edits.iter().enumerate() {
             let (said, judgement) = tickets.gate(&format!("edit-{at}"), &script(EXCHANGED), edit);
-            assert_ne!(
-                judgement["passed"],
-                json!(true),
-                "{name} {settings}: {}",
-                said.stdout
-            );
+            let word = &judgement["verdict"];
+            // Nothing but the code of the base can tell what was right of another text.
+            let is_open = settings.is_empty() && name.contains("empty line");
+            if is_open {
+                assert_eq!(word, &json!("inconclusive"), "{name}: {}", said.stdout);
+                let first = judgement["reasons"].to_string();
+                let told = "this change gives 8 cases (`t000`, `t002`, `t004`, …) other texts and other labels";
+                assert!(first.contains(told), "{name}: {first}");
+            } else {
+                is_red(&format!("{name} {settings}"), &said, &judgement);
+            }
             assert!(
                 !said.stdout.contains("Nothing to do"),
                 "{name}: {}",
@@ -346,13 +350,41 @@ fn labels_that_the_change_edits_do_not_make_wrong_answers_right() {
             let (said, judgement) = tickets.gate(&format!("same-{at}"), &script(""), edit);
             let by_base = "by the labels of the base the verdict is pass";
             let told = judgement["reasons"].to_string();
-            assert!(
-                told.contains("this change edits the labels of"),
-                "{name}: {told}"
-            );
+            let edits = "this change edits the labels of";
+            assert!(told.contains(edits), "{name}: {told}");
             assert!(told.contains(by_base), "{name}: {}", said.stdout);
+            assert_eq!(judgement["passed"], json!(true), "{name}: {}", said.stdout);
         }
+        // Nor is anybody harmed who has turned a case round and labels it anew.
+        let turned = |project: &Project| {
+            let text = project.read("cases/t004.md");
+            project.write(
+                "cases/t004.md",
+                &text.replace("Please add a dark theme", "It crashes"),
+            );
+            let other = |at, label: &str| Some(if at == 4 { "bug" } else { label }.to_owned());
+            project.write("cases/expected.csv", &table(other));
+        };
+        let (said, judgement) = tickets.gate("turned round", &script(""), turned);
+        assert_eq!(judgement["passed"], json!(true), "{}", said.stdout);
+        let agrees = &judgement["metrics"][AGREES];
+        assert_eq!(agrees["verdict"], json!("pass"), "{agrees}");
     }
+}
+
+#[test]
+fn cases_that_are_renamed_do_not_take_their_labels_along_unseen() {
+    let tickets = Tickets::new(&script(""), Some(&table(right)), "");
+    let renamed = |project: &Project| {
+        for at in 0..CASES {
+            let new = project.path(&format!("cases/new-{}.md", name(at)));
+            fs::rename(project.path(&format!("cases/{}.md", name(at))), new).expect("renamed");
+        }
+        let labels = table(|at, label| Some(swapped(at, label)));
+        project.write("cases/expected.csv", &labels.replace("\nt", "\nnew-t"));
+    };
+    let (said, judgement) = tickets.gate("renamed", &script(EXCHANGED), renamed);
+    assert_eq!(judgement["passed"], json!(false), "{}", said.stdout);
 }
 
 #[test]

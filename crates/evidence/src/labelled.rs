@@ -134,6 +134,12 @@ fn by_round(parts: &[Vec<f64>]) -> Vec<Option<f64>> {
     (0..rounds).map(of_round).collect()
 }
 
+/// How far the answers to the case as it is agree with a label, in the mean; none where it was not run.
+pub(super) fn agreement(case: &CaseRecord, label: &Label, scorer: &dyn Scorer) -> Option<f64> {
+    let samples = case.baseline.iter().chain(&case.replays);
+    stats::mean(&agreements(label, samples, scorer))
+}
+
 /// How far each run agrees, from 0 to 1; a run without an answer does not.
 fn agreements<'s>(
     label: &Label,
