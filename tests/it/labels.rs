@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::project::{Project, Said};
+use crate::project::{CONSTANT, Project, Said};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 const CASES: usize = 16;
@@ -402,26 +402,94 @@ fn a_noisy_classifier_that_is_unchanged_is_not_red() {
     }
 }
 
+/// The tickets without a repository.
+fn plain(script: &str, cases: &str) -> Project {
+    let project = Project::new(script);
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    for at in 0..CASES {
+        let text = format!("# Ticket\n\n## Report\n\n{}\n", ticket(at).0);
+        project.write(&format!("cases/{}.md", name(at)), &text);
+    }
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "run: sh pipeline.sh {{input}} {{output}}\ncases: '{cases}'\ndecision_field: decision\n\
+             governing_types: [report]\n{FEW}"
+        ),
+    );
+    project
+}
+
+#[test]
+fn the_table_of_labels_md_is_read_as_it_stands_there() {
+    let page = include_str!("../../docs/labels.md");
+    let block = page.split("```csv\n").nth(1).expect("a table");
+    let block = block.split("```").next().expect("it ends");
+    let project = plain(&script(""), "cases");
+    project.write("cases/expected.csv", block);
+    let said = project.check();
+    assert!(
+        said.stdout.contains("3 of 16 cases have a label"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(project.figure("agrees_with_labels"), json!(1.0));
+    project.kelvin(&["lint"]).expect(0);
+}
+
+#[test]
+fn labels_of_a_field_are_written_beside_the_cases_and_in_none_of_them() {
+    let project = Project::new(CONSTANT);
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    project.write(
+        "all.jsonl",
+        "{\"id\": \"a\", \"rule\": \"one\", \"answer\": \"go\"}\n\
+         {\"id\": \"b\", \"rule\": \"two\", \"answer\": 1}\n\
+         {\"id\": \"c\", \"rule\": \"three\", \"answer\": \"1\"}\n\
+         {\"id\": \"d\", \"rule\": \"four\", \"answer\": \"say \\\"no\\\", now\"}\n\
+         {\"id\": \"e\", \"rule\": \"five\", \"answer\": null}\n",
+    );
+    let import = [
+        "import",
+        "cases",
+        "all.jsonl",
+        "--id",
+        "id",
+        "--units",
+        "rule",
+        "--expected",
+        "answer",
+    ];
+    let said = project.kelvin(&import).expect(0);
+    assert!(
+        said.stdout
+            .contains("wrote 4 labels into `cases/expected.csv`"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(
+        project.read("cases/expected.csv"),
+        "case,expected\n\"a\",\"go\"\n\"b\",\"1\"\n\"c\",\"\"\"1\"\"\"\n\
+         \"d\",\"say \"\"no\"\", now\"\n"
+    );
+    for case in ["a", "b", "c", "d", "e"] {
+        let text = project.read(&format!("cases/{case}.md"));
+        assert!(!text.contains("go") && !text.contains("no"), "{text}");
+    }
+    project.check();
+    // Every answer is `go`: one of four is right.
+    assert_eq!(project.figure("agrees_with_labels"), json!(0.25));
+    project.kelvin(&import).expect(1);
+}
+
 #[test]
 fn no_label_reaches_the_pipeline() {
     let asks = "if grep -q SECRET-LABEL \"$1\" || env | grep -q SECRET-LABEL; then answer=told; fi\n\
                 case \"$1$2$PWD\" in *expected*|*SECRET*) answer=told;; esac\n";
     let labels = table(|_, _| Some("SECRET-LABEL".to_owned()));
     for cases in ["cases", "cases/*", "cases/**/*"] {
-        let project = Project::new(&script(asks));
-        fs::remove_dir_all(project.path("cases")).expect("removed");
-        for at in 0..CASES {
-            let text = format!("# Ticket\n\n## Report\n\n{}\n", ticket(at).0);
-            project.write(&format!("cases/{}.md", name(at)), &text);
-        }
+        let project = plain(&script(asks), cases);
         project.write("cases/expected.csv", &labels);
-        project.write(
-            "kelvin.yaml",
-            &format!(
-                "run: sh pipeline.sh {{input}} {{output}}\ncases: '{cases}'\ndecision_field: decision\n\
-                 governing_types: [report]\n{FEW}"
-            ),
-        );
         project.check();
         let probe = &project.report()["probes"]["evidence"];
         assert!(!probe["items"].to_string().contains("told"), "{cases}");
