@@ -186,3 +186,105 @@ pub(super) fn why(
         samples.len()
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use kelvin_record::Ending;
+    use kelvin_run::judge;
+
+    fn case(label: Option<&str>, answers: &[&str], rewritten: &[&str]) -> CaseRecord {
+        let samples = |answers: &[&str]| -> Vec<_> {
+            let answers = answers.iter();
+            answers
+                .map(|answer| match *answer {
+                    "failed" => json!({}),
+                    answer => json!({"decision": answer}),
+                })
+                .collect()
+        };
+        let digest = kelvin_base::digest::Digest::of(b"case").to_string();
+        let variant = |kind: &str, relation: &str| {
+            json!({
+                "id": kind, "kind": kind, "relation": relation, "input": digest, "notes": {},
+                "samples": samples(rewritten),
+            })
+        };
+        let case = json!({
+            "file": "cases/a.md", "folder": "a", "input": digest, "units": [], "expected": label,
+            "baseline": samples(answers), "failed": 0, "invariance": null, "invariance_n": 0,
+            "sensitivity": null, "sensitivity_n": 0,
+            "variants": [variant("reorder", "invariance"), variant("swap", "sensitivity")],
+        });
+        serde_json::from_value(case).expect("a record")
+    }
+
+    fn cases() -> BTreeMap<String, CaseRecord> {
+        BTreeMap::from([
+            ("a".to_owned(), case(Some("yes"), &["yes", "no"], &["yes"])),
+            ("b".to_owned(), case(Some("no"), &["failed"], &["yes"])),
+            ("c".to_owned(), case(None, &["maybe"], &["maybe"])),
+        ])
+    }
+
+    fn settings<'s>(basis: &'s Basis, scorer: Option<&'s dyn Scorer>) -> Settings<'s> {
+        Settings {
+            basis,
+            ending: Ending::Complete,
+            scorer,
+        }
+    }
+
+    #[test]
+    fn failures_are_wrong_and_cases_without_a_label_and_exchanges_are_in_no_figure() {
+        let scorer = judge::of(&judge::Choice::default());
+        let basis = Basis::default();
+        let metrics = metrics(&settings(&basis, Some(&*scorer)), &cases());
+        let values: Vec<_> = metrics
+            .iter()
+            .map(|(name, metric)| (*name, metric.value, metric.n, metric.gated))
+            .collect();
+        let wanted = [
+            (AGREES, Some(0.25), 3, true),
+            (UNDER_REWRITES, Some(0.5), 2, true),
+        ];
+        assert_eq!(values, wanted);
+        let of_a = &metrics[0].1.per_case["a"];
+        assert_eq!(of_a.repeats, [Some(1.0), Some(0.0)]);
+        assert!(!metrics[0].1.per_case.contains_key("c"));
+        let told = why(
+            (&basis, &*scorer),
+            &cases()["b"],
+            "evidence.agrees_with_labels",
+        );
+        assert_eq!(
+            told.as_deref(),
+            Some("expected \"no\", answered nothing in 1 of 1 runs")
+        );
+    }
+
+    #[test]
+    fn without_labels_there_is_no_figure_and_what_cannot_be_compared_says_so() {
+        let scorer = judge::of(&judge::Choice::default());
+        let basis = Basis::default();
+        let mut none = cases();
+        none.values_mut().for_each(|case| case.expected = None);
+        assert!(metrics(&settings(&basis, Some(&*scorer)), &none).is_empty());
+        let unknown = metrics(&settings(&basis, None), &cases());
+        let reason = unknown[0].1.reason.as_deref().unwrap_or_default();
+        assert!(reason.contains("does not know the scorer"), "{reason}");
+        let asked = Basis {
+            asked: true,
+            ..Basis::default()
+        };
+        let asked = settings(&asked, Some(&*scorer));
+        assert!(metrics(&asked, &cases()).is_empty());
+        let told = notice(&asked, &cases()).expect("a notice").text;
+        assert!(
+            told.starts_with("2 of 3 cases have a label, and no figure"),
+            "{told}"
+        );
+    }
+}
