@@ -41,7 +41,10 @@ pub fn case(bytes: &[u8]) {
     };
     let mut settings = settings();
     settings.governing_types = vec![governing];
-    let corpus = Corpus { cases };
+    let corpus = Corpus {
+        cases,
+        labels: Vec::new(),
+    };
     let peers = Peers::of(&corpus, &settings);
     let mut planner = Planner::new(&corpus, &settings, &peers);
     for (at, case) in corpus.cases.iter().enumerate() {

@@ -57,6 +57,9 @@ mod forecast;
 mod made;
 mod measured_as_base;
 
+/// Labels of cases.
+mod labels;
+
 /// Cases that a change edits, asked of the code of the base as well.
 mod edited_cases;
 

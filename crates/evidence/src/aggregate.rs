@@ -88,6 +88,11 @@ impl Figures<'_> {
         self.why_empty(failed, Turn::Distance)
     }
 
+    /// Why there is no answer at all, right or wrong.
+    pub(super) fn why_nothing_ran(&self) -> String {
+        self.why_empty(0, Turn::Stability)
+    }
+
     /// Why there is no sample.
     fn why_empty(&self, failed: usize, turn: Turn) -> String {
         let ending = self.settings.ending;

@@ -1,8 +1,11 @@
 //! The answers of the cases, as the gate compares them.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::figures;
+use super::labelled;
 use super::perturb::{self, Figure};
 use super::record::{CaseRecord, Sample, VariantRecord};
 use super::section::EvidenceSection;
@@ -45,8 +48,8 @@ fn item<'a>(
     let holds = |variant: &&VariantRecord| figures::holds(&section.basis, variant);
     let swaps = case.variants.iter().filter(|variant| is_swap(variant));
     AnsweredItem {
-        asked: None,
-        expected: None,
+        asked: case.title.as_deref().map(Cow::Borrowed),
+        expected: labelled::expected(case).map(Cow::Owned),
         itself: answers(samples, scorer),
         own: case.variants.iter().filter(holds).map(asked).collect(),
         swaps: swaps

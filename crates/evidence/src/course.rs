@@ -86,15 +86,21 @@ impl Items for CasesToRun<'_> {
     fn files(&self) -> Vec<PathBuf> {
         // One by one, since their folder may be that of the pipeline.
         let files = self.corpus.cases.iter().map(|case| &*case.file);
+        let tables = self.corpus.labels.iter().map(|table| &**table);
+        let files = files.chain(tables);
         files.map(|file| self.config.root.join(file)).collect()
     }
 
     fn fingerprint(&self) -> SectionFingerprint {
         let cases = self.corpus.cases.iter();
         let fields = cases.fold(Fields::of("kelvin/cases/v1"), |fields, case| {
-            fields
+            let fields = fields
                 .field("name", &*case.name)
-                .field("content", case.digest().bytes())
+                .field("content", case.digest().bytes());
+            match &case.expected {
+                Some(label) => fields.field("expected", label),
+                None => fields,
+            }
         });
         SectionFingerprint {
             items: Some(fields.digest()),

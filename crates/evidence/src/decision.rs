@@ -11,7 +11,7 @@ use kelvin_run::judge::Scorer;
 use kelvin_run::targets::Reply;
 
 /// A decision is kept for every call, in memory and in the report. A larger one is a text, and no decision.
-const LARGEST: usize = 64 * 1024;
+pub(crate) const LARGEST: usize = 64 * 1024;
 
 /// Reads the field that holds the decision, and lets the scorer refuse what it cannot compare.
 pub struct DecisionReader<'a> {

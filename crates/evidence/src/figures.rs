@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::aggregate::{Detail, Figures, Turn, ends};
 use super::basis::{Basis, Settings};
 use super::failures::failure_rate;
+use super::labelled;
 use super::noise::corrected;
 use crate::perturb;
 use crate::perturb::Figure;
@@ -174,6 +175,9 @@ pub(super) fn metrics(
         }
     }
     put(ALL, "failure_rate", failure_rate(cases));
+    for (name, metric) in labelled::metrics(settings, cases) {
+        put(ALL, name, metric);
+    }
     put(ALL, "invariance", gated(invariance));
     put(
         ALL,

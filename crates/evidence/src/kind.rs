@@ -1,18 +1,26 @@
 //! The evidence probe as the rest of the program knows it.
 
+use std::sync::Arc;
+
 use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
 
 use super::EvidenceKind;
 use super::answered;
 use super::basis::Basis;
 use super::course::CasesToRun;
 use super::flip;
+use super::labelled;
+use super::labels_edited::{self, EditedLabels};
 use super::page::{self, EvidenceRun, Expectations};
 use super::section::{EvidenceSection, findings};
 use crate::CaseRecord;
 use kelvin_page::{Chapter, ItemPage, PartView};
 use kelvin_probe::{Items, Kind};
-use kelvin_record::{Answered, AnySection, Findings, Flip, RunView, SectionKind, SettingDiffers};
+use kelvin_record::{
+    AlignedSections, Answered, AnySection, Findings, Flip, ItemComparison, RunView, SectionKind,
+    SettingDiffers, Surroundings, Viewpoint,
+};
 use kelvin_run::config::Config;
 use kelvin_run::judge;
 
@@ -124,6 +132,35 @@ impl SectionKind for EvidenceKind {
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
         answered::of(section.as_any().downcast_ref()?)
+    }
+
+    fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
+        let section: &EvidenceSection = section.as_any().downcast_ref()?;
+        let scorer = judge::stored(&section.basis.scorer, &section.basis.levels)?;
+        labelled::why((&section.basis, &*scorer), section.items.get(item)?, metric)
+    }
+
+    fn align(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        _: Surroundings,
+        reading: Viewpoint,
+    ) -> Option<AlignedSections> {
+        let [old, new] = [base, head].map(|side| side.as_any().downcast_ref::<EvidenceSection>());
+        labels_edited::align(old?, new?, reading)
+    }
+
+    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
+        let edited: EditedLabels = serde_json::from_value(stored)?;
+        Ok(Arc::new(edited))
+    }
+
+    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        let mut schema = generator.subschema_for::<Option<EditedLabels>>();
+        let meaning = "The labels of the evidence probe, where the change edits some.";
+        schema.insert("description".to_owned(), meaning.into());
+        Some(schema)
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::basis::Settings;
-use super::{Evidence, figures, following, noise};
+use super::{Evidence, figures, following, labelled, noise};
 use crate::{CaseRecord, VariantRecord};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::stats;
@@ -35,7 +35,7 @@ pub fn recompute(mut cases: BTreeMap<String, CaseRecord>, settings: &Settings<'_
     }
     Evidence {
         metrics,
-        notices: notices(&cases, settings.ending),
+        notices: notices(&cases, settings),
         cases,
     }
 }
@@ -99,8 +99,8 @@ fn too_many_unscored(
     exceeded.flatten()
 }
 
-fn notices(cases: &BTreeMap<String, CaseRecord>, ending: Ending) -> Vec<Notice> {
-    let mut notices = Vec::new();
+fn notices(cases: &BTreeMap<String, CaseRecord>, settings: &Settings<'_>) -> Vec<Notice> {
+    let mut notices: Vec<Notice> = labelled::notice(settings, cases).into_iter().collect();
     let failed: Vec<&str> = cases
         .iter()
         .filter(|(_, case)| case.baseline.first().is_some_and(|s| s.failure.is_some()))
@@ -120,7 +120,7 @@ fn notices(cases: &BTreeMap<String, CaseRecord>, ending: Ending) -> Vec<Notice> 
             .counts(cases.len(), cases.len() - failed.len()),
         );
     }
-    if ending == Ending::Interrupted {
+    if settings.ending == Ending::Interrupted {
         notices.push(Notice::new(
             Code::Interrupted,
             "the run was stopped before its end; the figures cover what had finished, and \
@@ -165,6 +165,8 @@ mod tests {
         let case = CaseRecord {
             file: "cases/one.md".to_owned(),
             folder: "one".to_owned(),
+            title: None,
+            expected: None,
             input: Digest::of(b"case"),
             units: Vec::new(),
             baseline: vec![answer("a"), answer("b")],

@@ -19,6 +19,13 @@ pub struct CaseRecord {
     pub file: String,
     /// The folder of its inputs and outputs, relative to the report.
     pub folder: String,
+    /// What the case is about: its first heading or line, cut after 200 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// What somebody says should be answered, as it is written. It is no part of the digest: a case whose label alone
+    /// was edited is compared by the labels of both sides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<String>,
     /// The digest of the file: a different one on the other side means that the case was edited.
     pub input: Digest,
     /// The units, in order.

@@ -92,6 +92,8 @@ fn record(
     CaseRecord {
         file: case.file.to_string(),
         folder: case.name.to_string(),
+        title: case.title(),
+        expected: case.expected.clone(),
         input: case.digest(),
         units: case
             .units

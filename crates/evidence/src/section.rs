@@ -82,6 +82,12 @@ impl Item for CaseRecord {
         })
     }
 
+    /// The code of the base is run on edited cases with the labels of the change. What the base had said of a case
+    /// must stay known, since both sides are judged by that too.
+    fn take_over(&mut self, before: &Self) {
+        self.expected.clone_from(&before.expected);
+    }
+
     fn input(&self, variant: Option<&str>) -> Option<StoredInput> {
         let (folder, digest) = match variant {
             None => ("baseline".to_owned(), self.input),

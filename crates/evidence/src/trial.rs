@@ -81,6 +81,8 @@ pub fn run(
         let record = CaseRecord {
             file: case.file.to_string(),
             folder: case.name.to_string(),
+            title: None,
+            expected: None,
             input: case.digest(),
             units: units.collect(),
             baseline,

@@ -392,8 +392,12 @@ impl<'a> Gate<'a> {
         }
         let declared = self.declared(comparison);
         let mut all: Vec<(&String, &Subject)> = subjects.iter().chain(&declared).collect();
-        // An item without an answer has no values either, which is told once.
-        all.sort_by_key(|(_, subject)| !subject.is_failure_rate);
+        // An item without an answer has no values either, and one that breaks what is demanded of it is worse in other
+        // metrics too: each is told once, by the first of these.
+        all.sort_by_key(|(id, subject)| {
+            let is_declared = comparison.metrics[id.as_str()].is_declared;
+            (!subject.is_failure_rate, !is_declared)
+        });
         for (id, subject) in all {
             let pair = &comparison.metrics[id.as_str()];
             let demand = Demand {

@@ -232,7 +232,7 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
         let found = verdict.turnover.get_mut(name);
         told.push(match found {
             Some(found) => {
-                found.edited += edited;
+                found.edited += edited.saturating_sub(comparison.edited_too());
                 format!("the labels of {edited} of {} {}", found.base, found.items)
             }
             None => format!("the labels of {edited} items of `{name}`"),

@@ -79,6 +79,11 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
         &[]
     }
 
+    /// How many of those are edited in another way as well, and so are counted among the edited ones already.
+    fn edited_too(&self) -> usize {
+        0
+    }
+
     /// What nobody knows of the head and counts as bad as it can be, in a clause; none where there is nothing.
     fn doubt(&self) -> Option<String> {
         None

@@ -101,6 +101,12 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
     fn shorten(&mut self, texts: KeptTexts) {
         let _ = texts;
     }
+
+    /// Takes over what the record in whose place it comes says and a new run must not change, as the label that an
+    /// item had before somebody edited it.
+    fn take_over(&mut self, before: &Self) {
+        let _ = before;
+    }
 }
 
 /// A place in a file.
@@ -281,7 +287,12 @@ where
 
     fn take_in(&mut self, other: Box<dyn AnySection>) {
         if let Ok(other) = other.into_any().downcast::<Self>() {
-            self.items.extend(other.items);
+            for (id, mut item) in other.items {
+                if let Some(before) = self.items.get(&id) {
+                    item.take_over(before);
+                }
+                self.items.insert(id, item);
+            }
         }
     }
 

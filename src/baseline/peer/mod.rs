@@ -193,6 +193,8 @@ fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
     Ok(CaseRecord {
         file: format!("{name}.md"),
         folder: name.to_owned(),
+        title: None,
+        expected: None,
         input,
         units: Vec::new(),
         failed: failed + usize::from(!case.baseline.ok),

@@ -27,6 +27,10 @@ pub(super) struct Mapping {
     /// The field with what stands before the units and is never changed, such as a question.
     #[arg(long, value_name = "FIELD")]
     pub(super) preamble: Option<String>,
+    /// The field with the answer that is right, which becomes the label of the case, in `expected.csv` beside the cases.
+    /// No pipeline is given it.
+    #[arg(long, value_name = "FIELD")]
+    pub(super) expected: Option<String>,
     /// A field that is a unit, or a list of which each item is one; `rule=Gate Rule` gives it another heading. May
     /// be repeated. Without it the fields of the first record are shown, with a proposal.
     #[arg(long, value_name = "FIELD", value_parser = UnitField::parse)]
@@ -118,6 +122,8 @@ pub(super) struct MadeCase {
     /// The name of the file, without `.md`.
     pub(super) name: String,
     pub(super) text: String,
+    /// The label, as a table of labels has it.
+    pub(super) label: Option<String>,
 }
 
 impl Made {
@@ -188,8 +194,28 @@ impl Made {
         for unit in units {
             *self.headings.entry(unit.heading).or_default() += 1;
         }
-        self.cases.push(MadeCase { name, text });
+        let label = match &mapping.expected {
+            Some(field) => {
+                let value =
+                    field::at(&record.fields, field).ok_or_else(|| absent(record, field))?;
+                label(value)
+            }
+            None => None,
+        };
+        self.cases.push(MadeCase { name, text, label });
         Ok(())
+    }
+
+    /// The table of their labels, and how many it has; none where there is no label.
+    pub(super) fn table(&self) -> Option<(String, usize)> {
+        let quoted = |cell: &str| format!("\"{}\"", cell.replace('"', "\"\""));
+        let labels = self.cases.iter().filter_map(|case| {
+            let label = quoted(case.label.as_deref()?);
+            Some(format!("{},{label}\n", quoted(&case.name)))
+        });
+        let rows: Vec<String> = labels.collect();
+        let table = || format!("case,expected\n{}", rows.concat());
+        (!rows.is_empty()).then(|| (table(), rows.len()))
     }
 
     /// The name of the next case, which no other case has.
@@ -268,6 +294,24 @@ fn text(value: &Value) -> Option<String> {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
         Value::Array(_) | Value::Object(_) => serde_json::to_string_pretty(value).ok(),
+        _ => Some(value.to_string()),
+    }
+}
+
+/// A value as a label that says this value and no other; none of nothing. A text that would be read as a number or be
+/// trimmed is written as JSON.
+fn label(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) if text.trim().is_empty() => None,
+        Value::String(text) => {
+            let is_plain = text.trim() == text && serde_json::from_str::<Value>(text).is_err();
+            Some(if is_plain {
+                text.clone()
+            } else {
+                value.to_string()
+            })
+        }
         _ => Some(value.to_string()),
     }
 }

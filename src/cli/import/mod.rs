@@ -17,6 +17,7 @@ use super::ask::{self, Ask};
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
 use kelvin_page::{counted, safe};
+use kelvin_probe::case_files::LABELS;
 use mapping::{Made, Mapping, UnitField};
 use proposal::proposal;
 use records::{Format, Record, shown};
@@ -190,7 +191,9 @@ fn make(args: &CasesArgs) -> anyhow::Result<Made> {
         made.take(record, &args.mapping)?;
     }
     if !args.force {
-        refuse(&made.files(&args.into))?;
+        let mut files = made.files(&args.into);
+        files.extend(made.table().map(|_| args.into.join(LABELS)));
+        refuse(&files)?;
     }
     Ok(made)
 }
@@ -212,6 +215,7 @@ fn missing(args: &CasesArgs, first: &Record) -> Misuse {
         mapping: Mapping {
             id: args.mapping.id.clone().or(mapping.id),
             preamble: args.mapping.preamble.clone().or(mapping.preamble),
+            expected: args.mapping.expected.clone(),
             ..mapping
         },
         ..*args
@@ -241,6 +245,18 @@ fn show_first(made: &Made, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Res
 fn write(made: &Made, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     for (case, file) in made.cases.iter().zip(made.files(&args.into)) {
         file::write(&file, case.text.as_bytes())?;
+    }
+    if let Some((table, labels)) = made.table() {
+        let file = args.into.join(LABELS);
+        file::write(&file, table.as_bytes())?;
+        let labels = counted(labels, "label");
+        writeln!(out, "wrote {labels} into `{}`", shown(&file))?;
+    } else if let Some(field) = &args.mapping.expected {
+        let field = safe::line(field);
+        writeln!(
+            out,
+            "no record has anything in `{field}`, so there is no label"
+        )?;
     }
     let total = counted(made.cases.len(), "case");
     writeln!(out, "wrote {total} into `{}`", shown(&args.into))?;
@@ -275,7 +291,8 @@ fn again(args: &CasesArgs) -> Again {
     let mapping = &args.mapping;
     again = again
         .given("--id", mapping.id.as_ref())
-        .given("--preamble", mapping.preamble.as_ref());
+        .given("--preamble", mapping.preamble.as_ref())
+        .given("--expected", mapping.expected.as_ref());
     for unit in &mapping.units {
         again = again.flag("--units", unit.written());
     }

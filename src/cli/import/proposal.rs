@@ -39,6 +39,7 @@ pub(super) fn proposal(record: &Map<String, Value>) -> Mapping {
     Mapping {
         id: id.as_deref().map(field::of_key),
         preamble: preamble.as_deref().map(field::of_key),
+        expected: None,
         units: units.iter().map(|key| UnitField::of_key(key)).collect(),
         text_key: item.and_then(|item| named(&TEXTS, item)),
         heading_key: item.and_then(|item| named(&HEADINGS, item)),

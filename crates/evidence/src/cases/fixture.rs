@@ -18,7 +18,10 @@ pub fn corpus<T: AsRef<str>>(texts: &[(T, T)]) -> Corpus {
         })
         .collect();
     cases.sort_by(|one, two| one.name.cmp(&two.name));
-    Corpus { cases }
+    Corpus {
+        cases,
+        labels: Vec::new(),
+    }
 }
 
 /// The default settings, with a short bank of filler.

@@ -257,3 +257,80 @@ fn defect_4d_types_that_look_alike_are_told_of() {
             .all(|notice| notice.code == Code::own("look_alike_types"))
     );
 }
+
+#[test]
+fn labels_lie_beside_the_cases_that_they_are_of_and_nowhere_else() {
+    let files: [(&str, &[u8]); 6] = [
+        ("cases/a.md", b"## A\nx\n"),
+        ("cases/expected.csv", b"case,expected\na,one\n"),
+        ("cases/deep/b.md", b"## A\ny\n"),
+        ("cases/deep/expected.csv", b"expected,case\ntwo,b\n"),
+        ("cases/data/expected.csv", b"something,else\n"),
+        ("cases/data/notes.txt", b"x"),
+    ];
+    let labels = |loaded: Loaded| -> Vec<(String, Option<String>)> {
+        let (corpus, notices) = loaded.expect("loaded");
+        let told = format!("{notices:?}");
+        assert!(!told.contains("expected.csv"), "{told}");
+        let cases = corpus.cases.into_iter();
+        cases
+            .map(|case| (case.name.to_string(), case.expected))
+            .collect()
+    };
+    let of = |name: &str, label: &str| (name.to_owned(), Some(label.to_owned()));
+    let in_folder = load_files(&files, "cases", &["a"]);
+    assert_eq!(labels(in_folder), [of("a", "one")]);
+    for glob in ["cases/**/*.md", "**/*.md"] {
+        let found = load_files(&files, glob, &["a"]);
+        assert_eq!(labels(found), [of("a", "one"), of("b", "two")], "{glob}");
+    }
+    // Two tables may name the same case only if it is told.
+    let mut twice = files;
+    twice[3] = ("cases/deep/expected.csv", b"case,expected\na,two\nb,two\n");
+    let refused = load_files(&twice, "cases/**/*.md", &["a"]).expect_err("refused");
+    let told = "cases/expected.csv:2: `a` is labelled otherwise in cases/deep/expected.csv:2";
+    let other = "cases/deep/expected.csv:2: `a` is labelled otherwise in cases/expected.csv:2";
+    assert!(
+        refused.contains(told) || refused.contains(other),
+        "{refused}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_table_of_labels_that_cannot_be_read_is_not_taken_for_none() {
+    let root = tempfile::tempdir().expect("a temporary folder");
+    put(root.path(), "cases/a.md", b"## A\nx\n");
+    let table = root.path().join("cases/expected.csv");
+    std::os::unix::fs::symlink("nowhere.csv", table).expect("linked");
+    let refused = load_from(root.path(), "cases", &["a"]).expect_err("refused");
+    assert!(
+        refused.contains("cases/expected.csv: cannot be read"),
+        "{refused}"
+    );
+    put(root.path(), "cases/nowhere.csv", b"case,expected\na,\xff\n");
+    let refused = load_from(root.path(), "cases", &["a"]).expect_err("refused");
+    assert!(
+        refused.contains("cases/expected.csv:2: not UTF-8"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_title_is_the_line_that_tells_most() {
+    let title = |text: &str| {
+        let case = Case::parse("a", "cases/a.md", text).expect("it parses");
+        case.title()
+    };
+    let titled = |text| title(text).unwrap_or_default();
+    assert_eq!(titled("# Loan 7\n\n## Rule\n\nx\n"), "Loan 7");
+    assert_eq!(titled("---\nid: 7\n---\n\nMay  he?\n\n# Loan\n"), "Loan");
+    assert_eq!(
+        titled("\u{feff}***\n\nMay \t he?\n\n## Rule\nx\n"),
+        "May he?"
+    );
+    assert_eq!(titled("## Rule\n\nCustomers wait.\n"), "Customers wait.");
+    assert_eq!(titled("## Rule\r\n"), "Rule");
+    assert_eq!(title("\n---\n\n***\n"), None);
+    assert_eq!(titled(&"é".repeat(500)).chars().count(), 200);
+}

@@ -139,6 +139,25 @@ pub fn type_of(heading: &str) -> String {
     unit_type(&text)
 }
 
+/// The line that tells best what a document is about: its first heading of level 1, else its first line that is no
+/// heading, else its first heading. Without the hashes.
+pub(super) fn title(text: &str) -> Option<&str> {
+    let mark = text.len() - text.trim_start_matches('\u{feff}').len();
+    let skip = match front_matter(&for_parser(text)[mark..]) {
+        FrontMatter::Closed(length) => mark + length,
+        FrontMatter::None | FrontMatter::Open => mark,
+    };
+    let lines = || {
+        let lines = text[skip..].split(['\n', '\r']).map(str::trim);
+        // Rules and fences are lines without words.
+        lines.filter(|line| line.chars().any(char::is_alphanumeric))
+    };
+    let first = lines().find_map(|line| line.strip_prefix("# "));
+    let plain = || lines().find(|line| !line.starts_with('#'));
+    let any = || lines().next().map(|line| line.trim_start_matches('#'));
+    first.or_else(plain).or_else(any).map(str::trim)
+}
+
 /// How most lines of a text end; `\n` where it has only one.
 pub(super) fn newline(text: &str) -> &'static str {
     let crlf = text.matches("\r\n").count();

@@ -1,6 +1,7 @@
 //! Cases: Markdown files cut into a preamble and typed units, byte for byte.
 
 mod compose;
+mod expected;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_base::threads;
 use kelvin_probe::case_files;
 use kelvin_probe::case_files::{Entry, one, shown};
+use kelvin_run::judge;
 pub use markdown::{type_of, with_newline};
 
 /// All the cases of a run, sorted by name, with the unit types they hold.
@@ -33,6 +35,8 @@ pub use markdown::{type_of, with_newline};
 pub struct Corpus {
     /// Sorted by name; names are distinct.
     pub cases: Vec<Case>,
+    /// The files that their labels come from, relative to the root of the configuration.
+    pub labels: Vec<Arc<str>>,
 }
 
 /// One case: a document and its cuts.
@@ -51,6 +55,8 @@ pub struct Case {
     pub newline: &'static str,
     /// Whether they all end in `\n`.
     pub is_unix: bool,
+    /// What somebody says should be answered, as it is written; none where nobody does.
+    pub expected: Option<String>,
 }
 
 /// A section of a case that begins with a level-2 heading.
@@ -150,12 +156,22 @@ impl Case {
             is_unix,
             units,
             text,
+            expected: None,
         })
     }
 
     /// The digest of the text.
     pub fn digest(&self) -> Digest {
         Digest::of(self.text.as_bytes())
+    }
+
+    /// What the case is about, for people: its first heading of level 1, else its first line that is no heading, else
+    /// its first heading; without mark-up at its beginning, and cut where it is long. None where there are no words.
+    pub fn title(&self) -> Option<String> {
+        markdown::title(&self.text).map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.join(" ").chars().take(LONGEST_TITLE).collect()
+        })
     }
 
     /// What comes before the first unit; never perturbed, always first.
@@ -201,6 +217,11 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
         cases.extend(parsed.cases);
         problems.extend(parsed.problems);
     }
+    // Where a case cannot be read, a table of labels would be told to name one that does not exist.
+    if problems.is_empty() {
+        let scorer = judge::of(&settings.scorer);
+        problems = expected::label(&found.labels, &mut cases, &*scorer);
+    }
     if !problems.is_empty() {
         return Err(one(problems).into());
     }
@@ -213,8 +234,12 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
     }
     types::all_occur(&settings.governing_types, &types)?;
     notices.extend(types::look_alikes(&types, &cases));
-    Ok((Corpus { cases }, notices))
+    let labels = found.labels.into_iter().map(|table| table.shown).collect();
+    Ok((Corpus { cases, labels }, notices))
 }
+
+/// So many characters has a title.
+const LONGEST_TITLE: usize = 200;
 
 /// So many files are read at a time.
 const BLOCK: usize = 128;

@@ -2,7 +2,7 @@
 
 use super::cases::{Expectations, signal};
 use super::item::{columns, decisions, row};
-use crate::{CaseRecord, Sample};
+use crate::{CaseRecord, Sample, labelled};
 use kelvin_page::{Block, ItemPage, PartView, Phrase, Table, counted, safe};
 
 /// The page of one case.
@@ -20,6 +20,10 @@ pub fn of<'a>(name: &'a str, case: &'a CaseRecord, expected: &Expectations<'_>) 
     }
     let units = case.units.iter().map(|unit| unit.unit_type.as_ref());
     let own = Phrase::text("Decision on it as it is: ").then(decisions(&case.baseline));
+    let own = match labelled::expected(case) {
+        Some(label) => own.and("; expected ").name(label),
+        None => own,
+    };
     let mut facts = vec![
         Phrase::text("File ").name(&case.file).and("."),
         Phrase::text("Units: ").names(units).and("."),

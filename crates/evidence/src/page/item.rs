@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::EvidenceRun;
 use super::cases::{Expectations, RankedCase, decision, done, word};
 use crate::perturb::Relation;
-use crate::{CaseRecord, Sample, VariantRecord};
+use crate::{CaseRecord, Sample, VariantRecord, labelled};
 use kelvin_base::stats;
 use kelvin_page::{
     Block, Chip, Column, Detail, ItemList, ItemSignal, ItemView, Phrase, Status, Table, TableCell,
@@ -101,6 +101,10 @@ fn own_decision(case: &CaseRecord) -> Phrase {
     let first = case.baseline.first();
     let own = first.map_or_else(|| Phrase::text("not run"), decision);
     let text = Phrase::text("Decision on the case as it is: ").then(own);
+    let text = match labelled::expected(case) {
+        Some(label) => text.and("; expected ").name(label),
+        None => text,
+    };
     match case.sigma {
         None => text,
         Some(sigma) => {

@@ -17,7 +17,7 @@ mod words;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::{CaseRecord, Sample};
+use crate::{CaseRecord, Sample, labelled};
 use kelvin_page::{Chapter, FailedInvocation, Headword, Phrase, counted};
 use kelvin_record::{Ending, Metric};
 use kelvin_run::folder_of;
@@ -56,6 +56,7 @@ pub fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
         counted(run.cases.len(), "case"),
         counted(variants, "variant"),
     ];
+    chapter.scope.extend(labelled::told(run.cases));
     if run.cases.len() < 2 {
         chapter.no_interval = "no interval below two cases";
     }

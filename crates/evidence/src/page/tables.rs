@@ -45,6 +45,14 @@ const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
 
 /// Further figures of the evidence probe, with their names.
 const FURTHER: &[(&str, &str)] = &[
+    (
+        "evidence.agrees_with_labels",
+        "answers that agree with the label of their case",
+    ),
+    (
+        "evidence.agrees_under_rewrites",
+        "the same over the variants that should hold",
+    ),
     ("evidence.failure_rate", "share of inputs without an answer"),
     (
         "evidence.donor_contrast",

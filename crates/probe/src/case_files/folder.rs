@@ -36,7 +36,13 @@ pub struct Found {
     pub notices: Vec<Notice>,
     /// Files whose names cannot be names of cases.
     pub problems: Vec<Misuse>,
+    /// The tables of labels that lie beside cases, in the order of their paths. They are no cases, and no pipeline is
+    /// given one.
+    pub labels: Vec<Entry>,
 }
+
+/// What the table of labels beside cases is called.
+pub const LABELS: &str = "expected.csv";
 
 /// The output folder beside the configuration: its inputs are Markdown, too.
 const OUTPUT: &str = "kelvin";
@@ -58,6 +64,7 @@ pub fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
         cases: Vec::new(),
         ignored: BTreeMap::new(),
         problems: Vec::new(),
+        labels: Vec::new(),
         budget: NESTED_BUDGET,
     };
     if folder.is_dir() {
@@ -184,6 +191,7 @@ struct Search<'a> {
     cases: Vec<Entry>,
     ignored: BTreeMap<Ignored, BTreeSet<String>>,
     problems: Vec<Misuse>,
+    labels: Vec<Entry>,
     budget: usize,
 }
 
@@ -223,6 +231,16 @@ impl Search<'_> {
         let name = file_name.to_string_lossy();
         let extension = Extension::of(&name);
         let is_link = listed.is_symlink();
+        let nested = depth > 0 && self.glob.is_none();
+        // A link to nothing counts as well: whoever reads it is told that it cannot be read.
+        if name == LABELS && !listed.is_dir() && !nested {
+            self.labels.push(Entry {
+                name: LABELS.into(),
+                path: path.to_path_buf(),
+                shown: shown_as.into(),
+            });
+            return;
+        }
         // The listing tells what a file is; only a link has to be followed.
         let file_type = if is_link {
             let Ok(data) = fs::metadata(path) else {
@@ -247,7 +265,6 @@ impl Search<'_> {
             }
             return;
         }
-        let nested = depth > 0 && self.glob.is_none();
         let matched = self
             .glob
             .as_ref()
@@ -334,10 +351,17 @@ impl Search<'_> {
             }
             return Err(misuse);
         }
+        // A glob walks through folders that have nothing to do with the cases.
+        let folders: BTreeSet<Option<&Path>> =
+            self.cases.iter().map(|case| case.path.parent()).collect();
+        self.labels
+            .retain(|table| folders.contains(&table.path.parent()));
+        self.labels.sort_by(|one, two| one.shown.cmp(&two.shown));
         Ok(Found {
             files: self.cases,
             notices,
             problems: self.problems,
+            labels: self.labels,
         })
     }
 }

@@ -1,0 +1,130 @@
+//! The label of a case: what somebody says should be answered.
+//!
+//! A table of labels knows texts only, and a decision may be a number or a boolean. So a label says two things at
+//! once, what it is as a text and what it is as JSON, and it is compared as the one that is nearer to the answer: `1`
+//! is the answer `1` and the answer `"1"`. Whoever means the text alone writes it as a JSON string.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use kelvin_run::judge::Scorer;
+
+/// A label as it is compared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label {
+    /// What it says: as JSON first, where it is that.
+    readings: Vec<Value>,
+}
+
+impl Label {
+    /// Reads what somebody has written.
+    pub fn of(written: &str) -> Self {
+        let text = || Value::from(written);
+        let readings = match serde_json::from_str::<Value>(written) {
+            Ok(Value::String(meant)) => vec![Value::String(meant)],
+            Ok(meant) => vec![meant, text()],
+            Err(_) => vec![text()],
+        };
+        Self { readings }
+    }
+
+    /// Refuses a label that no decision could ever agree with, in words that fit after "the label is".
+    ///
+    /// # Errors
+    ///
+    /// What the scorer says of it.
+    pub fn accepted_by(&self, scorer: &dyn Scorer) -> Result<(), String> {
+        let mut refused = Ok(());
+        for reading in &self.readings {
+            match scorer.accepts(reading) {
+                Ok(()) => return Ok(()),
+                // What the text of the label is says more to its author than what it would be as JSON.
+                Err(why) => refused = Err(why),
+            }
+        }
+        refused
+    }
+
+    /// How far a decision agrees, from 0 to 1; none where a judge would have to be asked.
+    pub(crate) fn agreement(&self, decision: &Value, scorer: &dyn Scorer) -> Option<f64> {
+        let readings = self.readings.iter();
+        let accepted = readings.filter(|reading| scorer.accepts(reading).is_ok());
+        let distances = accepted.filter_map(|reading| scorer.distance(reading, decision));
+        distances
+            .min_by(f64::total_cmp)
+            .map(|nearest| 1.0 - nearest)
+    }
+}
+
+/// As decisions are shown: as JSON.
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let first = self.readings.first();
+        first.map_or(Ok(()), |reading| reading.fmt(f))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use kelvin_run::judge::{self, Choice};
+
+    fn agreement(label: &str, decision: &Value) -> f64 {
+        let scorer = judge::of(&Choice::default());
+        let agreement = Label::of(label).agreement(decision, &*scorer);
+        agreement.expect("it asks nobody")
+    }
+
+    #[test]
+    fn a_label_is_what_it_says_as_a_text_or_as_json_whichever_is_nearer() {
+        for (label, right) in [
+            ("bug", json!("bug")),
+            ("\"bug\"", json!("bug")),
+            ("1", json!(1)),
+            ("1", json!("1")),
+            ("1.0", json!(1)),
+            ("true", json!(true)),
+            ("true", json!("true")),
+            ("null", json!(null)),
+            ("null", json!("null")),
+            ("\"\"", json!("")),
+            ("{", json!("{")),
+        ] {
+            assert_eq!(agreement(label, &right), 1.0, "{label} and {right}");
+        }
+        for (label, wrong) in [
+            ("bug", json!("Bug")),
+            ("true", json!(false)),
+            ("\"1\"", json!(1)),
+            ("null", json!(0)),
+            ("1", json!("2")),
+        ] {
+            assert_eq!(agreement(label, &wrong), 0.0, "{label} and {wrong}");
+        }
+        assert_eq!(agreement("700", &json!(630)), 0.9);
+    }
+
+    #[test]
+    fn a_label_that_no_decision_could_agree_with_is_refused() {
+        let levels = Choice::read(&json!({"ordinal": ["low", "high"]})).expect("a scorer");
+        let levels = judge::of(&levels);
+        assert_eq!(Label::of("low").accepted_by(&*levels), Ok(()));
+        let refused = Label::of("severe").accepted_by(&*levels);
+        assert!(refused.is_err_and(|why| why.starts_with("`severe`, not one of the levels")));
+        let set = judge::of(&Choice::read(&json!("set")).expect("a scorer"));
+        let both = Label::of(r#"["a", "b"]"#);
+        assert_eq!(both.accepted_by(&*set), Ok(()));
+        assert_eq!(both.agreement(&json!(["b", "a"]), &*set), Some(1.0));
+    }
+
+    #[test]
+    fn labels_that_mean_the_same_are_the_same() {
+        assert_eq!(Label::of("\"bug\""), Label::of("bug"));
+        assert_ne!(Label::of("\"1\""), Label::of("1"));
+        assert_eq!(Label::of("bug").to_string(), "\"bug\"");
+        assert_eq!(Label::of("1").to_string(), "1");
+    }
+}

@@ -1,0 +1,184 @@
+//! Labels that a change edits: both sides are judged by those of one side, so that nobody makes a wrong answer right by
+//! another label. The answers of both sides are in their records; nothing is run for it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::section::{EvidenceSection, findings};
+use crate::label::Label;
+use crate::{CaseRecord, labelled};
+use kelvin_page::{counted, safe};
+use kelvin_record::{
+    AlignedSection, AlignedSections, AlignmentWarning, ComparedSide, ItemComparison, Viewpoint,
+};
+use kelvin_run::judge;
+
+/// So many cases are named in a sentence, and longer names are cut.
+const FIRST: usize = 3;
+const LONGEST: usize = 60;
+
+/// The labels that a change edits, and by whose the figures are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(super) struct EditedLabels {
+    /// The cases whose labels differ, a label that only one side has included.
+    pub relabelled: Vec<String>,
+    /// How many of them have another text as well.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub edited_too: usize,
+    /// The cases whose text the change edits too, and whose answers agree less with the label of the base than before.
+    /// No side's label can judge both texts, so that they are in no figure about labels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unjudged: Vec<String>,
+    /// How many cases the change labels, where the base has no label at all: then there is none to be judged by, and
+    /// those of the change count for both sides.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub first: usize,
+    /// By whose labels the figures are.
+    pub labels: ComparedSide,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Gives both sides the labels of one of them; none where no label of a case that both have differs.
+pub(super) fn align(
+    base: &EvidenceSection,
+    head: &EvidenceSection,
+    reading: Viewpoint,
+) -> Option<AlignedSections> {
+    // Where a judge says how far answers are apart, there is no figure about labels.
+    if base.basis.asked || head.basis.asked {
+        return None;
+    }
+    let differing: Vec<String> = head
+        .items
+        .iter()
+        .filter(|(id, after)| {
+            let before = base.items.get(*id);
+            before.is_some_and(|before| label(before) != label(after))
+        })
+        .map(|(id, _)| id.clone())
+        .collect();
+    if differing.is_empty() {
+        return None;
+    }
+    let are_first = base.items.values().all(|case| case.expected.is_none());
+    let labels = match are_first {
+        true => ComparedSide::Head,
+        false => reading.labels,
+    };
+    let (mut base, mut head) = (base.clone(), head.clone());
+    let scorer = judge::stored(&base.basis.scorer, &base.basis.levels);
+    let mut unjudged = Vec::new();
+    let mut edited_too = 0;
+    for id in &differing {
+        let (Some(before), Some(after)) = (base.items.get_mut(id), head.items.get_mut(id)) else {
+            continue;
+        };
+        let is_same_text = before.input == after.input;
+        edited_too += usize::from(!is_same_text);
+        let agrees_less = || {
+            let scorer = scorer.as_deref()?;
+            let label = label(before)?;
+            let was = labelled::agreement(before, &label, scorer)?;
+            let is = labelled::agreement(after, &label, scorer)?;
+            Some(is < was)
+        };
+        match labels {
+            ComparedSide::Base if !is_same_text && agrees_less() == Some(true) => {
+                before.expected = None;
+                after.expected = None;
+                unjudged.push(id.clone());
+            }
+            ComparedSide::Base => after.expected.clone_from(&before.expected),
+            ComparedSide::Head if is_same_text || are_first || after.expected.is_none() => {
+                before.expected.clone_from(&after.expected);
+            }
+            // Two texts may rightly have two labels, and each is judged by its own.
+            ComparedSide::Head => {}
+        }
+    }
+    let first = if are_first { differing.len() } else { 0 };
+    Some(AlignedSections {
+        base: side(base),
+        head: side(head),
+        items: std::sync::Arc::new(EditedLabels {
+            relabelled: if are_first { Vec::new() } else { differing },
+            edited_too,
+            unjudged,
+            first,
+            labels,
+        }),
+    })
+}
+
+fn label(case: &CaseRecord) -> Option<Label> {
+    case.expected.as_deref().map(Label::of)
+}
+
+/// The figures of a side by the labels that it has now.
+fn side(section: EvidenceSection) -> AlignedSection {
+    let scorer = judge::stored(&section.basis.scorer, &section.basis.levels);
+    let found = findings(section, scorer.as_deref());
+    AlignedSection {
+        section: found.section,
+        metrics: found.metrics,
+    }
+}
+
+impl ItemComparison for EditedLabels {
+    fn written(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn relabelled(&self) -> &[String] {
+        &self.relabelled
+    }
+
+    fn edited_too(&self) -> usize {
+        self.edited_too
+    }
+
+    fn warnings(&self) -> Vec<AlignmentWarning> {
+        let mut warnings = Vec::new();
+        if !self.unjudged.is_empty() {
+            let (those, text) = match self.unjudged.as_slice() {
+                [case] => (
+                    format!("case `{}`", safe::cut(case, LONGEST)),
+                    "another text",
+                ),
+                cases => {
+                    let first = cases.iter().take(FIRST);
+                    let first: Vec<String> = first
+                        .map(|case| format!("`{}`", safe::cut(case, LONGEST)))
+                        .collect();
+                    let more = if cases.len() > FIRST { ", …" } else { "" };
+                    let those = format!("{} cases ({}{more})", cases.len(), first.join(", "));
+                    (those, "other texts")
+                }
+            };
+            warnings.push(AlignmentWarning {
+                text: format!(
+                    "this change gives {those} {text} and other labels, and the answers do not agree with the labels of \
+                     the base any more: whether they got worse is not known; `baseline: {{compute: true}}` asks the code \
+                     of the base too"
+                ),
+                is_open: true,
+            });
+        }
+        let warning = (self.first > 0).then(|| AlignmentWarning {
+            text: format!(
+                "this change brings the first labels, of {}: the answers of both sides are judged by them",
+                counted(self.first, "case")
+            ),
+            is_open: false,
+        });
+        warnings.extend(warning);
+        warnings
+    }
+}

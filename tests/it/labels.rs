@@ -1,0 +1,582 @@
+//! Labels of cases: a classifier of tickets whose right answers are known, and changes of which it is known whether
+//! they are worse.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::project::{CONSTANT, Project, Said};
+use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
+
+const CASES: usize = 16;
+
+/// Few variants: what is tested is told by the cases themselves.
+const FEW: &str = "variants: {reorder: 1, pad_length: 0, pad_content: 0, swap: 1}\n";
+
+/// Reads what the customer reports, in `$text`.
+const READS: &str = "text=$(awk '/^## /{on=0} /^## Report/{on=1} on' \"$1\")\n";
+
+/// Whoever loses data or sees a crash reports a bug; everybody else asks for a feature.
+const RIGHT: &str = "case $text in *crash*|*lost*) answer=bug;; *) answer=feature;; esac\n";
+
+/// The same with the two exchanged for the tickets that name an even room: 8 of 16.
+const EXCHANGED: &str = "case $text in *even*)
+case $answer in bug) answer=feature;; *) answer=bug;; esac;; esac\n";
+
+const WRITES: &str = "printf '{\"decision\": \"%s\"}' \"$answer\" > \"$2\"\n";
+
+/// A pipeline that knows what is right and then does something else.
+fn script(then: &str) -> String {
+    [READS, RIGHT, then, WRITES].concat()
+}
+
+/// What a ticket reports, and what is right.
+fn ticket(at: usize) -> (String, &'static str) {
+    let (what, label) = match at / 2 % 4 {
+        0 => ("The app crashes when I open it", "bug"),
+        1 => ("I lost all my notes after the update", "bug"),
+        2 => ("Please add a dark theme", "feature"),
+        _ => ("It would be nice to sort by date", "feature"),
+    };
+    let room = if at.is_multiple_of(2) { "even" } else { "odd" };
+    (format!("{what}, number {at}, from an {room} room."), label)
+}
+
+fn name(at: usize) -> String {
+    format!("t{at:03}")
+}
+
+/// The table of labels, where `of` says another one than the right one for a ticket, or none.
+fn table(of: impl Fn(usize, &'static str) -> Option<String>) -> String {
+    let rows =
+        (0..CASES).filter_map(|at| Some(format!("{},{}\n", name(at), of(at, ticket(at).1)?)));
+    format!("case,expected\n{}", rows.collect::<String>())
+}
+
+/// The label that [`EXCHANGED`] would have right.
+fn swapped(at: usize, label: &str) -> String {
+    let other = if label == "bug" { "feature" } else { "bug" };
+    if at.is_multiple_of(2) { other } else { label }.to_owned()
+}
+
+fn right(_: usize, label: &'static str) -> Option<String> {
+    Some(label.to_owned())
+}
+
+/// Tickets on the base branch, with labels or without, and the report of their pipeline.
+struct Tickets {
+    _remote: TempDir,
+    project: Project,
+}
+
+impl Tickets {
+    fn new(script: &str, labels: Option<&str>, settings: &str) -> Self {
+        let (remote, url) = bare();
+        let project = pushed(&url, script);
+        fs::remove_dir_all(project.path("cases")).expect("removed");
+        for at in 0..CASES {
+            let (report, _) = ticket(at);
+            let text = format!(
+                "# Ticket {at}\n\n## Customer\n\nCustomer {at} of the club.\n\n## Report\n\n{report}\n\n\
+                 ## Device\n\nA phone of the year 20{:02}.\n",
+                10 + at
+            );
+            project.write(&format!("cases/{}.md", name(at)), &text);
+        }
+        if let Some(labels) = labels {
+            project.write("cases/expected.csv", labels);
+        }
+        project.write(
+            "kelvin.yaml",
+            &format!(
+                "run: sh pipeline.sh {{input}} {{output}}\ncases: cases\ndecision_field: decision\n\
+                 governing_types: [report]\njobs: 2\n{FEW}{settings}"
+            ),
+        );
+        commit(&project, "tickets");
+        git(project.root(), &["push", "--quiet", "origin", "main"]);
+        save(&project);
+        Self {
+            _remote: remote,
+            project,
+        }
+    }
+
+    /// A change, and what the gate says of it.
+    fn gate(&self, name: &str, script: &str, edit: impl FnOnce(&Project)) -> (Said, Value) {
+        let project = &self.project;
+        git(project.root(), &["checkout", "--quiet", "--force", "main"]);
+        branch(project, &name.replace(' ', "-"), script);
+        edit(project);
+        commit(project, name);
+        let said = project.kelvin(&["gate"]);
+        let judgement = verdict(project, &said);
+        (said, judgement)
+    }
+}
+
+fn nothing(_: &Project) {}
+
+/// What was said, as if no line were too long.
+fn words(said: &Said) -> String {
+    said.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn is_red(name: &str, said: &Said, judgement: &Value) {
+    let word = &judgement["verdict"];
+    assert_eq!(word, &json!("regression"), "{name}: {}", said.stdout);
+    assert_eq!(said.code, Some(3), "{name}");
+}
+
+fn broken(judgement: &Value) -> Vec<&str> {
+    let cases = judgement["broken_cases"].as_array().expect("a list").iter();
+    cases.filter_map(|case| case["case"].as_str()).collect()
+}
+
+const AGREES: &str = "evidence.agrees_with_labels";
+const REWRITES: &str = "evidence.agrees_under_rewrites";
+
+#[test]
+fn wrong_answers_of_labelled_cases_are_red() {
+    let tickets = Tickets::new(&script(""), Some(&table(right)), "");
+    let report = tickets.project.report();
+    for id in [AGREES, REWRITES] {
+        assert_eq!(report["metrics"][id]["value"], json!(1.0), "{id}");
+        assert_eq!(report["metrics"][id]["gated"], json!(true), "{id}");
+    }
+    let changes = [
+        ("exchanged", EXCHANGED, 0.5),
+        ("one class lost", "answer=bug\n", 0.5),
+        (
+            "a kind of bug is lost",
+            "case $text in *lost*) answer=feature;; esac\n",
+            0.75,
+        ),
+        ("constant", "answer=maybe\n", 0.0),
+        (
+            "no answer to a quarter",
+            "case $text in *lost*) exit 1;; esac\n",
+            0.75,
+        ),
+    ];
+    for (name, then, left) in changes {
+        let (said, judgement) = tickets.gate(name, &script(then), nothing);
+        is_red(name, &said, &judgement);
+        let metric = &judgement["metrics"][AGREES];
+        assert_eq!(metric["verdict"], json!("regression"), "{name}: {metric}");
+        assert_eq!(metric["base"], json!(1.0), "{name}");
+        assert_eq!(metric["head"], json!(left), "{name}");
+    }
+    // What was asked, expected and answered is said for the first of them.
+    let (said, _) = tickets.gate("again", &script(EXCHANGED), nothing);
+    let told = "expected \"bug\", answered \"feature\" in";
+    assert!(words(&said).contains(told), "{}", said.stdout);
+}
+
+#[test]
+fn without_labels_other_answers_are_told_first_with_the_pairs() {
+    let tickets = Tickets::new(&script(""), None, "");
+    let metrics = tickets.project.report()["metrics"].take();
+    assert_eq!(metrics[AGREES], Value::Null);
+    assert_eq!(metrics[REWRITES], Value::Null);
+    let (said, judgement) = tickets.gate("exchanged", &script(EXCHANGED), nothing);
+    assert_eq!(judgement["answers"]["evidence"]["changed"], json!(8));
+    let gate = words(&said);
+    let gate = gate.split(" Gate ").nth(1).expect("a verdict");
+    let line: String = gate.chars().take(80).collect();
+    assert!(
+        line.contains("8 of 16 cases are answered otherwise"),
+        "{gate}"
+    );
+    let first = &judgement["answers"]["evidence"]["answers"][0];
+    let pair = json!({"item": "t000", "base": "\"bug\"", "head": "\"feature\""});
+    assert_eq!(first, &pair);
+    assert!(!said.stdout.contains("Nothing to do"), "{}", said.stdout);
+}
+
+#[test]
+fn one_labelled_case_that_breaks_is_red_and_one_without_a_label_is_told() {
+    let but_two = table(|at, label| (at != 2).then(|| label.to_owned()));
+    // One case of fifteen is less than the mean may lose.
+    let settings = "gate: {max_drop: 0.1}\n";
+    let tickets = Tickets::new(&script(""), Some(&but_two), settings);
+    let page = tickets.project.read("kelvin/report.md");
+    assert!(page.contains("15 of 16 cases have a label"), "{page}");
+    let breaks = |at: usize| {
+        script(&format!(
+            "case $text in *\"number {at},\"*) answer=other;; esac\n"
+        ))
+    };
+    let (said, judgement) = tickets.gate("labelled", &breaks(4), nothing);
+    is_red("labelled", &said, &judgement);
+    assert_eq!(broken(&judgement), ["t004"], "{}", said.stdout);
+    let told = "expected \"bug\", answered \"other\"";
+    let told = if ticket(4).1 == "bug" {
+        told.to_owned()
+    } else {
+        told.replace("bug", "feature")
+    };
+    assert!(words(&said).contains(&told), "{}", said.stdout);
+    // No label says anything of the other one.
+    let (said, judgement) = tickets.gate("unlabelled", &breaks(2), nothing);
+    assert_eq!(
+        judgement["metrics"][AGREES]["verdict"],
+        json!("pass"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        words(&said).contains("1 of 16 cases is answered otherwise"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn who_does_nothing_wrong_is_green() {
+    let wrong = script("case $text in *\"number 4,\"*|*\"number 9,\"*) answer=other;; esac\n");
+    let tickets = Tickets::new(&wrong, Some(&table(right)), "");
+    assert_eq!(tickets.project.figure("agrees_with_labels"), json!(0.875));
+    let (said, judgement) = tickets.gate("unchanged", &format!("# said again\n{wrong}"), nothing);
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    // A fix moves swaps too, of which one run of the base tells too little: that is open, and passes.
+    let (said, judgement) = tickets.gate("a fix", &script(""), nothing);
+    assert_eq!(judgement["passed"], json!(true), "{}", said.stdout);
+    assert_eq!(judgement["metrics"][AGREES]["verdict"], json!("pass"));
+    let metric = &judgement["metrics"][AGREES];
+    assert_eq!(
+        (&metric["base"], &metric["head"]),
+        (&json!(0.875), &json!(1.0))
+    );
+    // The first labels judge both sides.
+    let tickets = Tickets::new(&script(""), None, "");
+    let brings = |project: &Project| project.write("cases/expected.csv", &table(right));
+    let (said, judgement) = tickets.gate("labels", &script(""), brings);
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    assert_eq!(
+        judgement["metrics"][AGREES]["base"],
+        json!(1.0),
+        "{}",
+        said.stdout
+    );
+    let told = "this change brings the first labels, of 16 cases";
+    assert!(words(&said).contains(told), "{}", said.stdout);
+    let (said, judgement) = tickets.gate("labels-and-worse", &script(EXCHANGED), brings);
+    is_red("first labels, and worse", &said, &judgement);
+}
+
+#[test]
+fn labels_that_the_change_edits_do_not_make_wrong_answers_right() {
+    let exchanged = table(|at, label| Some(swapped(at, label)));
+    let without = table(|at, label| (!at.is_multiple_of(2)).then(|| label.to_owned()));
+    let blank = |project: &Project| {
+        for at in 0..CASES {
+            let path = format!("cases/{}.md", name(at));
+            let text = project.read(&path);
+            project.write(&path, &format!("{text}\n\n"));
+        }
+    };
+    let write = |text: &str| {
+        let text = text.to_owned();
+        move |project: &Project| project.write("cases/expected.csv", &text)
+    };
+    type Edit<'e> = (&'e str, Box<dyn Fn(&Project) + 'e>);
+    let all_gone = |project: &Project| {
+        fs::remove_file(project.path("cases/expected.csv")).expect("removed");
+    };
+    let elsewhere = |project: &Project| {
+        for at in 0..CASES {
+            let text = project.read(&format!("cases/{}.md", name(at)));
+            project.write(&format!("tickets/{}.md", name(at)), &text);
+        }
+        let config = project.read("kelvin.yaml");
+        project.write(
+            "kelvin.yaml",
+            &config.replace("cases: cases", "cases: tickets"),
+        );
+    };
+    for settings in ["", "baseline: {compute: true}\n"] {
+        let tickets = Tickets::new(&script(""), Some(&table(right)), settings);
+        let edits: [Edit<'_>; 7] = [
+            ("exchanged as well", Box::new(write(&exchanged))),
+            ("taken away where it broke", Box::new(write(&without))),
+            ("all taken away", Box::new(all_gone)),
+            ("cases in a folder without labels", Box::new(elsewhere)),
+            (
+                "exchanged, and an empty line",
+                Box::new(|project| {
+                    write(&exchanged)(project);
+                    blank(project);
+                }),
+            ),
+            (
+                "taken away, and an empty line",
+                Box::new(|project| {
+                    write(&without)(project);
+                    blank(project);
+                }),
+            ),
+            (
+                "all taken away, and an empty line",
+                Box::new(|project| {
+                    all_gone(project);
+                    blank(project);
+                }),
+            ),
+        ];
+        for (at, (name, edit)) in edits.iter().enumerate() {
+            let (said, judgement) = tickets.gate(&format!("edit-{at}"), &script(EXCHANGED), edit);
+            let word = &judgement["verdict"];
+            // Nothing but the code of the base can tell what was right of another text.
+            let is_open = settings.is_empty() && name.contains("empty line");
+            if is_open {
+                assert_eq!(word, &json!("inconclusive"), "{name}: {}", said.stdout);
+                let first = judgement["reasons"].to_string();
+                let told = "this change gives 8 cases (`t000`, `t002`, `t004`, …) other texts and other labels";
+                assert!(first.contains(told), "{name}: {first}");
+            } else {
+                is_red(&format!("{name} {settings}"), &said, &judgement);
+            }
+            assert!(
+                !said.stdout.contains("Nothing to do"),
+                "{name}: {}",
+                said.stdout
+            );
+        }
+        // Labels that are corrected, or taken away, harm nobody whose answers stay as they were.
+        for (at, (name, edit)) in edits.iter().take(3).enumerate() {
+            let (said, judgement) = tickets.gate(&format!("same-{at}"), &script(""), edit);
+            let by_base = "by the labels of the base the verdict is pass";
+            let told = judgement["reasons"].to_string();
+            let edits = "this change edits the labels of";
+            assert!(told.contains(edits), "{name}: {told}");
+            assert!(told.contains(by_base), "{name}: {}", said.stdout);
+            assert_eq!(judgement["passed"], json!(true), "{name}: {}", said.stdout);
+        }
+        // Nor is anybody harmed who has turned a case round and labels it anew.
+        let turned = |project: &Project| {
+            let text = project.read("cases/t004.md");
+            project.write(
+                "cases/t004.md",
+                &text.replace("Please add a dark theme", "It crashes"),
+            );
+            let other = |at, label: &str| Some(if at == 4 { "bug" } else { label }.to_owned());
+            project.write("cases/expected.csv", &table(other));
+        };
+        let (said, judgement) = tickets.gate("turned round", &script(""), turned);
+        assert_eq!(judgement["passed"], json!(true), "{}", said.stdout);
+        let agrees = &judgement["metrics"][AGREES];
+        assert_eq!(agrees["verdict"], json!("pass"), "{agrees}");
+    }
+}
+
+#[test]
+fn cases_that_are_renamed_do_not_take_their_labels_along_unseen() {
+    let tickets = Tickets::new(&script(""), Some(&table(right)), "");
+    let renamed = |project: &Project| {
+        for at in 0..CASES {
+            let new = project.path(&format!("cases/new-{}.md", name(at)));
+            fs::rename(project.path(&format!("cases/{}.md", name(at))), new).expect("renamed");
+        }
+        let labels = table(|at, label| Some(swapped(at, label)));
+        project.write("cases/expected.csv", &labels.replace("\nt", "\nnew-t"));
+    };
+    let (said, judgement) = tickets.gate("renamed", &script(EXCHANGED), renamed);
+    assert_eq!(judgement["passed"], json!(false), "{}", said.stdout);
+}
+
+#[test]
+fn a_noisy_classifier_that_is_unchanged_is_not_red() {
+    // One answer in ten is another one, by luck that each call has for itself.
+    let noisy = script(
+        "luck=$(od -An -N2 -tu2 /dev/urandom)\n\
+         if [ $((luck % 10)) -eq 0 ]; then answer=other; fi\n",
+    );
+    let tickets = Tickets::new(&noisy, Some(&table(right)), "repeats: 3\n");
+    for at in 0..3 {
+        let name = format!("unchanged-{at}");
+        let (said, judgement) = tickets.gate(&name, &format!("# {at}\n{noisy}"), nothing);
+        assert_ne!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    }
+}
+
+/// The tickets without a repository.
+fn plain(script: &str, cases: &str) -> Project {
+    let project = Project::new(script);
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    for at in 0..CASES {
+        let text = format!("# Ticket\n\n## Report\n\n{}\n", ticket(at).0);
+        project.write(&format!("cases/{}.md", name(at)), &text);
+    }
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "run: sh pipeline.sh {{input}} {{output}}\ncases: '{cases}'\ndecision_field: decision\n\
+             governing_types: [report]\n{FEW}"
+        ),
+    );
+    project
+}
+
+#[test]
+fn the_table_of_labels_md_is_read_as_it_stands_there() {
+    let page = include_str!("../../docs/labels.md");
+    let block = page.split("```csv\n").nth(1).expect("a table");
+    let block = block.split("```").next().expect("it ends");
+    let project = plain(&script(""), "cases");
+    project.write("cases/expected.csv", block);
+    let said = project.check();
+    assert!(
+        said.stdout.contains("3 of 16 cases have a label"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(project.figure("agrees_with_labels"), json!(1.0));
+    project.kelvin(&["lint"]).expect(0);
+}
+
+#[test]
+fn labels_of_a_field_are_written_beside_the_cases_and_in_none_of_them() {
+    let project = Project::new(CONSTANT);
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    project.write(
+        "all.jsonl",
+        "{\"id\": \"a\", \"rule\": \"one\", \"answer\": \"go\"}\n\
+         {\"id\": \"b\", \"rule\": \"two\", \"answer\": 1}\n\
+         {\"id\": \"c\", \"rule\": \"three\", \"answer\": \"1\"}\n\
+         {\"id\": \"d\", \"rule\": \"four\", \"answer\": \"say \\\"no\\\", now\"}\n\
+         {\"id\": \"e\", \"rule\": \"five\", \"answer\": null}\n",
+    );
+    let import = [
+        "import",
+        "cases",
+        "all.jsonl",
+        "--id",
+        "id",
+        "--units",
+        "rule",
+        "--expected",
+        "answer",
+    ];
+    let said = project.kelvin(&import).expect(0);
+    assert!(
+        said.stdout
+            .contains("wrote 4 labels into `cases/expected.csv`"),
+        "{}",
+        said.stdout
+    );
+    assert_eq!(
+        project.read("cases/expected.csv"),
+        "case,expected\n\"a\",\"go\"\n\"b\",\"1\"\n\"c\",\"\"\"1\"\"\"\n\
+         \"d\",\"say \"\"no\"\", now\"\n"
+    );
+    for case in ["a", "b", "c", "d", "e"] {
+        let text = project.read(&format!("cases/{case}.md"));
+        assert!(!text.contains("go") && !text.contains("no"), "{text}");
+    }
+    project.check();
+    // Every answer is `go`: one of four is right.
+    assert_eq!(project.figure("agrees_with_labels"), json!(0.25));
+    project.kelvin(&import).expect(1);
+}
+
+#[test]
+fn no_label_reaches_the_pipeline() {
+    let asks = "if grep -q SECRET-LABEL \"$1\" || env | grep -q SECRET-LABEL; then answer=told; fi\n\
+                case \"$1$2$PWD\" in *expected*|*SECRET*) answer=told;; esac\n";
+    let labels = table(|_, _| Some("SECRET-LABEL".to_owned()));
+    for cases in ["cases", "cases/*", "cases/**/*"] {
+        let project = plain(&script(asks), cases);
+        project.write("cases/expected.csv", &labels);
+        project.check();
+        let probe = &project.report()["probes"]["evidence"];
+        assert!(!probe["items"].to_string().contains("told"), "{cases}");
+        assert_eq!(
+            probe["items"].as_object().map(serde_json::Map::len),
+            Some(CASES),
+            "{cases}"
+        );
+        assert_eq!(project.figure("agrees_with_labels"), json!(0.0), "{cases}");
+    }
+}
+
+#[test]
+fn labels_that_cannot_be_read_are_refused_with_the_line_and_what_to_do() {
+    let project = Project::new(&script(""));
+    for (table, told, help) in [
+        ("", "the first line is ``", "let it be `case,expected`"),
+        (
+            "id,label\nalder,a\n",
+            "the first line is `id,label`",
+            "`case,expected`",
+        ),
+        (
+            "case,expected\nalder,\n",
+            "cases/expected.csv:2: the label of `alder` is empty",
+            "take the row out",
+        ),
+        (
+            "case,expected\nelm,a\n",
+            "cases/expected.csv:2: no case is called `elm`",
+            "without `.md`",
+        ),
+        (
+            "case,expected\nalder,a\nbirch,b\nalder,b\n",
+            "cases/expected.csv:4: `alder` is labelled otherwise in cases/expected.csv:2",
+            "keep one row",
+        ),
+        (
+            "case,expected\nalder,a\nalder,a\n",
+            "cases/expected.csv:3: `alder` is labelled in cases/expected.csv:2 already",
+            "keep one row",
+        ),
+        (
+            "case,expected\n,a\n",
+            "cases/expected.csv:2: this row names no case",
+            "write the name",
+        ),
+        (
+            "case,expected\nalder,a,b\n",
+            "cases/expected.csv:2: this row has 3 cells",
+            "between quotes",
+        ),
+        (
+            "case,expected\nalder,\"a\nbirch,b\n",
+            "is never closed",
+            "close it",
+        ),
+        (
+            "case,expected\nal\u{1b}[31mder,a\n",
+            "no case is called `al\\u{1b}[31mder`",
+            "without `.md`",
+        ),
+    ] {
+        project.write("cases/expected.csv", table);
+        let said = project.kelvin(&["check"]).expect(1);
+        assert!(said.stderr.contains(told), "{table:?}: {}", said.stderr);
+        assert!(said.stderr.contains(help), "{table:?}: {}", said.stderr);
+    }
+    // All are told at once.
+    project.write("cases/expected.csv", "case,expected\nelm,a\nash,b\n");
+    let said = project.kelvin(&["check"]).expect(1);
+    assert!(
+        said.stderr.contains("elm") && said.stderr.contains("ash"),
+        "{}",
+        said.stderr
+    );
+    project.write(
+        "cases/expected.csv",
+        "\u{feff}expected,why,case\r\ngo,so,alder\r\n",
+    );
+    let said = project.check();
+    assert!(
+        !said.stdout.contains("ignored: cases/expected.csv"),
+        "{}",
+        said.stdout
+    );
+    let case = &project.report()["probes"]["evidence"]["items"]["alder"];
+    assert_eq!(case["expected"], json!("go"));
+    assert_eq!(case["title"], json!("Request alder"));
+}
