@@ -77,7 +77,7 @@ pub struct Question {
     pub name: String,
 }
 
-/// What a reading keeps of an answer.
+/// The value that a reading keeps of an answer.
 pub(super) fn read(score: f64, notes: &str) -> Value {
     match notes {
         "" => json!({ "score": score }),
