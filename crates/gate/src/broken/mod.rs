@@ -57,8 +57,8 @@ pub enum Finding {
 pub struct Demand {
     /// Whether the configuration demands the metric of every case: then one good run shows that it held on the base.
     pub is_declared: bool,
-    /// Whether the values come from ranks: a fall from rank 1 to 2 halves a reciprocal rank, but nothing broke. A case is
-    /// lost if it has the worst value, and that is never certain.
+    /// Whether the values come from ranks: a fall from rank 1 to 2 halves a reciprocal rank, but nothing broke. A case
+    /// is lost if it has the worst value, and that is never certain.
     pub by_rank: bool,
 }
 
