@@ -1,5 +1,5 @@
-//! Work on many things at once. Each result depends only on its own thing, so the number of
-//! threads does not change it.
+//! Work on many things at once. Each result depends only on its own thing, so the number of threads
+//! does not change it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

@@ -79,8 +79,8 @@ pub enum Next {
 }
 
 impl<'a> Gate<'a> {
-    /// A gate with a policy. `base`: whether the base is stored and can be run again beside
-    /// the head. `head`: whether the head can be run again. `incomparable`: why the two cannot be compared.
+    /// A gate with a policy. `base`: whether the base is stored and can be run again beside the head. `head`: whether
+    /// the head can be run again. `incomparable`: why the two cannot be compared.
     pub fn new(policy: &'a Policy, head: bool, base: bool, incomparable: Option<String>) -> Self {
         let by_threshold = policy.rule == Rule::Threshold;
         let means = Means {

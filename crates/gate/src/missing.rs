@@ -1,5 +1,5 @@
-//! Missing values of the head count as the worst possible values, unless the base misses as
-//! many. A mean over the remaining values would show no change.
+//! Missing values of the head count as the worst possible values, unless the base misses as many. A
+//! mean over the remaining values would show no change.
 
 use super::look::{GUARD, Look};
 use crate::compare::{CellPair, Change, MetricPair, loss};
@@ -7,8 +7,7 @@ use kelvin_base::stats::ln_beta;
 use kelvin_record::{Repeats, Wanted, WantedRepeats};
 
 /// The most runs of an input that the base answered and the head did not, before it counts as missing: calls that
-/// failed
-/// by bad luck then succeed.
+/// failed by bad luck then succeed.
 const RUNS: usize = 3;
 
 /// Runs without a value are noise of the base if chance makes a difference like this with at least

@@ -29,8 +29,7 @@ pub struct Readings<'a> {
 
 impl Readings<'_> {
     /// Takes a verdict by the labels of the base. Where the change edits labels, a verdict by its own labels is made
-    /// too; the
-    /// worse verdict counts and is reported first. A drop that may come from the unknown part decides nothing.
+    /// too; the worse verdict counts and is reported first. A drop that may come from the unknown part decides nothing.
     /// Returns the reading that counts.
     pub fn settle(&self, mut verdict: Verdict) -> (Verdict, Viewpoint) {
         let by_base = Viewpoint::default();

@@ -46,14 +46,14 @@ impl Times {
         (!times.first.is_empty()).then_some(times)
     }
 
-    /// Whether the pipeline answered the repeats from memory, by the medians over
-    /// the inputs: one slow start, as of the first call of a run, does not count.
+    /// Whether the pipeline answered the repeats from memory, by the medians over the inputs: one
+    /// slow start, as of the first call of a run, does not count.
     fn are_kept(&self) -> bool {
         self.are_enough() && is_memory(median(&self.first), median(&self.later))
     }
 
-    /// The same for a single case with few inputs, all called within one moment: every
-    /// first call has to be slow, and every later one fast.
+    /// The same for a single case with few inputs, all called within one moment: every first call
+    /// has to be slow, and every later one fast.
     fn are_kept_without_exception(&self) -> bool {
         let fastest = self.first.iter().copied().reduce(f64::min);
         let slowest = self.later.iter().copied().reduce(f64::max);

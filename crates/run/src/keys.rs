@@ -37,8 +37,7 @@ impl Keys {
 
     /// The key of one input. Older versions are never found again: version 1 had no reader, and its entries had no exit
     /// code; version 2 knew nothing of the programs that the command starts, version 3 only the first of them. In
-    /// version 4
-    /// the path of the input told which variant it was.
+    /// version 4 the path of the input told which variant it was.
     pub(super) fn key(&self, input: &str) -> Digest {
         let fields = Fields::of("kelvin/cache/v5")
             .field("command", self.command.bytes())

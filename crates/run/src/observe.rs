@@ -1,6 +1,6 @@
-//! Looks at every invocation of a probe, in addition to the reader of that probe. An output is in memory only
-//! while that reader reads it, so another kind of probe that needs something of the same output
-//! has to read it at the same time.
+//! Looks at every invocation of a probe, in addition to the reader of that probe. An output is in memory only while
+//! that reader reads it, so another kind of probe that needs something of the same output has to read it at the same
+//! time.
 
 use serde_json::Value;
 
@@ -14,9 +14,9 @@ pub trait OutputObserver: Sync {
     /// the journal: an answer that was stored without an observer, or with another one, is a miss.
     fn digest(&self) -> Digest;
 
-    /// Takes what is needed from a finished invocation: from the output of the pipeline,
-    /// even where the reader of the probe cannot use it, or from the reply alone where
-    /// the pipeline left no output. The value is never null, which would be no entry in a journal.
+    /// Takes what is needed from a finished invocation: from the output of the pipeline, even where
+    /// the reader of the probe cannot use it, or from the reply alone where the pipeline left no
+    /// output. The value is never null, which would be no entry in a journal.
     fn observe(&self, output: Option<&[u8]>, reply: &Reply) -> Value;
 
     /// Receives the observed value of a task of a probe, whether the task was called now or its answer came from the

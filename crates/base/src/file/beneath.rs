@@ -77,8 +77,7 @@ impl Beneath {
         Ok(Self { folder })
     }
 
-    /// Opens a relative path of any kind for reading. It does not wait for the other
-    /// end of a pipe.
+    /// Opens a relative path of any kind for reading. It does not wait for the other end of a pipe.
     ///
     /// # Errors
     ///

@@ -40,8 +40,7 @@ impl Balanced {
     }
 
     /// The 95 % interval of a mean of values from 0 to 1; none below two cases. Every part is assumed to have the
-    /// average
-    /// number of runs.
+    /// average number of runs.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let runs = self.samples as f64 / self.means.len().max(1) as f64;
         let cases = self.cases.iter();

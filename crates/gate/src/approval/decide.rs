@@ -90,8 +90,7 @@ pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<Stri
             continue;
         }
         // A deed that names no request is about the only one that was open then. If several were open, nobody knows
-        // which one the
-        // person had read. A rejection must never be ignored, so it counts for all of them.
+        // which one the person had read. A rejection must never be ignored, so it counts for all of them.
         let waiting = facts.others.iter().filter(|other| other.at <= deed.at);
         let is_unclear = names.is_none() && deed.act != Act::Reject && waiting.count() > 0;
         let is_author = || facts.authors.contains(&deed.by.to_lowercase());

@@ -105,8 +105,8 @@ impl Guard {
         let hypotheses = (count.max(1) * gated.max(1)) as f64;
         Self {
             // Half a bad run in one additional run: a rate of 0 would turn the first bad run into a certainty. Where
-            // the base was
-            // not repeated, the cases that got better count, since noise makes as many cases better as worse.
+            // the base was not repeated, the cases that got better count, since noise makes as many cases better as
+            // worse.
             rate: match runs {
                 0 => (better as f64 + 0.5) / (count as f64 + 1.0),
                 _ => (bad as f64 + 0.5) / (runs as f64 + 1.0),

@@ -1,9 +1,9 @@
 //! How much of a metric both sides measured, in cells: the paired ones, the lost ones, and those that
 //! turned over.
 //!
-//! *Lost* is an input that the head planned but has no value for, and everything that the change withdrew: a
-//! case, a kind, a type. *Turned over* is an input that differs on the head, because cases
-//! were edited, added or removed, or because another version writes it differently.
+//! *Lost* is an input that the head planned but has no value for, and everything that the change withdrew: a case, a
+//! kind, a type. *Turned over* is an input that differs on the head, because cases were edited, added or removed, or
+//! because another version writes it differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 

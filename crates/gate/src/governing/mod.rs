@@ -2,8 +2,7 @@
 //!
 //! A mean over all swaps cannot tell. Where two conditions have to hold and one is forgotten, the other decides more
 //! often, so the mean stays or rises; and every move by noise counts as merit. So each declared type is judged
-//! separately,
-//! by its items: a swap moves the decision or it does not, on the base and on the head.
+//! separately, by its items: a swap moves the decision or it does not, on the base and on the head.
 //!
 //! The rule and its constants come from a study over eight families of rules (AND, OR, majority, lexicographic, sum,
 //! narrow band, maximum, routing); `docs/gate.md` has its results, and the questions that cannot be decided without

@@ -8,8 +8,7 @@ use kelvin_record::Answer;
 
 /// The largest chance that one of the two usual answers is not the true usual one, for an item that counts as changed.
 /// Where answers were seen to vary it is the rate of false discoveries (Benjamini and Hochberg, 1995): among two
-/// hundred
-/// noisy items some always change by chance.
+/// hundred noisy items some always change by chance.
 const CHANCE: f64 = 0.05;
 
 /// Two means of numbers differ if they are at least this many standard errors apart.
@@ -197,8 +196,7 @@ mod tests {
     const OF_BASE: usize = 3;
 
     /// Items with four kinds of answers that vary with a chance of `noise`, run so many times on the head; the usual
-    /// answers
-    /// of the first ones change.
+    /// answers of the first ones change.
     fn pairs(seed: u64, items: usize, noise: f64, of_head: usize, changed: usize) -> AnswerPairs {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut answers = |usual: usize, runs: usize| -> Vec<Option<Answer>> {

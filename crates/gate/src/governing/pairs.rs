@@ -11,8 +11,7 @@ const MOST_CLASSES: usize = 6;
 
 impl Suite {
     /// Builds the suite from the answers of one probe. A missing answer of the head counts as an answer that moved
-    /// nothing,
-    /// which is the worst for a swap. A missing answer of the base tells nothing.
+    /// nothing, which is the worst for a swap. A missing answer of the base tells nothing.
     pub fn of(pairs: &AnswerPairs) -> Self {
         let answered: Vec<&ItemAnswers> = pairs
             .items

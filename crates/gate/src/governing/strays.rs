@@ -2,8 +2,7 @@
 //!
 //! The rule counts whether a swap moves the decision, but not where to, since a third answer may be right. So a head
 //! that gives every exchanged input an answer of its own (an apology, a text that is never the same) would seem to
-//! follow
-//! more than the base did. Where a type is followed only by such answers, nobody knows whether it really is.
+//! follow more than the base did. Where a type is followed only by such answers, nobody knows whether it really is.
 
 use std::collections::BTreeSet;
 
@@ -70,8 +69,7 @@ pub(super) fn open(
 
 /// The same answers with each stray one of the head replaced by its answer to a case, and the strays of each type. None
 /// where there are no strays, and where answers repeat the evidence, so that exchanges lead to new answers on the base
-/// as
-/// well.
+/// as well.
 fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
     let texts = |answers: &[&Vec<Option<Answer>>]| -> Vec<String> {
         let answers = answers.iter().copied().flatten().flatten();

@@ -1,6 +1,5 @@
-//! How far stored reports of the same code differ beyond their own noise: from one day to
-//! another the service behind a pipeline may answer differently, or the pipeline keeps its answers for as long
-//! as a report takes.
+//! How far stored reports of the same code differ beyond their own noise: from one day to another the service behind a
+//! pipeline may answer differently, or the pipeline keeps its answers for as long as a report takes.
 //!
 //! Each report is a draw of a random effect (one-way random effects). A variance between reports is the moment
 //! estimator without weights of Hedges and Olkin, "Statistical Methods for Meta-Analysis" (1985), section 9.4,
@@ -35,8 +34,7 @@ struct Whole {
 
 impl Between {
     /// Computes the effect for cases over `total` samples; none where the base has fewer than three reports, or where
-    /// the
-    /// noise within them explains their differences.
+    /// the noise within them explains their differences.
     pub(super) fn of(cases: &[Paired], total: f64) -> Option<Self> {
         let (whole, count) = whole(cases, total)?;
         let variance = of_suite(&whole, count).max(0.0) + of_cases(&whole).max(0.0);
@@ -47,8 +45,7 @@ impl Between {
     }
 
     /// The part that this effect adds to the variance of a drop, with its degrees of freedom: the head is of another
-    /// day,
-    /// and the base is the mean of as many days as there are reports.
+    /// day, and the base is the mean of as many days as there are reports.
     pub(super) fn term(self) -> (f64, f64) {
         let days = 1.0 + 1.0 / self.reports;
         (self.variance * days, self.reports - 1.0)

@@ -80,8 +80,8 @@ pub enum Noise {
 pub struct Question {
     /// The limit of the drop, in the metric's own unit. A larger drop is a regression.
     pub max_drop: f64,
-    /// The largest possible drop: the width of the metric's range, which is infinite where
-    /// the range is open.
+    /// The largest possible drop: the width of the metric's range, which is infinite where the
+    /// range is open.
     pub widest: f64,
     /// The probability of a false alarm that this look may spend on all gated metrics together.
     pub alpha: f64,

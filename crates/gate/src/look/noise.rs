@@ -9,8 +9,8 @@ use kelvin_base::stats;
 /// With fewer moved cases than this and one run on each side, nothing can be concluded.
 pub(super) const FEW_CASES: usize = 5;
 
-/// Replaces alpha in the minimum detectable drop at a look that spends no alpha: the share
-/// that the next looks would have.
+/// Replaces alpha in the minimum detectable drop at a look that spends no alpha: the share that the
+/// next looks would have.
 const NEXT_ALPHA: f64 = 0.03;
 
 /// How far a drop may be off.
@@ -207,8 +207,8 @@ impl Spread {
         self.whole.standard
     }
 
-    /// The true drop that is found with a power of four in five: it must exceed the limit
-    /// and its noise, even with bad luck.
+    /// The true drop that is found with a power of four in five: it must exceed the limit and its
+    /// noise, even with bad luck.
     pub(super) fn detectable(&self, question: &Question, alpha: f64) -> Option<f64> {
         let alpha = if alpha > 0.0 {
             alpha

@@ -10,8 +10,8 @@ use super::paired::{Paired, Part};
 /// ran the case once.
 const WEIGHT_OF_ALL: f64 = 2.0;
 
-/// The number of repeats without variation that halve the assumed noise of a coin. Few
-/// repeats that agree are no proof that a pipeline has no noise.
+/// The number of repeats without variation that halve the assumed noise of a coin. Few repeats that
+/// agree are no proof that a pipeline has no noise.
 const DOUBT: f64 = 6.0;
 
 /// The variance of a fair coin, the largest for values between 0 and 1.
@@ -89,8 +89,7 @@ impl Usual {
         };
         let least = of_calls * self.reach(case);
         // The noise of a base with several reports is well known: if a few runs of the head agree, that does not mean
-        // that the
-        // head has less noise.
+        // that the head has less noise.
         let of_head = |base: Part, head: Part| match case.sides().0.by_report().is_empty() {
             true => head,
             false => head.at_least_as_noisy_as(base),

@@ -28,8 +28,8 @@ const ALPHA: f64 = 0.05;
 /// may be called.
 const ENOUGH_RUNS: usize = 3;
 
-/// With one run of the head and no other possible, a regression needs at least this many cases
-/// that moved.
+/// With one run of the head and no other possible, a regression needs at least this many cases that
+/// moved.
 const FEWEST_MOVED: usize = 5;
 
 /// One gated metric: its cases by name, in the same order at every look.
@@ -238,9 +238,8 @@ impl Looks {
     }
 
     /// Looks again at the decided metrics, so that every figure covers all runs. A metric that would not pass any more
-    /// is
-    /// open again, and gets its share of the false alarms from then on. A regression, or a metric that was left open,
-    /// stays so.
+    /// is open again, and gets its share of the false alarms from then on. A regression, or a metric that was left
+    /// open, stays so.
     fn look_again(&mut self, subjects: &BTreeMap<String, Subject>) {
         let gated = self.undecided(subjects) + 1;
         for (id, Decision { look, ending }) in std::mem::take(&mut self.decided) {
@@ -324,8 +323,7 @@ impl Looks {
     }
 
     /// The number of metrics among which a look divides its false alarms: those that are not decided yet. A metric that
-    /// has
-    /// passed cannot cause one any more, so a probe that passes at once takes no power from its neighbours.
+    /// has passed cannot cause one any more, so a probe that passes at once takes no power from its neighbours.
     fn undecided(&self, subjects: &BTreeMap<String, Subject>) -> usize {
         let open = subjects.iter();
         tested(open.filter_map(|(id, subject)| (!self.decided.contains_key(id)).then_some(subject)))

@@ -115,9 +115,8 @@ impl Report {
     }
 
     /// Whether a finished run has no gated figure at all, because everything that it asked for failed. Failure rates
-    /// are
-    /// known even then, so they do not count. A figure that is missing for
-    /// another reason, such as answers that need a base to be graded, does not mean that nothing was measured.
+    /// are known even then, so they do not count. A figure that is missing for another reason, such as answers that
+    /// need a base to be graded, does not mean that nothing was measured.
     pub fn lacks_figures(&self) -> bool {
         let gated = self.metrics.values();
         let mut gated = gated.filter(|metric| metric.gated && !metric.is_failure_rate);

@@ -123,8 +123,8 @@ fn meant<'s>(tree: &Node, schema: &'s Value) -> Vec<&'s str> {
     near.filter(|name| tree.get(&[name]).is_none()).collect()
 }
 
-/// The keys that a probe needs and that are missing. A file that configures no probe counts as
-/// a file that should configure the first kind.
+/// The keys that a probe needs and that are missing. A file that configures no probe counts as a
+/// file that should configure the first kind.
 fn missing(
     tree: &Node,
     parts: &[(Owner, Part<'_>)],

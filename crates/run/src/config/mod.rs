@@ -1,6 +1,5 @@
-//! `kelvin.yaml` as a whole: the general keys, all problems at once, and for each kind of
-//! probe the settings that it makes of its own keys. The written form of the general keys is
-//! in `raw`.
+//! `kelvin.yaml` as a whole: the general keys, all problems at once, and for each kind of probe the
+//! settings that it makes of its own keys. The written form of the general keys is in `raw`.
 
 mod approval;
 mod around;

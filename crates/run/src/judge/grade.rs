@@ -150,8 +150,7 @@ impl Grade {
     }
 
     /// Whether the two orders lead to different verdicts, that is whether their scores are on different sides of one
-    /// half.
-    /// None where the judge was asked in one order only.
+    /// half. None where the judge was asked in one order only.
     pub fn is_flipped(&self) -> Option<bool> {
         let side = |score: f64| score.partial_cmp(&0.5);
         Some(side(self.mean(Order::Given)?) != side(self.mean(Order::Swapped)?))

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::targets::ModelSettings;
 
-/// Settings of a model that change no answer: where the model is reached and what calls
-/// cost. A server on another port is still the same model, and a calibration of it stays valid.
+/// Settings of a model that change no answer: where the model is reached and what calls cost. A
+/// server on another port is still the same model, and a calibration of it stays valid.
 const PASSED_OVER: [&str; 8] = [
     "api_key_env",
     "api_key_header",

@@ -1,5 +1,5 @@
-//! Makes the calls of a judge. The judge decides what to ask and how to read an answer; the
-//! cache, the journal, the retries and the pool are the same as for every other call.
+//! Makes the calls of a judge. The judge decides what to ask and how to read an answer; the cache,
+//! the journal, the retries and the pool are the same as for every other call.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -53,8 +53,8 @@ pub fn steps(judge: &dyn Judge) -> Vec<Step<'_>> {
     steps.collect()
 }
 
-/// Grades exhibits, each under a unique task name, with one runner for every step of
-/// the judge. A repeat of a task is asked anew and never answered by the cache.
+/// Grades exhibits, each under a unique task name, with one runner for every step of the judge. A
+/// repeat of a task is asked anew and never answered by the cache.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! What a run knows from an interrupted run and from the cache, and what it keeps itself.
 //!
-//! An answer is held back until a look at the files of the pipeline has shown that they still
-//! have the run's fingerprint. The look comes after the answer, so it holds for every answer
-//! that was held back before it.
+//! An answer is held back until a look at the files of the pipeline has shown that they still have
+//! the run's fingerprint. The look comes after the answer, so it holds for every answer that was
+//! held back before it.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};

@@ -88,8 +88,8 @@ pub struct Rules {
     pub tools: Tools,
     /// The digest of the environment of the job, where there is one.
     pub around: Option<Digest>,
-    /// The digest of everything that changes what is measured. A run continues only from what
-    /// a run with the same digest has left.
+    /// The digest of everything that changes what is measured. A run continues only from what a run
+    /// with the same digest has left.
     pub measured: Digest,
     /// Where the inputs of the probe come from; absolute.
     pub cases: PathBuf,

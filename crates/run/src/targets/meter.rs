@@ -1,5 +1,5 @@
-//! Bounds the calls of one model: how many are made at the same time, and how many in all.
-//! All runners of this process share the meter of a model, whatever they call it for.
+//! Bounds the calls of one model: how many are made at the same time, and how many in all. All
+//! runners of this process share the meter of a model, whatever they call it for.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -61,8 +61,8 @@ pub trait Target: Sync {
     }
 }
 
-/// One call of the pipeline. The input is given as a value and as a file, and the target uses
-/// the form that it can pass on.
+/// One call of the pipeline. The input is given as a value and as a file, and the target uses the
+/// form that it can pass on.
 #[derive(Debug)]
 pub struct Invocation<'a> {
     /// The input.

@@ -118,8 +118,8 @@ impl Tree {
         Leaf::at(path, self.input)
     }
 
-    /// Creates the folder of a task. Of its earlier content only the input and the output are
-    /// left, to be replaced or removed.
+    /// Creates the folder of a task. Of its earlier content only the input and the output are left,
+    /// to be replaced or removed.
     ///
     /// # Errors
     ///
@@ -194,8 +194,8 @@ pub fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -
     }
 }
 
-/// A name as a folder. Names of cases and variants are valid folder names; should one ever not
-/// be, it is changed into one, so that it cannot lead to another path.
+/// A name as a folder. Names of cases and variants are valid folder names; should one ever not be,
+/// it is changed into one, so that it cannot lead to another path.
 fn folder(name: &str) -> Cow<'_, str> {
     let is_folder = !name.is_empty()
         && name != "."

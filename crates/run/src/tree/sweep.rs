@@ -89,9 +89,8 @@ fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
         .map(|entry| entry.path())
 }
 
-/// Removes everything except files that stay, the journal, and the content of the leaves among `kept`, which
-/// lists folders with all folders above them. Links are removed everywhere, so that no later
-/// write can be led elsewhere.
+/// Removes everything except files that stay, the journal, and the content of the leaves among `kept`, which lists
+/// folders with all folders above them. Links are removed everywhere, so that no later write can be led elsewhere.
 pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
     let mut folders = vec![out.to_path_buf()];
     while let Some(folder) = folders.pop() {

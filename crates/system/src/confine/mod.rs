@@ -1,11 +1,10 @@
 //! Keeps the code of a change away from this process, which holds a token that can write.
 //!
-//! No other process may read the memory and the environment of this process, even if it has the same user.
-//! In the container of the action there is more protection: this process is root there, and the pipeline is not. The
-//! pipeline runs as the owner of the workspace, without capabilities, and not in the group of Docker's socket. This
-//! process works as that user too, so that its files belong to that user, and becomes root again only to start a
-//! process
-//! and to end those of the pipeline.
+//! No other process may read the memory and the environment of this process, even if it has the same user. In the
+//! container of the action there is more protection: this process is root there, and the pipeline is not. The pipeline
+//! runs as the owner of the workspace, without capabilities, and not in the group of Docker's socket. This process
+//! works as that user too, so that its files belong to that user, and becomes root again only to start a process and to
+//! end those of the pipeline.
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;

@@ -1,6 +1,6 @@
-//! Values that the runner of a workflow gives to this program but not to the pipeline: a token that can
-//! write, and the files through which a step speaks to the workflow. A pipeline that writes to
-//! one of these files by accident would change the outputs, the summary or the later steps.
+//! Values that the runner of a workflow gives to this program but not to the pipeline: a token that can write, and the
+//! files through which a step speaks to the workflow. A pipeline that writes to one of these files by accident would
+//! change the outputs, the summary or the later steps.
 
 use std::process::Command;
 

@@ -117,8 +117,7 @@ impl Repository {
     }
 
     /// Makes a reference point to a commit. If `from` is given, the reference must point to that commit before (none:
-    /// it must
-    /// not exist). Returns whether it did.
+    /// it must not exist). Returns whether it did.
     ///
     /// # Errors
     ///

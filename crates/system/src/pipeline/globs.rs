@@ -69,8 +69,8 @@ fn matcher(root: &Path, glob: &str) -> Result<GlobMatcher, Misuse> {
         })
 }
 
-/// The part of a glob before its first wildcard: a folder that contains every possible match
-/// or, without wildcards, the named file itself. The path is relative to the root.
+/// The part of a glob before its first wildcard: a folder that contains every possible match or,
+/// without wildcards, the named file itself. The path is relative to the root.
 fn base(root: &Path, glob: &str) -> PathBuf {
     let parts: Vec<_> = Path::new(glob)
         .components()

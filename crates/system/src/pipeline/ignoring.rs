@@ -1,6 +1,5 @@
 //! The lines for a `.gitignore` that name the files that a run has left. A line that covers too much hides people's
-//! work
-//! from git, so a file is named exactly, unless several files of the run show that their names change.
+//! work from git, so a file is named exactly, unless several files of the run show that their names change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

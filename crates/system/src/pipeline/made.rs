@@ -1,9 +1,8 @@
 //! Files that the pipeline makes itself in the repository, although git does not ignore them.
 //!
 //! The file system does not tell who created a file. The first call of a run is made alone, so a file that is new after
-//! it
-//! was created by it, or by somebody else in those seconds. So only data counts: a possible program, prompt or setting
-//! is never taken for a file of the pipeline.
+//! it was created by it, or by somebody else in those seconds. So only data counts: a possible program, prompt or
+//! setting is never taken for a file of the pipeline.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -47,8 +47,8 @@ const MADE_ENDINGS: [&str; 12] = [
     "pyc",
 ];
 
-/// Whether an untracked file, by its place or name, is left behind by runs. Such a file is no
-/// code: otherwise the first run of a pipeline would change the code of the second.
+/// Whether an untracked file, by its place or name, is left behind by runs. Such a file is no code:
+/// otherwise the first run of a pipeline would change the code of the second.
 fn is_made_by_runs(path: &Path) -> bool {
     let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
     let in_folder = folders.any(|name| MADE_FOLDERS.iter().any(|made| name == *made));
@@ -83,9 +83,9 @@ pub fn code(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow::Resul
     list(root, globs, &Excluded::new(exclude)).map(|(code, _)| code)
 }
 
-/// The digest of the code of a pipeline in a clean checkout of a commit; none where the commit alone does
-/// not tell it, since it contains other repositories or the
-/// folder is in none. `root` is in a checkout of the commit, without `exclude` (absolute paths).
+/// The digest of the code of a pipeline in a clean checkout of a commit; none where the commit alone does not tell it,
+/// since it contains other repositories or the folder is in none. `root` is in a checkout of the commit, without
+/// `exclude` (absolute paths).
 ///
 /// # Errors
 ///

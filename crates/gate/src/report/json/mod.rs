@@ -1,8 +1,8 @@
 //! The report as JSON, and back.
 //!
-//! The outer levels are broken into lines: every key of the run, every variant of a case,
-//! every case of a metric. Deeper values stay on the line of their parent, so that a report of thousands of
-//! cases stays small, and a line that differs from that of another run says which variant it is.
+//! The outer levels are broken into lines: every key of the run, every variant of a case, every case of a metric.
+//! Deeper values stay on the line of their parent, so that a report of thousands of cases stays small, and a line that
+//! differs from that of another run says which variant it is.
 
 mod lines;
 

@@ -1,9 +1,8 @@
 //! Frames hostile texts, so that no text can leave its frame or imitate another part of the question.
 //!
-//! The borders carry a mark that is a digest of all texts of the question. No text contains the mark: to contain
-//! it, a text would have to contain a digest of itself, and where that happens
-//! by chance, another mark is taken. The mark depends only on the texts,
-//! so that equal questions are equal bytes, and the cache has an answer for them.
+//! The borders carry a mark that is a digest of all texts of the question. No text contains the mark: to contain it, a
+//! text would have to contain a digest of itself, and where that happens by chance, another mark is taken. The mark
+//! depends only on the texts, so that equal questions are equal bytes, and the cache has an answer for them.
 
 use std::borrow::Cow;
 

@@ -104,8 +104,8 @@ impl<'de> Visitor<'de> for EntriesVisitor {
         let mut is_twice = false;
         while let Some(key) = map.next_key::<String>()? {
             if entries.contains_key(&key) {
-                // The rest is still read: an object that is cut off is no valid JSON, whatever
-                // its keys are.
+                // The rest is still read: an object that is cut off is no valid JSON, whatever its
+                // keys are.
                 is_twice = true;
                 map.next_value::<IgnoredAny>()?;
             } else {

@@ -1,8 +1,7 @@
 //! Decisions in prose: a judge says how similar the meanings of two decisions are.
 //!
 //! The scorer itself only knows that equal texts have the distance 0. The run collects the judge's scores of the other
-//! pairs, and the records keep the distances, so that nothing that is computed from
-//! the records later asks a model.
+//! pairs, and the records keep the distances, so that nothing that is computed from the records later asks a model.
 
 use std::collections::BTreeMap;
 

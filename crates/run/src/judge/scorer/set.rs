@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{Scorer, ScorerKind, describe};
 
-/// `1 - |A ∩ B| / |A ∪ B|` over lists of scalars; order and repetition do not count. Two empty
-/// sets are equal. A scalar counts as a set with one member, so that a single label needs no list.
+/// `1 - |A ∩ B| / |A ∪ B|` over lists of scalars; order and repetition do not count. Two empty sets
+/// are equal. A scalar counts as a set with one member, so that a single label needs no list.
 #[derive(Debug)]
 struct Set;
 

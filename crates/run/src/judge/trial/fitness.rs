@@ -76,8 +76,8 @@ pub(super) struct Circumstances {
     pub asked: usize,
     /// How many of them have no score.
     pub unscored: usize,
-    /// Whether the configured judge asks in both orders and takes the mean, so that a
-    /// preference for a place cancels out.
+    /// Whether the configured judge asks in both orders and takes the mean, so that a preference
+    /// for a place cancels out.
     pub asks_both_orders: bool,
     /// Whether the judge is shown two texts at all.
     pub shows_two: bool,

@@ -43,9 +43,8 @@ struct RawAnswer {
 }
 
 impl GivenAnswer {
-    /// The answer from which the copies with planted faults are made: the given answer, unless a person says
-    /// that it does not pass, and the reference otherwise. A fault makes a bad answer no worse, so a bad answer would
-    /// tell
+    /// The answer from which the copies with planted faults are made: the given answer, unless a person says that it
+    /// does not pass, and the reference otherwise. A fault makes a bad answer no worse, so a bad answer would tell
     /// nothing of the order. None where no good answer is known.
     pub(super) fn good(&self, pass: f64) -> Option<&str> {
         match self.label {

@@ -40,8 +40,8 @@ pub struct TrialSettings {
 
 /// All tasks of a trial, in the order of the answers.
 ///
-/// Where an answer has no reference, the good answer takes its place: its copies are graded
-/// against the text that they were made from.
+/// Where an answer has no reference, the good answer takes its place: its copies are graded against
+/// the text that they were made from.
 pub fn tasks<'a>(
     answers: &'a [GivenAnswer],
     settings: TrialSettings,
@@ -107,8 +107,8 @@ impl TrialTask {
         format!("{:04}", self.answer + 1)
     }
 
-    /// Whether the comparison judge grades the copy too. Repeats, filler and instructions
-    /// only concern the judge on trial.
+    /// Whether the comparison judge grades the copy too. Repeats, filler and instructions only
+    /// concern the judge on trial.
     pub const fn is_compared(self) -> bool {
         self.repeat == 1 && !matches!(self.plant, Plant::Padded | Plant::Obedient)
     }

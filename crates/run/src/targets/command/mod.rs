@@ -204,8 +204,8 @@ impl CommandTarget {
             (Some(code), _) => FailureKind::Exit(code),
             (None, signal) => FailureKind::Signal(signal.unwrap_or(0)),
         };
-        // Somebody who stops a run often stops its processes too. Such an end is not a
-        // failure of the pipeline.
+        // Somebody who stops a run often stops its processes too. Such an end is not a failure of
+        // the pipeline.
         if failure::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
             return Ended::Interrupted;
         }

@@ -47,8 +47,8 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Starts a program that reads a file. Its standard output goes into another file, or is
-    /// read here.
+    /// Starts a program that reads a file. Its standard output goes into another file, or is read
+    /// here.
     pub(super) fn start(
         program: &Program,
         input: OwnedFd,

@@ -44,9 +44,8 @@ use settings::{AnthropicEndpoint, OpenAiEndpoint};
 /// The key under which an address names a model.
 pub(super) const KEY: &str = "model";
 
-/// The version of the requests that this program makes. It is raised when the same settings and the same input
-/// give other bytes of a request, so that an older answer in the cache is not taken
-/// for an answer to the new request.
+/// The version of the requests that this program makes. It is raised when the same settings and the same input give
+/// other bytes of a request, so that an older answer in the cache is not taken for an answer to the new request.
 const REQUESTS: u32 = 1;
 
 /// The name of a model that is declared under `models`. The check of a configuration reports an undeclared
@@ -266,8 +265,8 @@ impl TargetKind for ModelKind {
         call.open(site)
     }
 
-    /// The name of the model, its price, its limits and the place of its key change no answer.
-    /// The version of the requests does: it stands for the bytes that this program makes of the other settings.
+    /// The name of the model, its price, its limits and the place of its key change no answer. The version of the
+    /// requests does: it stands for the bytes that this program makes of the other settings.
     fn identity(&self, settings: &Value) -> Value {
         match ModelCall::deserialize(settings) {
             Ok(call) => call.identity(),

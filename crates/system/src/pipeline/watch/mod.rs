@@ -1,5 +1,5 @@
-//! Notices changes of the pipeline's code during a run: an answer counts only for the code
-//! that gave it.
+//! Notices changes of the pipeline's code during a run: an answer counts only for the code that
+//! gave it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -22,19 +22,19 @@ const AGAIN: usize = 3;
 const NAMED: usize = 5;
 /// Checks may take this fraction of the time that the calls take.
 const SHARE: u32 = 20;
-/// A new file that still exists after this many of the longest calls, and after at least
-/// this time, is not a temporary file of a call.
+/// A new file that still exists after this many of the longest calls, and after at least this time,
+/// is not a temporary file of a call.
 const CALLS: u32 = 3;
 const STAY: Duration = Duration::from_secs(1);
 
 /// The result of a check of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Nothing has changed since the run began: all answers that came in before the check
-    /// belong to its code.
+    /// Nothing has changed since the run began: all answers that came in before the check belong to
+    /// its code.
     Same,
-    /// There are new files. They may be temporary files of a call, which the call will remove; so
-    /// a later check has to decide.
+    /// There are new files. They may be temporary files of a call, which the call will remove; so a
+    /// later check has to decide.
     Unsure,
     /// A file has changed, which is final.
     Changed,
@@ -76,8 +76,8 @@ struct State {
     ended: Instant,
 }
 
-/// The code of a pipeline, and a watch on it; no watch where nobody can tell
-/// which files the code consists of. Files that an interrupted run has `made` are left out.
+/// The code of a pipeline, and a watch on it; no watch where nobody can tell which files the code
+/// consists of. Files that an interrupted run has `made` are left out.
 ///
 /// The files are those under `root` that `globs` name or, without globs, all files that git knows or would
 /// add, without those under `exclude`.

@@ -259,8 +259,8 @@ impl Running {
     }
 }
 
-/// Ends the idle supervisors with all processes that programs have left to them, and waits for
-/// the supervisors.
+/// Ends the idle supervisors with all processes that programs have left to them, and waits for the
+/// supervisors.
 pub fn dismiss() {
     for list in [&IDLE, &KEPT] {
         let supervisors = std::mem::take(&mut *list.lock().unwrap_or_else(PoisonError::into_inner));

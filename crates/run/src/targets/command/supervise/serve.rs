@@ -57,8 +57,7 @@ fn attend() -> anyhow::Result<()> {
         .peer_addr()
         .context("kelvin starts this command by itself; there is no use in starting it")?;
     // This process must not get signals for the group or the terminal of the run, even those that cannot be caught.
-    // Where
-    // the call fails, this process leads a session already.
+    // Where the call fails, this process leads a session already.
     let _ = rustix::process::setsid();
     // A signal for this process itself must not end it before the calls: the run decides when it ends.
     kelvin_system::signal::heed()?;
