@@ -14,7 +14,7 @@ pub struct AlignedReports {
     pub comparisons: ItemComparisons,
 }
 
-/// Aligns the sections that both reports have of the same probe, by the labels of the base.
+/// Aligns the sections that both reports have of the same probe, by the labels of the base and the known values.
 pub fn align(base: &Report, head: &Report) -> AlignedReports {
     align_by(base, head, Viewpoint::default())
 }

@@ -8,7 +8,7 @@ use super::Task;
 use crate::targets::Reply;
 use kelvin_base::digest::Digest;
 
-/// Takes from every invocation of another probe what a kind of probe without own invocations needs.
+/// Takes values from the invocations of other probes, for a kind of probe that runs nothing of its own.
 pub trait OutputObserver: Sync {
     /// Identifies what the observer takes from an invocation. The digest is part of the keys of the cache and of
     /// the journal: an answer that was stored without an observer, or with another one, is a miss.

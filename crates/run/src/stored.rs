@@ -16,7 +16,7 @@ pub const LARGEST: u64 = 1024 * 1024 * 1024;
 /// A run prunes the folder at most once in this time, since listing a whole folder takes a moment.
 const EVERY: Duration = Duration::from_secs(24 * 3600);
 
-/// The file that marks a folder as a cache.
+/// The file that marks a folder as a cache, and the beginning of ours.
 pub(super) const TAG: &str = "CACHEDIR.TAG";
 pub(super) const TAG_TEXT: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# Answers kept by kelvin.\n";

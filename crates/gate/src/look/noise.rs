@@ -6,7 +6,7 @@ use super::usual::Usual;
 use super::{Basis, Noise, POWER, Question, UPPER_CONFIDENCE};
 use kelvin_base::stats;
 
-/// With fewer moved cases than this and one run on each side, nothing can be concluded.
+/// With one run on each side and fewer cases than this, a metric in which a case moved cannot pass.
 pub(super) const FEW_CASES: usize = 5;
 
 /// Replaces alpha in the minimum detectable drop at a look that spends no alpha: the share that the

@@ -75,7 +75,7 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
     }
 
     /// Everything that changes what is measured, as data under the keys of the file, with the defaults of
-    /// keys that are not written. From this data a change that edits a setting is told so.
+    /// keys that are not written. Edits of the settings are found by comparing this data.
     fn as_data(&self) -> Map<String, Value>;
 
     /// The files that say what is measured, apart from those of single items: the name of each kind of file,

@@ -10,7 +10,7 @@ use super::suite::{Side, Suite};
 use super::{Limit, Rules};
 use crate::look::GUARD;
 
-/// How many standard errors a loss must exceed the limit by, and how many its squares must exceed theirs by, to count.
+/// A loss beyond the limit counts only if it is more than this many standard errors above 0, and its squares alone too.
 const RED_Z: f64 = 3.5;
 const SQUARES_Z: f64 = 2.0;
 
@@ -26,7 +26,7 @@ const SNAP: f64 = 0.15;
 /// With noise, a type is followed if this many swaps moved; without noise, one is enough.
 const MOVED_BY_MORE_THAN_LUCK: usize = 3;
 
-/// The factor for a sum of squares from which its noise was subtracted, since the errors are not independent.
+/// The factor for the squared error of a sum from which its noise was subtracted, since the errors are not independent.
 const CAREFUL: f64 = 1.5;
 
 /// The numbers of one side.

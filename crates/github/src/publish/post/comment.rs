@@ -25,7 +25,7 @@ pub enum Mode {
     Update,
     /// A new one for every run.
     New,
-    /// One comment, and none before there is something to say.
+    /// One comment, which is first written when there is something to report.
     OnChange,
     /// Never.
     Off,

@@ -28,7 +28,7 @@ const MOST: Duration = Duration::from_secs(5);
 pub fn serve() -> anyhow::Result<()> {
     confine::hide();
     let mut words = std::env::args_os().skip(2);
-    // This comes before anything is read, so that every started program has the rights of the calling process.
+    // This comes before anything is read, so that no started program has other rights than this process.
     if let (Some(uid), Some(gid)) = (words.next(), words.next()) {
         let user = User::of_words(&uid, &gid).context("that is no user that calls may have")?;
         confine::held(user).context("failed to give all rights away")?;
