@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use crate::clock::in_utc;
 
 const DAY: i64 = 24 * 60 * 60;
-/// A longer span is a slip of the hand.
+/// The longest span in days; a longer one is a typing error.
 const MOST_DAYS: i64 = 3660;
 
 /// The time now.
@@ -72,7 +72,7 @@ fn span(text: &str) -> Option<(i64, i64)> {
     };
     let count = &text[..text.len() - 1];
     let is_count = !count.is_empty() && count.bytes().all(|digit| digit.is_ascii_digit());
-    // A count that is too large for a number is too long a span as well.
+    // A count that is too large for a number makes a span that is too long anyway.
     is_count.then(|| (count.parse().unwrap_or(i64::MAX), unit))
 }
 
@@ -91,7 +91,7 @@ pub fn week(at: i64) -> String {
     shown(at, "%G-W%V")
 }
 
-/// When the ISO week of a time began.
+/// The beginning of the ISO week of a time.
 pub fn monday(at: i64) -> i64 {
     let date = civil(at);
     let back = i64::from(date.weekday().to_monday_zero_offset());

@@ -1,4 +1,4 @@
-//! The only clock: when a run started and how long it has taken; and times as texts.
+//! The only clock: when a run started, how long it took, and times as texts.
 
 use std::time::Instant;
 
@@ -18,12 +18,12 @@ impl Clock {
         }
     }
 
-    /// When it was started, RFC 3339 in UTC, to the second.
+    /// The start time, as RFC 3339 in UTC, to the second.
     pub fn started_at(&self) -> String {
         self.started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
-    /// Seconds since.
+    /// The seconds since the start.
     pub fn seconds(&self) -> f64 {
         self.start.elapsed().as_secs_f64()
     }
@@ -80,7 +80,7 @@ pub fn of_seconds(seconds: i64) -> String {
         .to_string()
 }
 
-/// The time of a server, as the header `date` of an answer tells it, in seconds since the epoch.
+/// The time of a server from the header `date` of an answer, in seconds since the epoch.
 pub fn of_server(date: &str) -> Option<i64> {
     let time = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(date);
     time.ok().map(|time| time.as_second())

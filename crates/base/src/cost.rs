@@ -1,4 +1,4 @@
-//! What a run took: calls, seconds, tokens and money.
+//! The cost of a run: calls, seconds, tokens and money.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,13 +28,13 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// How many answers it is the cost of, failures included.
+    /// How many answers the cost covers, failures included.
     pub const fn answers(&self) -> usize {
         self.invocations.saturating_sub(self.retries) + self.cache_hits + self.resumed
     }
 
-    /// What an answer took, as a multiple of what one of the other run took: in money, or in tokens
-    /// where the money of one is not known. None where one of them has no such figure.
+    /// The cost of an answer as a multiple of the cost of one in the other run: in money, or in tokens
+    /// where the money of one run is unknown. None where one run has no such figure.
     pub fn times(&self, other: &Self) -> Option<f64> {
         let (own, others) = (self.usage_of_answers?, other.usage_of_answers?);
         let tokens = |usage: &Usage| (usage.untold == 0).then_some(usage.tokens() as f64);
@@ -48,7 +48,7 @@ impl Cost {
         times.is_finite().then_some(times)
     }
 
-    /// The cost of two together.
+    /// The sum of both costs.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

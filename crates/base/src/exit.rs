@@ -44,7 +44,7 @@ impl Exit {
         }
     }
 
-    /// Reads the exit off an error: [`Misuse`] anywhere in its chain is the user's to mend.
+    /// The exit for an error: a [`Misuse`] anywhere in its chain is a problem that the user has to fix.
     pub fn of(error: &anyhow::Error) -> Self {
         if error.downcast_ref::<Misuse>().is_some() {
             Self::Misused
@@ -60,7 +60,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Something that only the user can mend: a flag, a line of `kelvin.yaml`, a case.
+/// A problem that only the user can fix: a flag, a line of `kelvin.yaml`, a case.
 ///
 /// The text names the place and what was found there; the help, where there is one, says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,18 +69,18 @@ pub struct Misuse {
     pub what: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// The file and the line, where it is about one.
+    /// The file and the line, where the problem is about one.
     pub at: Option<(PathBuf, usize)>,
-    /// The same in parts, where the text has several findings in it or knows more of one.
+    /// The same in parts, where the text has several findings or more is known of one.
     pub findings: Vec<Finding>,
 }
 
-/// One thing that is wrong, for a program: an editor or a review.
+/// One problem in a form for a program: an editor or a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The file that has to be mended; none where it is about no file, or about one that is missing.
+    /// The file to fix; none where the problem is about no file, or about a missing one.
     pub file: Option<PathBuf>,
-    /// The line, from 1; none where it is about the file as a whole.
+    /// The line, from 1; none where the problem is about the whole file.
     pub line: Option<usize>,
     /// The key of the configuration, as `gate.min_pairs` or `prompts[2].id`.
     pub key: Option<String>,
@@ -91,7 +91,7 @@ pub struct Finding {
 }
 
 impl Misuse {
-    /// A misuse with nothing more to say than what is wrong.
+    /// A misuse with only a description of the problem.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -108,21 +108,21 @@ impl Misuse {
         self
     }
 
-    /// Adds the file and the line that it is about.
+    /// Adds the file and the line of the problem.
     #[must_use]
     pub fn at(mut self, file: &Path, line: usize) -> Self {
         self.at = Some((file.to_path_buf(), line));
         self
     }
 
-    /// Adds a part of what it is about.
+    /// Adds one finding.
     #[must_use]
     pub fn finding(mut self, finding: Finding) -> Self {
         self.findings.push(finding);
         self
     }
 
-    /// What it is about, in parts; at least one.
+    /// The findings; at least one.
     pub fn findings(&self) -> Vec<Finding> {
         if !self.findings.is_empty() {
             return self.findings.clone();

@@ -1,4 +1,4 @@
-//! Why a call of the pipeline gave nothing that could be used.
+//! Why a call of the pipeline gave no usable result.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ impl Failure {
         }
     }
 
-    /// The failure of a call whose output has more bytes than it may.
+    /// The failure of a call whose output has more bytes than allowed.
     pub fn too_large(most: u64) -> Self {
         Self::new(
             FailureKind::OutputTooLarge,
@@ -94,7 +94,7 @@ impl Failure {
         )
     }
 
-    /// Adds what the call has printed.
+    /// Adds the printed text of the call.
     #[must_use]
     pub fn printed(mut self, streams: Streams) -> Self {
         self.stderr = streams.stderr;
@@ -103,7 +103,7 @@ impl Failure {
     }
 }
 
-/// The ends of what a call printed. They are lossy UTF-8, at most the last 20 lines or 4 KiB each.
+/// The ends of the printed text of a call. They are lossy UTF-8, at most the last 20 lines or 4 KiB each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Streams {

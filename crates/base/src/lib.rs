@@ -1,5 +1,5 @@
-//! What everything else stands on: digests, seeded draws, exit codes, files, statistics, notices, and what a call
-//! took or why it failed. Nothing here knows a probe, a page or a process.
+//! The foundation of all crates: digests, seeded draws, exit codes, files, statistics, notices, and the cost and the
+//! failures of calls. It knows no probe, no page and no process.
 
 pub mod calendar;
 pub mod clock;

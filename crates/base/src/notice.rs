@@ -1,4 +1,4 @@
-//! What a run has to tell beside its figures: every cap, skip and warning, as a record.
+//! The messages of a run beside its figures: every cap, skip and warning, as a record.
 
 use std::borrow::Cow;
 
@@ -57,10 +57,10 @@ pub enum Code {
 pub struct OwnCode(Cow<'static, str>);
 
 impl OwnCode {
-    /// A longer code is none.
+    /// The longest code; a longer one is not accepted.
     const LONGEST: usize = 40;
 
-    /// What people read: the code with spaces.
+    /// The words for people: the code with spaces.
     pub fn words(&self) -> String {
         self.0.replace('_', " ")
     }
@@ -78,7 +78,7 @@ impl From<String> for OwnCode {
 }
 
 impl Code {
-    /// The code of one probe, in snake case: with spaces it is what people read.
+    /// The code of one probe, in snake case; people read it with spaces.
     pub const fn own(code: &'static str) -> Self {
         Self::Of(OwnCode(Cow::Borrowed(code)))
     }
@@ -124,33 +124,33 @@ impl Notice {
         }
     }
 
-    /// Says that it warns of nothing.
+    /// Marks the notice as no warning.
     #[must_use]
     pub const fn minor(mut self) -> Self {
         self.minor = true;
         self
     }
 
-    /// Whether a person should see it before the caps and skips.
+    /// Whether a person should see the notice before the caps and skips.
     pub const fn is_warning(&self) -> bool {
         !self.minor && !matches!(self.code, Code::Cap | Code::Skip | Code::IgnoredFile)
     }
 
-    /// Says which case it is about.
+    /// Sets the case that the notice is about.
     #[must_use]
     pub fn case(mut self, case: impl Into<String>) -> Self {
         self.case = Some(case.into());
         self
     }
 
-    /// Says which kind of perturbation it is about.
+    /// Sets the kind of perturbation that the notice is about.
     #[must_use]
     pub fn kind(mut self, kind: impl Into<String>) -> Self {
         self.kind = Some(kind.into());
         self
     }
 
-    /// Says how many were wanted and how many there are.
+    /// Sets how many were wanted and how many there are.
     #[must_use]
     pub const fn counts(mut self, wanted: usize, got: usize) -> Self {
         self.wanted = Some(wanted as u64);

@@ -1,10 +1,10 @@
-//! Work on many things at once, where the result of each depends on itself alone: the number of
-//! threads changes nothing in it.
+//! Work on many things at once. Each result depends only on its own thing, so the number of threads
+//! does not change it.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// So many things are taken at a time; with no more than that, a thread costs more than it saves.
+/// The number of things that a thread takes at a time; for fewer, a thread costs more than it saves.
 const BLOCK: usize = 64;
 
 /// Maps every thing, in order, on as many threads as there are cores.
@@ -12,8 +12,8 @@ pub fn map<T: Sync, U: Send>(things: &[T], f: impl Fn(&T) -> U + Sync) -> Vec<U>
     map_with(things, || (), |(), thing| f(thing))
 }
 
-/// The same with something to work with, such as a buffer, that serves many things. Nothing may
-/// depend on what it served before.
+/// The same with a working value, such as a buffer, that is reused for many things. No result may
+/// depend on its earlier content.
 pub fn map_with<T: Sync, U: Send, W>(
     things: &[T],
     make: impl Fn() -> W + Sync,
@@ -39,7 +39,7 @@ pub fn map_blocks<T: Sync, U: Send>(
     if threads == 1 || blocks < 2 {
         return things.chunks(size).map(f).collect();
     }
-    // Whoever is done with a block takes the next one: cores are seldom equally free.
+    // A thread that has finished a block takes the next one, since cores are seldom equally busy.
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done: Vec<(usize, U)> = Vec::new();

@@ -1,4 +1,4 @@
-//! What calls of a model have used: tokens and money, as the model's server tells them.
+//! The usage of a model's calls: tokens and money, as the model's server reports them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ const fn is_zero(count: &usize) -> bool {
 }
 
 impl Usage {
-    /// A call of which the server told no tokens.
+    /// A call for which the server reported no tokens.
     pub const fn untold() -> Self {
         Self {
             input_tokens: 0,
@@ -39,12 +39,12 @@ impl Usage {
         }
     }
 
-    /// All tokens together.
+    /// The sum of all tokens.
     pub const fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// The usage of two together. The money is known only where it is known of both.
+    /// The sum of two usages. The money is known only where it is known for both.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl Usage {
         }
     }
 
-    /// The usage of two together, where there may be none of either.
+    /// The sum of two usages, each of which may be missing.
     #[must_use]
     pub fn sum(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(usage(2, Some(0.5)).plus(usage(3, None)).usd, None);
         let untold = usage(2, Some(0.5)).plus(Usage::untold());
         assert_eq!((untold.tokens(), untold.usd, untold.untold), (3, None, 1));
-        // Nothing beside something is no unknown sum.
+        // A missing usage beside a known one does not make the sum unknown.
         assert_eq!(
             Usage::sum(None, Some(usage(2, Some(0.5)))),
             Some(usage(2, Some(0.5)))

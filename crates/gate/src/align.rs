@@ -1,4 +1,4 @@
-//! Two reports in the form in which they are compared: each kind of probe aligns its own sections.
+//! Prepares two reports for their comparison: each kind of probe aligns its own sections.
 
 use crate::report::Report;
 use kelvin_record::{ItemComparisons, Surroundings, Viewpoint, probe_of};
@@ -6,20 +6,20 @@ use kelvin_record::{ItemComparisons, Surroundings, Viewpoint, probe_of};
 /// Two reports that can be compared.
 #[derive(Clone, Debug)]
 pub struct AlignedReports {
-    /// What the change is compared with.
+    /// The report that the change is compared with.
     pub base: Report,
-    /// The change.
+    /// The report of the change.
     pub head: Report,
-    /// What became of the items of each probe that both sides have and that aligns its sections.
+    /// The comparison of the items of each probe that both sides have and that aligns its sections.
     pub comparisons: ItemComparisons,
 }
 
-/// Aligns what both reports have of the same probe, by the labels of the base and what is known.
+/// Aligns the sections that both reports have of the same probe, by the labels of the base and the known values.
 pub fn align(base: &Report, head: &Report) -> AlignedReports {
     align_by(base, head, Viewpoint::default())
 }
 
-/// Aligns them by one of the readings.
+/// Aligns the two reports by one of the viewpoints.
 pub fn align_by(base: &Report, head: &Report, reading: Viewpoint) -> AlignedReports {
     let mut aligned = AlignedReports {
         base: base.clone(),

@@ -1,7 +1,7 @@
-//! What is answered otherwise than on the base, before any figure is made of it.
+//! The answers that differ from those of the base, before any figure is made of them.
 //!
-//! Whether another answer is a better one only labels can tell; that there are any, everybody has to know. So no
-//! verdict ends with "Nothing to do" while there are some.
+//! Only labels can tell whether another answer is better, but everybody has to know that some answers differ. So no
+//! verdict ends with "Nothing to do" while there are such answers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::governing::OwnAnswers;
 use crate::compare::AnswerPairs;
 use kelvin_page::{AnswerList, AnswerRow, Phrase, safe};
 
-/// So many are kept: the reports have them all.
+/// The most answers that are kept: the reports have them all.
 const KEPT: usize = 500;
 
 /// Longer answers are cut.
@@ -68,7 +68,7 @@ pub struct ChangedAnswer {
 }
 
 impl ChangedAnswers {
-    /// Of the answers of one probe; none where it has none. `losses`: how much an item lost in a gated metric.
+    /// Compares the answers of one probe; none where it has none. `losses`: how much an item lost in a gated metric.
     /// `is_exact`: whether the configuration says that the pipeline has no noise.
     pub(super) fn of(
         pairs: &AnswerPairs,
@@ -119,7 +119,7 @@ impl ChangedAnswers {
         })
     }
 
-    /// How many are answered otherwise or no more, for a headline; none where all are answered as before.
+    /// How many items have another answer or none any more, for a headline; none where all answers are the same.
     pub fn sentence(&self) -> Option<String> {
         let are = |count| if count == 1 { "is" } else { "are" };
         let of = self.same + self.other;
@@ -139,7 +139,7 @@ impl ChangedAnswers {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// That answers vary from run to run, where that is all that there is to say.
+    /// A sentence that answers vary from run to run, where this is the only thing to report.
     fn noise(&self) -> Option<String> {
         let (of, noun) = (self.same + self.other, self.noun(self.same + self.other));
         let are = if self.varied == 1 { "is" } else { "are" };
@@ -162,7 +162,7 @@ impl ChangedAnswers {
         if count == 1 { &self.item } else { &self.items }
     }
 
-    /// The first of them in a sentence without its full stop; none where there is none.
+    /// The first of these items in a sentence without its full stop; none where there is none.
     pub fn lead(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
         let told = Phrase::of_name(&first.item)
@@ -180,7 +180,7 @@ impl ChangedAnswers {
         })
     }
 
-    /// What a reader does about it.
+    /// Advice to the reader about these answers.
     pub fn advice(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
         let look = Phrase::text(format!(
@@ -197,7 +197,7 @@ impl ChangedAnswers {
         })
     }
 
-    /// All of it for a page.
+    /// All these answers, for a page.
     pub fn list(&self) -> Option<AnswerList> {
         let title = self.sentence();
         let once = (self.once && self.other > 0).then(|| {

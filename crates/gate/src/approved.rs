@@ -1,4 +1,4 @@
-//! What an approval does to a verdict: the word, whether the job passes, and the first reason.
+//! The effect of an approval on a verdict: the word, whether the job passes, and the first reason.
 
 use super::approval::{Approval, Regressed, Request, State, regressions};
 use super::judgement::Judgement;
@@ -7,11 +7,11 @@ use super::verdict::{Reason, ReasonCode, Word};
 use crate::report::Decision;
 
 impl Judgement {
-    /// What has regressed between which commits, or is suspected to have.
+    /// The request about what has regressed, or may have, between the two commits.
     ///
     /// # Errors
     ///
-    /// Why nobody can approve it.
+    /// Why nobody can approve the regression.
     pub fn approvable(&self, head: &str) -> Result<Request, String> {
         let base = self.base.as_ref().and_then(|base| base.commit.clone());
         let base = base.ok_or("the report of the base does not say which commit it is of")?;
@@ -39,7 +39,7 @@ impl Judgement {
         }
     }
 
-    /// Takes over what became of the request: the word, whether the job passes, and the first reason.
+    /// Applies the state of the request: sets the word, whether the job passes, and the first reason.
     pub fn settle(&mut self, approval: Approval) {
         let text = approval.sentence();
         let state = approval.state;
@@ -63,7 +63,7 @@ impl Judgement {
         self.approval = Some(approval);
     }
 
-    /// Says why a regression cannot be approved, where somebody could expect that it can.
+    /// Adds why a regression cannot be approved, where a reader could expect that it can.
     pub fn refuse_approval(&mut self, why: &str) {
         let verdict = &mut self.verdict;
         verdict
@@ -82,7 +82,7 @@ impl Judgement {
         self.approval = None;
     }
 
-    /// What the report keeps of a decision; none where nobody decided.
+    /// The decision as the report keeps it; none where nobody decided.
     pub fn decision(&self) -> Option<Decision> {
         let approval = self.approval.as_ref()?;
         let decided = approval.decision.clone()?;
@@ -101,7 +101,7 @@ impl Judgement {
         })
     }
 
-    /// Whether somebody who may has approved what regressed.
+    /// Whether a person with the right to do so has approved the regression.
     pub fn is_approved(&self) -> bool {
         let approval = self.approval.as_ref();
         approval.is_some_and(|approval| approval.state == State::Approved)

@@ -68,9 +68,9 @@ impl CaseChange {
     }
 }
 
-/// The cases of the gated metrics that are not draws. First the metrics that dropped beyond their
-/// limit or in which a case broke, in the order of the reasons, then the others by their rank; within
-/// a metric first what the reason names.
+/// The cases of the gated metrics that got better or worse. First come the metrics that dropped beyond their
+/// limit or in which a case broke, in the order of the reasons, then the others by their rank. Within
+/// a metric the cases that the reason names come first.
 pub fn of(comparison: &Comparison<'_>, verdict: &Verdict) -> Vec<CaseChange> {
     let place = |id: &str| {
         let mut reasons = verdict.reasons.iter();
@@ -114,7 +114,7 @@ fn of_metric(id: &str, metric: &MetricPair<'_>, verdict: &Verdict) -> Vec<CaseCh
         .into_iter()
         .filter(|(_, case)| case.change != Change::Draw || case.not_comparable > 0)
         .collect();
-    // Stable: what the reason does not name stays in the order of how much worse it got.
+    // The sort is stable: the cases that the reason does not name stay in the order of how much worse they got.
     let drivers = verdict
         .metrics
         .get(id)
@@ -144,7 +144,7 @@ fn of_metric(id: &str, metric: &MetricPair<'_>, verdict: &Verdict) -> Vec<CaseCh
     changes.collect()
 }
 
-/// The variants that moved the way the case did, furthest first.
+/// The variants that moved in the same direction as the case, those that moved furthest first.
 fn flipped(metric: &MetricPair<'_>, case: &CasePair<'_>) -> Vec<VariantChange> {
     let mean = |values: &[Option<f64>]| {
         let known: Vec<f64> = values.iter().flatten().copied().collect();

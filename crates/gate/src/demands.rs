@@ -1,5 +1,5 @@
-//! Rules for single metrics that need no baseline: the worst value that a metric may have, and that there is such a metric
-//! at all. A rule that somebody wrote decides or is refused; it is never passed over.
+//! Rules for single metrics that need no baseline: the worst value that a metric may have, and whether the metric
+//! must exist. A rule that somebody wrote is applied or refused, but never ignored.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use super::verdict::{Reason, ReasonCode, Verdict, Word};
 use crate::compare::loss;
 use kelvin_record::{Metric, probe_of};
 
-/// Up to this many letters may be wrong in a name before nothing is proposed instead.
+/// The most wrong letters in a name for which the right name is still proposed.
 const MOST_WRONG: usize = 3;
 
-/// Tells the rules of which nothing was measured, and, where there was no base to compare with, the values that are worse
-/// than any that may be. `metrics`: those of the head.
+/// Reports the rules whose metric was not measured and, where there was no base to compare with, the values that are
+/// worse than allowed. `metrics`: those of the head.
 pub fn tell(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdict: &mut Verdict) {
     let is_compared = !verdict.metrics.is_empty();
     let mut told = Vec::new();
@@ -39,7 +39,7 @@ pub fn tell(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdict: &mut V
     }
 }
 
-/// That a metric with a rule was not measured, though its probe was.
+/// The reason where a metric with a rule was not measured although its probe was.
 fn unknown(
     id: &str,
     policy: &Policy,
@@ -64,7 +64,7 @@ fn unknown(
     Some((Word::Unmeasured, reason(id, policy.on_unmeasured, text)))
 }
 
-/// That a metric is worse than it may be, or has no value.
+/// The reason where a metric is worse than allowed, or has no value.
 fn beyond((id, metric): (&str, &Metric), min: f64, policy: &Policy) -> Option<(Word, Reason)> {
     let effect = |effect| match policy.metrics[id].policy {
         Some(Attention::Warn | Attention::Info) => Effect::Warn,
@@ -141,7 +141,7 @@ mod tests {
             misspelt.reasons[0].text.contains("`m.share`"),
             "{misspelt:?}"
         );
-        // Of a probe that did not run nothing is known, and `--probe` is no misspelling.
+        // Nothing is known of a probe that did not run, and the option `--probe` is no misspelling.
         assert!(told("other.share", 0.5, Ok(1.0)).passed);
     }
 }

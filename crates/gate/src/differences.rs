@@ -1,5 +1,5 @@
-//! What differs between two runs beside their figures, as values; the words for people are made here
-//! and nowhere else.
+//! The differences between two runs beside their figures, as values; the words for people are made only
+//! in this file.
 
 use std::fmt;
 
@@ -124,14 +124,14 @@ pub enum Difference {
 }
 
 impl Difference {
-    /// Whether it is about the code of the pipeline, which a comparison is there to judge.
+    /// Whether the difference is in the code of the pipeline, which a comparison is meant to judge.
     pub const fn is_of_the_pipeline(&self) -> bool {
         matches!(self, Self::Pipeline | Self::PipelineUnknown)
     }
 }
 
 impl Difference {
-    /// In words, with what the items of the run are called.
+    /// The difference in words, with the nouns for the items of the run.
     pub fn words(&self, nouns: &Nouns) -> String {
         let Nouns { item, items } = nouns;
         match self {
@@ -222,14 +222,14 @@ impl Difference {
 /// Why the figures of two runs cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incomparable {
-    /// The run of a side did not come to its end.
+    /// The run of one side did not finish.
     Ending {
         /// The side.
         side: ComparedSide,
         /// How it ended.
         ending: Ending,
     },
-    /// A probe measured something else.
+    /// A probe measured something different.
     Setting(SettingDiffers),
 }
 

@@ -82,8 +82,9 @@ pub fn metrics(
         .collect()
 }
 
-/// How far the swaps of a governing type move the decision, in the mean over all of them, and the 95 % interval of that
-/// over the cases. The value of such a metric is a ratio to what they could move, which hides that few of them do.
+/// How far the swaps of a governing type move the decision, in the mean over all of them, with its 95 % interval
+/// over the cases. The value of such a metric is a ratio to the largest possible move, which hides that few swaps move
+/// it.
 fn moved(metric: &Metric) -> Option<(f64, Option<Interval>)> {
     let cases = metric.per_case.values();
     let cases: Vec<(f64, usize)> = cases
@@ -98,8 +99,8 @@ fn moved(metric: &Metric) -> Option<(f64, Option<Interval>)> {
 }
 
 impl Drift {
-    /// Tells of every metric that drifted further than it may, and fails where that is to fail. What could not
-    /// be compared then warns, so that no change passes for want of an anchor without a word.
+    /// Reports every metric that drifted further than allowed, and fails where the effect is to fail. Metrics that
+    /// could not be compared give a warning, so that no change passes silently because an anchor is missing.
     pub fn tell(&self, verdict: &mut Verdict, effect: Effect) {
         let beyond = self.metrics.iter().filter(|(_, drifted)| drifted.is_beyond);
         let mut reasons: Vec<Reason> = beyond
@@ -123,12 +124,12 @@ impl Drift {
             });
         }
         let fails = |reason: &&Reason| reason.effect == Some(Effect::Fail);
-        // What this change did alone is told first.
+        // The findings about this change alone come first.
         let at = verdict.reasons.iter().take_while(fails).count();
         verdict.reasons.splice(at..at, reasons);
     }
 
-    /// What it was compared with, in one line.
+    /// The anchor that the head was compared with, in one line.
     pub fn note(&self) -> String {
         let anchor = safe::line(&self.anchor);
         let beyond = self.metrics.values().filter(|metric| metric.is_beyond);

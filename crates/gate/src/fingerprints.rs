@@ -1,25 +1,25 @@
-//! Which differences between two runs their fingerprints and settings show.
+//! The differences between two runs that their fingerprints and settings show.
 
 use super::differences::{Difference, Incomparable};
 use crate::report::Report;
 use kelvin_base::digest::Digest;
 use kelvin_record::{AnySection, ComparedSide, Ending, SectionFingerprint, SectionKind};
 
-/// What differs between two runs.
+/// The differences between two runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Differences {
-    /// What is not the same on both sides; the figures can be compared all the same.
+    /// The differences that still allow a comparison of the figures.
     pub told: Vec<Difference>,
-    /// Why the figures cannot be compared, where they cannot.
+    /// Why the figures cannot be compared; none where they can.
     pub incomparable: Option<Incomparable>,
 }
 
-/// Tells what differs between two reports.
+/// Finds the differences between two reports.
 pub fn differences(base: &Report, head: &Report) -> Differences {
     let (before, after) = (&base.run, &head.run);
     let (old, new) = (&before.fingerprints, &after.fingerprints);
     let mut told = Vec::new();
-    // A report of another tool has no fingerprints that could be the same.
+    // A report of another tool has no comparable fingerprints.
     if base.tool.name == head.tool.name {
         let differ = |of: fn(SectionFingerprint) -> Option<Digest>| {
             let mut both = in_both(base, head).into_iter();
@@ -63,7 +63,7 @@ pub fn differences(base: &Report, head: &Report) -> Differences {
     }
 }
 
-/// What both sides have of a probe, in the order of the registry.
+/// The sections of the probes that both sides have, in the order of the registry.
 fn in_both<'a>(
     base: &'a Report,
     head: &'a Report,

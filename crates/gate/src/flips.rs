@@ -1,4 +1,4 @@
-//! The answers that went wrong, in the order in which people should look at them, and what is said of
+//! The answers that went wrong, in the order in which people should look at them, and the sentences about
 //! them.
 
 use super::changes::CaseChange;
@@ -7,7 +7,7 @@ use crate::report::Report;
 use kelvin_page::{Phrase, safe};
 use kelvin_record::{Flip, Nouns, Ought, probe_of};
 
-/// So many are kept: nobody reads more, and the reports have them all.
+/// The most answers that are kept: nobody reads more, and the reports have them all.
 const KEPT: usize = 20;
 
 /// The answers that went wrong in the metrics that dropped beyond their limit or in which a case broke,
@@ -47,7 +47,7 @@ pub fn of(cases: &[CaseChange], verdict: &Verdict, (base, head): (&Report, &Repo
     flips
 }
 
-/// The first of them in a sentence without its full stop; none where there is none.
+/// The first of these answers in a sentence without its full stop; none where there is none.
 pub fn lead(flips: &[Flip], verdict: &Verdict) -> Option<Phrase> {
     let first = flips.first()?;
     let (was, is) = (bare(&first.base), bare(&first.head));
@@ -75,7 +75,7 @@ pub fn lead(flips: &[Flip], verdict: &Verdict) -> Option<Phrase> {
     Some(what.and(more))
 }
 
-/// In how many parts of its item an answer went wrong, and what those are.
+/// The number of parts of an item in which an answer went wrong, and the word for these parts.
 pub fn extent(flip: &Flip) -> String {
     let what = match flip.ought {
         Ought::Hold => "rewrites that should not matter",

@@ -1,4 +1,4 @@
-//! What a suite could not show, told before a change is judged by it: by its own report, as if nothing had changed.
+//! Changes that a suite could not show, found before a change is judged, by the suite's own report as both sides.
 
 use serde::Serialize;
 
@@ -16,16 +16,16 @@ pub struct UnseenType {
     pub swaps: usize,
     /// How many of them move the decision.
     pub moved: usize,
-    /// What the items are called in which it may decide.
+    /// The word for the items in which the type may decide.
     #[serde(skip)]
     items: String,
-    /// What else than other items would show it, as a part of a sentence; empty where nothing would.
+    /// Another way to show the loss, as a part of a sentence; empty where only more items would show it.
     #[serde(skip)]
     or_more: String,
 }
 
 impl UnseenType {
-    /// What cannot be seen, and what to add.
+    /// The loss that cannot be seen, and what to add to the suite.
     pub fn sentence(&self) -> String {
         let Self {
             swaps,
@@ -42,7 +42,7 @@ impl UnseenType {
     }
 }
 
-/// The types whose loss a gate with this suite could not show. `with_itself`: the report of the suite beside itself.
+/// The types whose loss a gate with this suite could not show. `with_itself`: the suite's report compared with itself.
 pub fn unseen_types(policy: &Policy, with_itself: &Comparison<'_>) -> Vec<UnseenType> {
     let gate = Gate::new(policy, false, false, None);
     let decided = gate.types_as_they_are(with_itself).into_values();

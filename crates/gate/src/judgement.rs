@@ -1,4 +1,4 @@
-//! What the gate hands on: the verdict with its base, its cost and the cases, for files and people.
+//! The result of the gate: the verdict with its base, its cost and the cases, for files and people.
 
 use std::fmt::Write as _;
 
@@ -94,7 +94,7 @@ impl Judgement {
         }
     }
 
-    /// A verdict where there is nothing to compare with.
+    /// A verdict without a report to compare with.
     pub fn without_base(verdict: Verdict, tried: Vec<Tried>) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,
@@ -180,19 +180,19 @@ impl Judgement {
                 " ",
                 &format!("To run it again {}:", again.place()),
             );
-            // In one line, however long, so that it can be copied.
+            // The command is on one line, however long, so that it can be copied.
             let _ = writeln!(page, "    {}", safe::line(&again.command(self)));
         }
         page
     }
 
-    /// Whether nobody has anything to do about it.
+    /// Whether nobody has to do anything about it.
     pub fn asks_nothing(&self) -> bool {
         self.verdict.passed && self.verdict.verdict == Word::Pass
     }
 
-    /// Where the baseline is from, in one line, with the sources before it that could not be asked or read; without one,
-    /// every source and why it did not serve.
+    /// The source of the baseline in one line, with the earlier sources that could not be asked or read; without a
+    /// baseline, every source and why it could not be used.
     pub fn provenance(&self) -> String {
         let tried = |tried: &[Tried]| -> Vec<String> {
             tried
@@ -202,7 +202,7 @@ impl Judgement {
         };
         match &self.base {
             Some(base) => {
-                // That a source has none is no news where another one has.
+                // A source without a report is not worth mentioning if another source has one.
                 let before = base.tried.iter().filter(|tried| tried.unknown.is_some());
                 let before: Vec<Tried> = before.cloned().collect();
                 match before.is_empty() {
@@ -227,7 +227,7 @@ const fn is_none_at_all(count: &usize) -> bool {
     *count == 0
 }
 
-/// The items that are answered otherwise, each with both answers in a line and what was asked in the next.
+/// The items with another answer, each with both answers in one line and the question in the next.
 fn answers(page: &mut String, list: &AnswerList) {
     const ANSWER: usize = 32;
     for row in list.rows.iter().take(LISTED) {
@@ -270,7 +270,7 @@ pub fn value(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"))
 }
 
-/// The verdict on a metric in a word or two, for people: one that cannot fail the gate is only shown.
+/// The verdict on a metric in a word or two, for people. A metric that cannot fail the gate is marked as shown only.
 pub fn said(metric: &MetricVerdict) -> String {
     match metric.policy {
         Attention::Gate => metric.verdict.as_str().replace('_', " "),
@@ -278,11 +278,11 @@ pub fn said(metric: &MetricVerdict) -> String {
     }
 }
 
-/// How far the head is from the base, with its sign.
+/// The difference between head and base, with its sign.
 pub fn change(metric: &MetricVerdict) -> String {
     match (metric.base, metric.head) {
         (Some(base), Some(head)) => match format!("{:+.4}", head - base) {
-            // Rounding may leave nothing but a sign.
+            // After rounding, only a sign may be left of the value.
             none if none == "-0.0000" => "+0.0000".to_owned(),
             change => change,
         },
@@ -290,7 +290,7 @@ pub fn change(metric: &MetricVerdict) -> String {
     }
 }
 
-/// Which value of a metric is the best, where a reader may think that it is the largest.
+/// A note on which value of a metric is the best, where a reader may think that it is the largest.
 pub const fn sense(metric: &MetricVerdict) -> &'static str {
     match metric.lower_is_better {
         true => " (best 0)",
@@ -298,7 +298,7 @@ pub const fn sense(metric: &MetricVerdict) -> &'static str {
     }
 }
 
-/// A sentence whose parts between backticks are shown as code; all of it harmless.
+/// A sentence whose parts between backticks are shown as code, with everything made harmless.
 pub fn prose(text: &str) -> String {
     let space = |there: bool| if there { " " } else { "" };
     text.split('`')
@@ -315,7 +315,7 @@ pub fn prose(text: &str) -> String {
         .collect()
 }
 
-/// A sentence behind a mark, in lines of 80 columns.
+/// A sentence after a mark, in lines of 80 columns.
 fn indented(page: &mut String, mark: &str, text: &str) {
     const WIDTH: usize = 76;
     let mut lines = vec![String::new()];
@@ -374,7 +374,7 @@ mod tests {
             );
             assert!(!forged, "{event:?} in {text}");
         }
-        // A mention needs the name right behind the sign.
+        // A mention needs the name directly after the sign.
         assert!(!text.contains("@team") && !text.contains(" | "), "{text}");
     }
 

@@ -1,6 +1,6 @@
-//! The gate: tells a drop from noise, and by its policy says whether the head may pass.
+//! The gate: tells a drop from noise, and decides by its policy whether the head may pass.
 //!
-//! A caller asks [`Gate::next`] until there is a verdict, and runs in between what it is told to.
+//! A caller calls [`Gate::next`] until it returns a verdict, and makes the runs that it asks for in between.
 
 pub mod align;
 pub mod answers;
@@ -52,35 +52,35 @@ use verdict::{BrokenCase, Verdict};
 pub struct Gate<'a> {
     policy: &'a Policy,
     means: Means,
-    /// Why the two sides cannot be compared at all, where they cannot.
+    /// Why the two sides cannot be compared; none where they can.
     incomparable: Option<String>,
     looks: Looks,
     /// Whether the pipeline answered repeats of the head from memory.
     are_kept: bool,
-    /// Whether the reports are finished ones, whose run has run doubtful cases again.
+    /// Whether the reports are finished, and their run has already run doubtful cases again.
     was_rerun_before: bool,
     /// The looks at the governing types of each probe that declares any.
     types: BTreeMap<String, governing::Looks>,
-    /// Whether what is missing was to be run again.
+    /// Whether a re-run of the missing values was requested.
     asked_missing: bool,
-    /// Whether cases whose inputs changed were to be run again.
+    /// Whether a re-run of the cases whose inputs changed was requested.
     asked_unpaired: bool,
     /// Whether cases whose inputs changed were run again.
     ran_unpaired: bool,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Debug)]
 pub enum Next {
-    /// Run cases again and ask again, with the comparison made anew.
+    /// Run cases again, and call again with a new comparison.
     Rerun(Rerun),
-    /// This is the verdict.
+    /// The verdict.
     Verdict(Box<Verdict>),
 }
 
 impl<'a> Gate<'a> {
-    /// A gate with a policy. `base`: whether the base is a stored one that can be run again beside
-    /// the head. `head`: whether the head can. `incomparable`: why nothing can be compared.
+    /// A gate with a policy. `base`: whether the base is stored and can be run again beside the head. `head`: whether
+    /// the head can be run again. `incomparable`: why the two cannot be compared.
     pub fn new(policy: &'a Policy, head: bool, base: bool, incomparable: Option<String>) -> Self {
         let by_threshold = policy.rule == Rule::Threshold;
         let means = Means {
@@ -95,7 +95,7 @@ impl<'a> Gate<'a> {
             policy,
             means,
             incomparable,
-            // What is lost is judged of the comparison as a whole.
+            // The loss of cases is judged for the comparison as a whole, and so not by the looks.
             looks: Looks::new(means, policy.is_exact(), 1.0),
             are_kept: false,
             was_rerun_before: false,
@@ -112,20 +112,20 @@ impl<'a> Gate<'a> {
         self.looks.answers_are_kept(are_kept);
     }
 
-    /// Says that the reports are finished ones, whose run has run doubtful cases again: what is open in them is open
-    /// after re-runs, though nothing is run here.
+    /// Says that the reports are finished, and that their run has already run doubtful cases again. Whatever is open in
+    /// them counts as open after re-runs, although nothing is run here.
     pub const fn was_rerun_before(&mut self) {
         self.was_rerun_before = true;
     }
 
-    /// Whether noise can explain a drop, so that repeats tell something.
+    /// Whether noise can explain a drop, so that repeats are useful.
     pub fn reads_noise(&self) -> bool {
         !self.policy.is_exact() && self.incomparable.is_none()
     }
 
-    /// Looks at what was run so far. `calls`: how many calls may still be made, on both sides together.
+    /// Looks at all runs so far. `calls`: how many calls may still be made, on both sides together.
     pub fn next(&mut self, comparison: &Comparison<'_>, calls: usize) -> Next {
-        // Whoever asks again has run what it was told to; whoever gives up has not.
+        // A caller that calls again has made the requested runs; a caller that gives up has not.
         self.ran_unpaired |= self.asked_unpaired;
         let missing = self.missing_rerun(comparison);
         if !missing.is_empty() {
@@ -157,7 +157,7 @@ impl<'a> Gate<'a> {
         )))
     }
 
-    /// The verdict when nothing more may be run: what is open stays open.
+    /// The verdict when no further run is possible: whatever is open stays open.
     pub fn give_up(&mut self, comparison: &Comparison<'_>) -> Verdict {
         let types = self.types_as_they_are(comparison);
         let gated = self.subjects(comparison, Attention::Gate);
@@ -208,7 +208,8 @@ impl<'a> Gate<'a> {
         .verdict(broken)
     }
 
-    /// What the base has and the head lacks, to be run again once: a call that failed by bad luck answers then.
+    /// The values that the base has and the head lacks, to be run again once: calls that failed by bad luck then
+    /// succeed.
     fn missing_rerun(&self, comparison: &Comparison<'_>) -> WantedRepeats {
         let can_rerun = self.means.head_runs > 1 && !self.policy.is_exact();
         if self.asked_missing || !can_rerun || self.incomparable.is_some() {
@@ -227,7 +228,7 @@ impl<'a> Gate<'a> {
     ///
     /// # Errors
     ///
-    /// What is to be run again before they are decided.
+    /// The runs that are needed before they are decided.
     fn look_at_types(
         &mut self,
         comparison: &Comparison<'_>,
@@ -258,7 +259,7 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// The same where nothing more may be run.
+    /// The decisions about the types where no further run is possible.
     fn types_as_they_are(&self, comparison: &Comparison<'_>) -> BTreeMap<String, TypeDecision> {
         let suites = self.suites(comparison).into_iter();
         let decided = suites.flat_map(|(probe, pairs)| {
@@ -280,7 +281,7 @@ impl<'a> Gate<'a> {
             .collect()
     }
 
-    /// What each type may lose.
+    /// How much each type may lose.
     fn max_drop(&self, pairs: &AnswerPairs) -> Vec<governing::Limit> {
         let metrics = pairs.types.iter();
         let limits = metrics.map(|(_, metric)| governing::Limit {
@@ -297,7 +298,7 @@ impl<'a> Gate<'a> {
         }
     }
 
-    /// The looks at the cases of the same name, of every metric whose inputs changed.
+    /// The looks at the cases of the same name, for every metric whose inputs changed.
     fn unpaired(&self, comparison: &Comparison<'_>) -> BTreeMap<String, unpaired::Seen> {
         let gated = self.subjects(comparison, Attention::Gate).len();
         comparison
@@ -311,8 +312,8 @@ impl<'a> Gate<'a> {
             .collect()
     }
 
-    /// The cases to run again, once, because the cases of the same name are worse than allowed. A
-    /// pipeline that is declared deterministic would say the same again.
+    /// The cases to run again, once, where the cases of the same name are worse than allowed. A
+    /// pipeline that is declared deterministic would give the same answers again.
     fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> WantedRepeats {
         let mut cases = BTreeMap::new();
         let runs = self.means.head_runs.min(unpaired::MOST_RUNS);
@@ -358,7 +359,7 @@ impl<'a> Gate<'a> {
             .collect()
     }
 
-    /// The metrics that the configuration demands of every item and that are not gated by their mean.
+    /// The metrics that the configuration demands of every item and whose mean is not gated.
     fn declared(&self, comparison: &Comparison<'_>) -> BTreeMap<String, Subject> {
         let metrics = comparison.metrics.iter();
         let declared = metrics
@@ -379,7 +380,7 @@ impl<'a> Gate<'a> {
         declared.collect()
     }
 
-    /// The cases that broke or may have, and those to run again before that can be said.
+    /// The cases that broke or may have broken, and the runs that are needed before that can be said.
     fn broken(
         &self,
         comparison: &Comparison<'_>,
@@ -404,14 +405,14 @@ impl<'a> Gate<'a> {
                 is_declared: pair.is_declared || pair.is_failure_rate,
                 by_rank: pair.by_rank,
             };
-            // Where the metric is a regression already, nothing is run to say so of single cases.
+            // Where the metric is a regression already, no case is run again to say so about single cases.
             let regressed = decisions
                 .get(id)
                 .and_then(|decision| decision.look.as_ref().ok())
                 .is_some_and(|look| look.outcome == Outcome::Regression);
             let kind = (self.policy.deterministic, demand);
             let guard = Guard::of(&subject.cases, subjects.len(), kind);
-            // Where too much is missing, that is what is told of the metric.
+            // Where too much is missing, the metric itself reports that.
             let is_lacking = pair
                 .coverage
                 .whole
@@ -429,7 +430,7 @@ impl<'a> Gate<'a> {
                 let (certain, bad, runs) = match guard.judge(case, may_rerun) {
                     Finding::Clear => continue,
                     Finding::Suspected { .. } if regressed => continue,
-                    // That it gives no answer is what the metric says.
+                    // The failure rate itself reports that there is no answer.
                     _ if regressed && subject.is_failure_rate => continue,
                     _ if is_told(&broken, name, id) => continue,
                     Finding::Rerun(runs) => {
@@ -453,7 +454,7 @@ impl<'a> Gate<'a> {
     }
 }
 
-/// Whether an item of the same probe was told to be broken already.
+/// Whether an item of the same probe was already reported as broken.
 fn is_told(broken: &[BrokenCase], case: &str, metric: &str) -> bool {
     let mut broken = broken.iter();
     broken.any(|one| one.certain && one.case == case && probe_of(&one.metric) == probe_of(metric))

@@ -1,10 +1,10 @@
-//! The words for what a change withdrew, lost and edited.
+//! The words for withdrawn, lost and edited inputs.
 
 use super::sentence::{cells, name, names, percent};
 use crate::compare::Turnover;
 use kelvin_page::display;
 
-/// Which governing types were withdrawn, and what went with them.
+/// The governing types that were withdrawn, and how much was lost with them.
 pub(super) fn withdrawn(types: &[String], lost: usize) -> String {
     let (which, them) = match types {
         [_] => ("type", "it"),
@@ -18,7 +18,7 @@ pub(super) fn withdrawn(types: &[String], lost: usize) -> String {
     )
 }
 
-/// How much was lost, of all or of one type.
+/// How much was lost, of everything or of one type.
 pub(super) fn missing(
     (lost, of): (usize, usize),
     of_type: Option<&str>,
@@ -41,7 +41,7 @@ pub(super) fn missing(
     )
 }
 
-/// Which items were lost, beside how many were won.
+/// The lost items, with the number of items that were won.
 pub(super) fn lost_items(lost: &[&str], won: usize) -> String {
     let names_of: Vec<String> = lost.iter().map(|name| (*name).to_owned()).collect();
     let won = match won {
@@ -56,7 +56,7 @@ pub(super) fn lost_items(lost: &[&str], won: usize) -> String {
     )
 }
 
-/// How much has no value that the base has, and what may hide in it.
+/// How many values of the base are missing on the head, and how large a drop they may hide.
 pub(super) fn bound(lost: usize, of: usize, drop: Option<f64>) -> String {
     let hidden = match drop {
         Some(drop) => format!("at their worst the drop would be {}", display(drop)),
@@ -65,7 +65,7 @@ pub(super) fn bound(lost: usize, of: usize, drop: Option<f64>) -> String {
     format!("has no value for {lost} of {of}, and the base has; {hidden}")
 }
 
-/// What a change did to the items of a probe, for a headline.
+/// The changes to the items of a probe, for a headline.
 pub(super) fn edits(turnover: &Turnover) -> Option<String> {
     let Turnover {
         item: one,

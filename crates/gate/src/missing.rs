@@ -1,29 +1,29 @@
-//! What is missing on the head counts against it: as the worst value that it could have had, unless the base misses as
-//! much. A mean over what is left would say that nothing happened.
+//! Missing values of the head count as the worst possible values, unless the base misses as many. A
+//! mean over the remaining values would show no change.
 
 use super::look::{GUARD, Look};
 use crate::compare::{CellPair, Change, MetricPair, loss};
 use kelvin_base::stats::ln_beta;
 use kelvin_record::{Repeats, Wanted, WantedRepeats};
 
-/// What the base has and the head lacks is run up to so often before it counts as missing: a call that failed by bad
-/// luck answers then.
+/// The most runs of an input that the base answered and the head did not, before it counts as missing: calls that
+/// failed by bad luck then succeed.
 const RUNS: usize = 3;
 
-/// Runs without a value are those of the base's own noise where chance makes a difference like theirs with at least
+/// Runs without a value are noise of the base if chance makes a difference like this with at least
 /// this probability.
 const CHANCE: f64 = 0.01;
 
-/// What is missing of a metric, once what failed was run again.
+/// The missing part of a metric, after the failed runs were repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Missing {
-    /// The share of the metric that the head has no value for and the base has, in `[0, 1]`.
+    /// The share of the metric for which the base has a value but the head has none, in `[0, 1]`.
     pub(super) share: f64,
-    /// How many cells or runs that is.
+    /// The number of missing cells or runs.
     pub(super) count: usize,
-    /// Of how many.
+    /// The number of all cells or runs.
     pub(super) of: usize,
-    /// How much the metric would drop if all of it had the worst value; none where there is no worst value.
+    /// The drop of the metric if all missing values were the worst value; none where there is no worst value.
     pub(super) drop: Option<f64>,
 }
 
@@ -60,15 +60,15 @@ pub(super) fn rerun(metrics: &[&MetricPair<'_>]) -> WantedRepeats {
     wanted
 }
 
-/// A cell that the base has a value for, and the head was asked and has none.
+/// Whether the base has a value for a cell, and the head was asked but has none.
 fn is_lost(cell: &CellPair<'_>) -> bool {
     let has = |values: &[Option<f64>]| values.iter().any(Option::is_some);
     has(cell.base) && !has(cell.head) && cell.head.len() < RUNS
 }
 
 impl Missing {
-    /// Of a metric that was looked at; none where nothing is missing beyond the noise of the base. `max_drop` is no
-    /// part of it: whoever asks compares.
+    /// The missing part of a metric that was looked at; none where nothing is missing beyond the noise of the base.
+    /// `max_drop` is not used here: the caller compares.
     pub(super) fn of(pair: &MetricPair<'_>, look: &Look) -> Option<Self> {
         let whole = &pair.coverage.whole;
         let (cells, of_cells) = (whole.lost, whole.base);
@@ -81,7 +81,7 @@ impl Missing {
             .chain(by_run)
             .max_by(|(one, _), (other, _)| one.total_cmp(other))?;
         let (share, (count, of)) = worst;
-        // Losses turn the end that is worse into the larger one.
+        // As losses, the worse end of the range is the larger one.
         let ends = [pair.range.low, pair.range.high].map(|end| Some(loss(pair.direction, end?)));
         let most = match ends {
             [Some(low), Some(high)] => Some(low.max(high)),
@@ -95,17 +95,17 @@ impl Missing {
         })
     }
 
-    /// Whether a drop beyond the limit may hide in what is missing.
+    /// Whether a drop beyond the limit may hide in the missing part.
     pub(super) fn may_hide(&self, max_drop: f64) -> bool {
         self.drop.is_none_or(|drop| drop > max_drop + GUARD)
     }
 }
 
-/// The share of runs without a value that the head has beyond the base, and how many they are; none where chance makes
-/// as many.
+/// The share of runs without a value on the head beyond that of the base, and the number of these runs; none where
+/// chance explains them.
 fn runs(pair: &MetricPair<'_>) -> Option<(f64, (usize, usize))> {
     let (mut base, mut head) = ((0, 0), (0, 0));
-    // Those of inputs that one side never answered count too: else a side that was run once would have none.
+    // Inputs that one side never answered count too: otherwise a side that was run once would have no such runs.
     for cell in pair.cases.values().flat_map(|case| &case.cells) {
         let count = |(without, all): (usize, usize), values: &[Option<f64>]| {
             let here = values.iter().filter(|value| value.is_none()).count();
@@ -137,9 +137,9 @@ fn fisher((base, of_base): (usize, usize), (head, of_head): (usize, usize)) -> f
     (head..=most).map(term).sum()
 }
 
-/// Whether so many more items were lost than won that chance cannot have made it.
+/// Whether so many more items were lost than won that chance does not explain it.
 pub(super) fn is_beyond_chance(lost: usize, won: usize) -> bool {
-    /// The sign test at this level leaves no doubt: twenty lost and none won.
+    /// At this level the sign test leaves no doubt: twenty items lost and none won.
     const NO_DOUBT: f64 = 1e-6;
     let n = lost + won;
     let ln_half = n as f64 * 0.5_f64.ln();
@@ -148,8 +148,8 @@ pub(super) fn is_beyond_chance(lost: usize, won: usize) -> bool {
     lost > won && tail <= NO_DOUBT
 }
 
-/// The items that were lost and those that were won: worse or better than on the base by half of the scale or more; of
-/// ranks, found on one side alone.
+/// The lost and the won items: those that are worse or better than on the base by half of the scale or more; for
+/// ranks, those that were found on one side only.
 pub(super) fn lost_and_won<'a>(pair: &MetricPair<'a>) -> (Vec<&'a str>, usize) {
     const HALF: f64 = 0.5;
     let (mut lost, mut won) = (Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! What the gate is told to hold, and what it does where it cannot tell.
+//! The limits of the gate, and what it does in doubt.
 
 use std::collections::BTreeMap;
 
@@ -11,33 +11,33 @@ use kelvin_record::settings::{
 };
 use kelvin_record::settings::{MetricRule, OnSuspected as OnSuspectedSetting};
 
-/// What the gate is told to hold.
+/// The limits of the gate, and what it does in doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
-    /// A drop beyond this is a regression; in the metric's own unit, at least 0.
+    /// The limit of a drop, in the metric's own unit, at least 0. A larger drop is a regression.
     pub max_drop: f64,
     /// How a drop is told from noise.
     pub rule: Rule,
     /// Whether every item has to be answered as on the base.
     pub same_answers: bool,
-    /// What is different for single metrics, by id.
+    /// The exceptions for single metrics, by id.
     pub metrics: BTreeMap<String, MetricPolicy>,
-    /// What a drop does that noise may explain.
+    /// The effect of a drop that noise may explain.
     pub on_suspected: OnSuspected,
-    /// What a case does that broke completely.
+    /// The effect of a case that broke completely.
     pub on_broken_case: Effect,
-    /// What a gated metric does that was not measured.
+    /// The effect of a gated metric that was not measured.
     pub on_unmeasured: Effect,
     /// The share of a metric's cells, in all and of each governing type, that may be lost; in
     /// `[0, 1]`.
     pub max_missing: f64,
-    /// What cases do that were edited so that little of a metric can be paired.
+    /// The effect of cases that were edited so that little of a metric can be paired.
     pub on_edited: Effect,
-    /// What having no baseline does.
+    /// The effect of a missing baseline.
     pub on_no_baseline: Effect,
-    /// The pipeline is declared deterministic: one run tells.
+    /// Whether the pipeline is declared deterministic: then one run tells.
     pub deterministic: bool,
-    /// What the re-runs may cost.
+    /// The limits for the re-runs.
     pub budget: Budget,
 }
 
@@ -51,14 +51,14 @@ pub enum Rule {
     Threshold,
 }
 
-/// What is different for one metric.
+/// The exceptions for one metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MetricPolicy {
-    /// Instead of the limit for all.
+    /// The limit for this metric, which replaces the general limit.
     pub max_drop: Option<f64>,
     /// Whether it is gated, whatever its report says.
     pub policy: Option<Attention>,
-    /// The worst value that the head may have, whatever the base had: a floor where higher is
+    /// The worst value that the head may have, whatever the value of the base is: a floor where higher is
     /// better, a ceiling where lower is.
     pub min: Option<f64>,
 }
@@ -87,28 +87,28 @@ pub enum Effect {
     Warn,
 }
 
-/// What a drop does that noise may explain.
+/// The effect of a drop that noise may explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnSuspected {
     /// It fails where no case was run again, and warns where the re-runs were made.
     Auto,
-    /// The same in either case.
+    /// The same effect in either case.
     Always(Effect),
 }
 
-/// What the re-runs may cost; whoever runs them counts.
+/// The limits for the re-runs; the caller that makes them counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// Runs of a case on the head, the first included; 1 allows no re-run.
+    /// The most runs of a case on the head, including the first; 1 allows no re-run.
     pub head_repeats: usize,
-    /// Invocations of all re-runs together.
+    /// The most invocations of all re-runs together.
     pub calls: Option<usize>,
-    /// Minutes that all re-runs together may take.
+    /// The most minutes that all re-runs together may take.
     pub minutes: Option<f64>,
 }
 
 impl Default for Policy {
-    /// What holds without a word in the configuration.
+    /// The policy of an empty configuration.
     fn default() -> Self {
         Self::of(&GateSettings::default(), false)
     }
@@ -138,12 +138,12 @@ impl From<&MetricRule> for MetricPolicy {
 }
 
 impl Policy {
-    /// Whether a drop is taken as it is, as if nothing ever varied.
+    /// Whether a drop is judged as if nothing ever varied.
     pub fn is_exact(&self) -> bool {
         self.deterministic || self.rule == Rule::Threshold
     }
 
-    /// What the configuration asks for. `require`: whether there must be a baseline.
+    /// The policy of a configuration. `require`: whether there must be a baseline.
     pub fn of(settings: &GateSettings, require: bool) -> Self {
         let GateSettings {
             max_drop,
@@ -156,10 +156,10 @@ impl Policy {
             max_missing,
             on_edited,
             deterministic,
-            // The judges behind the figures are looked at beside the policy of the figures.
+            // The judges behind the figures are checked separately.
             calibration: _,
             require_calibration: _,
-            // Who may approve is asked once there is a verdict.
+            // Approvals are considered once there is a verdict.
             approval: _,
             budget,
         } = settings;
@@ -201,7 +201,7 @@ impl Policy {
             .unwrap_or(self.max_drop)
     }
 
-    /// Whether somebody has set how much this very metric may drop, or that everything may be lost.
+    /// Whether the configuration sets how much this metric may drop, or allows that everything is lost.
     pub fn is_set_for(&self, id: &str) -> bool {
         let own = self.metrics.get(id).and_then(|metric| metric.max_drop);
         own.is_some() || self.max_drop >= 1.0
@@ -212,7 +212,7 @@ impl Policy {
         self.metrics.get(id)?.min
     }
 
-    /// How much a metric matters: as configured, else as its report says. Whoever wrote a limit for it wants it gated.
+    /// The attention that a metric gets: as configured, or as its report says. A metric with its own limit is gated.
     pub fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
         let rule = self.metrics.get(id);
         let has_limit = rule.is_some_and(|rule| rule.max_drop.is_some() || rule.min.is_some());

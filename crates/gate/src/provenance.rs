@@ -1,4 +1,4 @@
-//! Where the report of the base is from, and which sources had none.
+//! The source of the base's report, and the sources that had none.
 
 use std::fmt;
 

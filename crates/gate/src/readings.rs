@@ -1,5 +1,5 @@
 //! The same measurement read in other ways: by the labels of the other side, where the change edits labels, and with
-//! what nobody knows as good as it can be. Nothing is run for it.
+//! the unknown part as good as it can be. No call is made for it.
 
 use std::collections::BTreeSet;
 
@@ -14,22 +14,22 @@ use crate::report::Report;
 use kelvin_page::safe;
 use kelvin_record::{ComparedSide, ItemComparison, ItemComparisons, Viewpoint};
 
-/// What is read.
+/// The two reports to read.
 #[derive(Clone, Debug)]
 pub struct Readings<'a> {
-    /// What follows from a drop.
+    /// The policy, which decides what follows from a drop.
     pub policy: &'a Policy,
-    /// What the change is compared with.
+    /// The report that the change is compared with.
     pub base: &'a Report,
-    /// The change.
+    /// The report of the change.
     pub head: &'a Report,
-    /// Why the two cannot be compared at all, where they cannot.
+    /// Why the two cannot be compared; none where they can.
     pub incomparable: Option<String>,
 }
 
 impl Readings<'_> {
-    /// Takes a verdict by the labels of the base. Where the change edits labels, its own are asked too, the worse
-    /// verdict counts, and that is told first. Of a drop that may come from what nobody knows, no verdict is made.
+    /// Takes a verdict by the labels of the base. Where the change edits labels, a verdict by its own labels is made
+    /// too; the worse verdict counts and is reported first. A drop that may come from the unknown part decides nothing.
     /// Returns the reading that counts.
     pub fn settle(&self, mut verdict: Verdict) -> (Verdict, Viewpoint) {
         let by_base = Viewpoint::default();
@@ -49,7 +49,7 @@ impl Readings<'_> {
         let this = format!("this change edits {edited}");
         let is_bad = |verdict: &Verdict| verdict.verdict >= Word::Inconclusive;
         if own.verdict > verdict.verdict {
-            // Nothing was run again for these labels, so that what is open may be noise.
+            // Nothing was run again for these labels, so an open verdict may be noise.
             if own.verdict == Word::Inconclusive {
                 own.let_pass();
             }
@@ -71,7 +71,7 @@ impl Readings<'_> {
         (verdict, by_base)
     }
 
-    /// The verdict by a reading on what was run, and the two sides as it reads them.
+    /// The verdict by a reading of the existing runs, and the two sides in that reading.
     fn still(&self, reading: Viewpoint) -> (Verdict, AlignedReports) {
         let aligned = align_by(self.base, self.head, reading);
         let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
@@ -90,7 +90,7 @@ impl Readings<'_> {
         (verdict, aligned)
     }
 
-    /// Leaves open what would be within its limit if all that nobody knows were as good as it can be.
+    /// Leaves metrics open that would be within their limits if the whole unknown part were as good as it can be.
     fn soften(&self, verdict: &mut Verdict, reading: Viewpoint) {
         if verdict.passed && verdict.verdict != Word::Regression {
             return;
@@ -108,7 +108,7 @@ impl Readings<'_> {
         if doubts.is_empty() {
             return;
         }
-        // How far each metric fell, and how much of that nobody knows.
+        // This collects how far each metric fell, and how much of the drop is unknown.
         let mut shares: Vec<(String, f64, f64)> = Vec::new();
         let mut open = BTreeSet::new();
         for (id, metric) in &mut verdict.metrics {
@@ -155,7 +155,7 @@ impl Readings<'_> {
         }
     }
 
-    /// Says of the metrics that are open now, and of the cases that may not have broken, that they warn.
+    /// Adds warnings for the metrics that are open now, and for the cases that may not have broken.
     fn tell_again(&self, verdict: &mut Verdict, open: &BTreeSet<String>) {
         let is_open = |reason: &Reason| reason.metric.as_ref().is_some_and(|id| open.contains(id));
         let mut again = Vec::new();
@@ -201,7 +201,7 @@ impl Readings<'_> {
                 });
             }
         }
-        // Stable: what fails stays before what warns.
+        // The sort is stable: failures stay before warnings.
         again.sort_by_key(|reason| reason.effect.map_or(2, |effect| effect as u8));
         verdict.reasons = again;
         verdict.passed = verdict
@@ -220,8 +220,8 @@ impl Readings<'_> {
     }
 }
 
-/// Counts the items whose labels the change edits among those that it edits, and says how many of how many they are;
-/// none where there is none.
+/// Counts the edited items whose labels the change edits too, and describes their number in words;
+/// none where there is no such item.
 fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String> {
     let mut told = Vec::new();
     for (name, comparison) in comparisons.named() {

@@ -1,4 +1,4 @@
-//! Why a verdict is what it is: a code for machines, and a sentence for people.
+//! The reasons for a verdict: a code for machines, and a sentence for people.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

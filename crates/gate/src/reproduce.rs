@@ -1,4 +1,4 @@
-//! How a reader runs the gate again: a command for a shell, and what it needs.
+//! How a reader runs the gate again: a shell command, and its requirements.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,8 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// The command, restricted to the case that a reader should look at first where that case was run in several
-    /// variants. One case of a single input is too little to come to the same verdict by itself.
+    /// The command, restricted to the case that a reader should look at first if that case was run in several
+    /// variants. One case with a single input is not enough to get the same verdict.
     pub fn command(&self, judgement: &Judgement) -> String {
         let worst = judgement.cases.iter().find(|case| case.is_worse());
         let worst = worst.filter(|case| {
@@ -37,14 +37,14 @@ impl Reproduction {
         };
         let mut words = vec!["kelvin".to_owned(), "gate".to_owned()];
         words.extend(self.arguments.iter().map(|argument| quoted(argument)));
-        // A line break in a name cannot be shown in one line: then every case is run.
+        // A line break in a name cannot be shown in one line; in this case every case is run.
         if only.iter().all(|name| !name.contains(char::is_control)) {
             words.extend(only.iter().map(|name| quoted(&format!("--only={name}"))));
         }
         words.join(" ")
     }
 
-    /// Where to run it, and what it needs, as a sentence without its end.
+    /// Where to run the command, and what it needs, as a sentence without its end.
     pub fn place(&self) -> String {
         let clone = match (&self.commit, self.dirty) {
             (Some(commit), false) => {
@@ -67,7 +67,7 @@ fn short(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 
-/// A word for a shell: as it is where it is plain, else between single quotes.
+/// A word for a shell: unchanged where it is plain, otherwise in single quotes.
 pub fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=,:+@%".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {

@@ -1,4 +1,4 @@
-//! One sentence per reason: which metric, from what to what, which cases drove it, how sure.
+//! One sentence for each reason: the metric, its two values, the cases that drove it, and how sure that is.
 
 use super::governing::TypeDecision;
 use super::look::{Basis, Look, UPPER_CONFIDENCE};
@@ -12,26 +12,26 @@ use kelvin_record::{Direction, Nouns};
 /// Longer names are cut.
 const LONGEST_NAME: usize = 60;
 
-/// More cases than this are counted.
+/// The most cases that are named; further ones are counted.
 const MOST_NAMES: usize = 3;
 
-/// What a sentence about a metric is made from.
+/// The parts of a sentence about a metric.
 pub(super) struct Subject<'a> {
     pub(super) id: &'a str,
-    /// What the items are called that it is measured on.
+    /// The words for the items that the metric is measured on.
     pub(super) nouns: &'a Nouns,
     pub(super) direction: Direction,
     pub(super) verdict: &'a MetricVerdict,
     /// The look and how the looks ended, where there was one.
     pub(super) look: Option<(&'a Look, Ending)>,
     pub(super) rule: Rule,
-    /// What a drop does that noise may explain.
+    /// The effect of a drop that noise may explain.
     pub(super) on_suspected: OnSuspected,
-    /// The value that was not reached, where there is one.
+    /// The minimum that was not reached, where there is one.
     pub(super) min: Option<f64>,
     /// Why there is no value, in the words of the side that lacks it.
     pub(super) why: Option<&'a str>,
-    /// What the swaps of a governing type say, where the metric is judged by them.
+    /// The decision about a governing type, where the metric is judged by its swaps.
     pub(super) of_type: Option<&'a TypeDecision>,
 }
 
@@ -83,7 +83,7 @@ impl Subject<'_> {
         }
     }
 
-    /// What was lost, where the rest was judged all the same.
+    /// The losses, where the rest was judged nevertheless.
     pub(super) fn losses(&self) -> String {
         let counts = &self.verdict.coverage;
         format!(
@@ -155,7 +155,7 @@ impl Subject<'_> {
                 Some(upper) if upper > 0.0 => format!(
                     ", at most {}{} with {} confidence",
                     display(upper),
-                    // After a movement for the better it would read as one of that.
+                    // After a movement for the better, the word would seem to describe that movement.
                     if look.drop > 0.0 { "" } else { " worse" },
                     percent(UPPER_CONFIDENCE)
                 ),
@@ -191,7 +191,7 @@ impl Subject<'_> {
         )
     }
 
-    /// Which rule decides what a drop does that noise may explain, and what would tell more.
+    /// The rule for a drop that noise may explain, and what would tell more.
     fn rule_for_suspected(&self) -> &'static str {
         let ending = self.look.map(|(_, ending)| ending);
         match (self.on_suspected, ending) {
@@ -233,13 +233,13 @@ impl Subject<'_> {
         )
     }
 
-    /// Where the drop is, and why it stayed open.
+    /// The range of the drop, and why it stayed open.
     fn range_and_ending(&self, look: &Look, ending: Ending) -> String {
         let range = range(look, self.nouns);
         format!("{range}{}", after(ending, look, self.verdict, self.nouns))
     }
 
-    /// From what to what.
+    /// The two values of the metric.
     fn movement(&self) -> String {
         let (id, verdict) = (name(self.id), self.verdict);
         let drop = verdict.drop.unwrap_or(0.0);
@@ -275,7 +275,7 @@ impl Subject<'_> {
         )
     }
 
-    /// Which cases drove it.
+    /// The cases that drove the drop.
     fn driven(&self) -> String {
         let drivers = &self.verdict.drivers;
         if drivers.is_empty() {
@@ -294,7 +294,7 @@ impl Subject<'_> {
     }
 }
 
-/// That the value of a metric is worse than the worst one that it may have.
+/// The sentence for a metric whose value is worse than the worst allowed one.
 pub(super) fn beyond(
     id: &str,
     direction: Direction,
@@ -312,7 +312,7 @@ pub(super) fn beyond(
     )
 }
 
-/// Where the drop is.
+/// The range of the drop.
 fn range(look: &Look, nouns: &Nouns) -> String {
     match (look.lower, look.upper) {
         (Some(lower), Some(upper)) => {
@@ -323,7 +323,7 @@ fn range(look: &Look, nouns: &Nouns) -> String {
     }
 }
 
-/// Why it stayed open, and what it would take.
+/// Why the metric stayed open, and what would decide it.
 fn after(ending: Ending, look: &Look, verdict: &MetricVerdict, nouns: &Nouns) -> String {
     let Nouns { item, items } = nouns;
     match ending {
@@ -350,8 +350,8 @@ fn after(ending: Ending, look: &Look, verdict: &MetricVerdict, nouns: &Nouns) ->
     }
 }
 
-/// How many times as many runs would bring the bound that is open to where it decides, if drop and noise are
-/// as they seem: the error shrinks with the root of the runs. None beyond what anybody would run.
+/// The factor by which the runs would have to grow to move the open bound to where it decides, if drop and noise are
+/// as they seem: the error shrinks with the square root of the runs. None for an impractical number.
 fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
     const MOST: f64 = 10.0;
     let short = if look.drop > max_drop {
@@ -363,8 +363,8 @@ fn times_to_decide(look: &Look, max_drop: f64) -> Option<u32> {
     (times.is_finite() && times > 1.0 && times <= MOST).then_some(times as u32)
 }
 
-/// The cases that broke in a metric; or those that may have, of which that is not certain. `of_failures`: the metric says
-/// how often there was no answer.
+/// The cases that broke in a metric, or those that may have broken. `of_failures`: whether the metric
+/// counts how often there was no answer.
 pub(super) fn broken(
     cases: &[&BrokenCase],
     nouns: &Nouns,
@@ -395,7 +395,7 @@ pub(super) fn broken(
     )
 }
 
-/// New cases that do not do what is demanded of every case.
+/// The sentence for new cases that do not meet the demand for every case.
 pub(super) fn added_broken(cases: &[String], metric: &str, of_failures: bool) -> String {
     let (are, get, fail) = match cases.len() {
         1 => ("is", "gets", "fails"),
@@ -411,7 +411,7 @@ pub(super) fn added_broken(cases: &[String], metric: &str, of_failures: bool) ->
     }
 }
 
-/// A name from elsewhere, between backticks.
+/// A name from outside, between backticks.
 pub(super) fn name(text: &str) -> String {
     format!("`{}`", safe::cut(text, LONGEST_NAME))
 }
@@ -435,8 +435,8 @@ fn shown(value: Option<f64>) -> String {
     value.map_or_else(|| "null".to_owned(), display)
 }
 
-/// A share as a percentage with the digits it needs, at most one; rounded down, so that nothing is
-/// ever quite certain.
+/// A share as a percentage with the digits that it needs, at most one. It is rounded down, so that nothing
+/// ever looks fully certain.
 pub(super) fn percent(share: f64) -> String {
     let tenths = (1_000.0 * share + super::look::GUARD).floor();
     if tenths % 10.0 == 0.0 {

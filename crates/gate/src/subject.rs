@@ -1,15 +1,15 @@
-//! A metric as the looks take it: what both sides measured, as losses. Stored reports of the same code add
+//! A metric in the form for the looks: the values of both sides, as losses. Stored reports of the same code add
 //! their answers to those of the base.
 
 use super::look::{Case, Cell, Draws};
 use super::looks::Subject;
 use crate::compare::{CasePair, CellPair, MetricPair, StoredMetric, loss};
 
-/// What other reports of the base's code have of a metric, and of which cases they count no more, because the
-/// base was run beside the head.
+/// The values of other reports of the base's code for a metric, and whether they do not count any more for a case
+/// because its base was run beside the head.
 type Stored<'s, 'a> = (&'s [StoredMetric<'s, 'a>], &'s dyn Fn(&str) -> bool);
 
-/// The metric.
+/// The metric in the form for the looks.
 pub(super) fn of(metric: &MetricPair<'_>, max_drop: f64, stored: Stored<'_, '_>) -> Subject {
     let (stored, is_fresh) = stored;
     let (names, cases) = metric

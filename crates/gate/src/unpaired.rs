@@ -1,31 +1,31 @@
-//! Inputs that changed: the cases of the same name are compared as a whole as well, each side on its
+//! Changed inputs: the cases of the same name are compared as a whole as well, each side with its
 //! own inputs.
 //!
-//! Edited cases leave the pairs, and a drop in them would leave with them. The inputs differ, so
-//! repeats do not tell the whole noise, and a pipeline that is deterministic is not exact here: it
-//! is the differences between the cases that tell it.
+//! Edited cases have no pairs, so a drop in them would not show in the pairs. Since the inputs differ,
+//! repeats do not tell the whole noise, and even a pipeline that is deterministic is not exact here: the noise
+//! is taken from the differences between the cases.
 
 use super::look::{self, Case, Cell, Look, Noise, Outcome, Question};
 use super::policy::{Policy, Rule};
 use crate::compare::{MetricPair, Presence, Unpaired, loss};
 use kelvin_record::{Repeats, WantedRepeats};
 
-/// The probability of a false alarm, of all gated metrics together.
+/// The probability of a false alarm over all gated metrics together.
 const ALPHA: f64 = 0.05;
 
-/// With fewer cases than this that moved nothing is called a regression.
+/// With fewer moved cases than this, there is no regression.
 const FEWEST_MOVED: usize = 5;
 
 /// How often a case that moved is run before a drop is called.
 pub(super) const MOST_RUNS: usize = 5;
 
-/// With fewer cases than this that can be paired, the pairs tell little.
+/// With fewer paired cases than this, the pairs tell little.
 const FEWEST_PAIRED: usize = 5;
 
-/// What the cases of the same name come to.
+/// The result of comparing the cases of the same name.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Their names.
+    /// The names of the cases.
     pub(super) names: Vec<String>,
     /// The look at them.
     pub(super) look: Look,
@@ -36,8 +36,8 @@ pub(super) const fn has_turned(pair: &MetricPair<'_>) -> bool {
     pair.coverage.whole.turned > 0
 }
 
-/// Whether so much has changed that the pairs alone tell little: less than half of what the base
-/// measured can be paired, or fewer than five cases.
+/// Whether so much has changed that the pairs alone tell little: less than half of the base's cells
+/// can be paired, or fewer than five cases.
 pub(super) const fn is_thin(pair: &MetricPair<'_>) -> bool {
     let whole = &pair.coverage.whole;
     has_turned(pair) && (2 * whole.paired < whole.base || pair.coverage.cases < FEWEST_PAIRED)
@@ -76,7 +76,7 @@ pub(super) fn look(pair: &MetricPair<'_>, policy: &Policy, id: &str, gated: usiz
     Some(Seen { names, look })
 }
 
-/// The cases whose input is another one on the head, each as a whole: what is demanded of every case holds for them too.
+/// The cases whose input differs on the head, each as a whole: demands on every case hold for them too.
 pub(super) fn edited(pair: &MetricPair<'_>) -> Vec<(String, Case)> {
     let edited = pair.cases.iter().filter_map(|(name, case)| {
         let whole = case.unpaired.as_ref().filter(|_| case.cells.is_empty())?;
@@ -103,7 +103,7 @@ fn as_case(pair: &MetricPair<'_>, whole: &Unpaired) -> Case {
 }
 
 impl Seen {
-    /// Whether it is worse than allowed, by noise or not.
+    /// Whether the drop exceeds the limit, by noise or not.
     pub(super) fn is_beyond(&self) -> bool {
         matches!(
             self.look.reason,

@@ -227,7 +227,7 @@ pub struct BrokenCase {
 }
 
 impl MetricVerdict {
-    /// How far the drop is beyond what is allowed; none where it is not.
+    /// How far the drop exceeds the limit; none where it does not.
     pub fn beyond(&self) -> Option<f64> {
         let beyond = match &self.swaps {
             Some(swaps) => swaps.drop - swaps.limit,
@@ -236,9 +236,9 @@ impl MetricVerdict {
         (beyond > GUARD).then_some(beyond)
     }
 
-    /// What people are told of first, the least first: drops beyond their limit, those that are sure
-    /// before those that noise may explain, and the furthest beyond first; then what is below its
-    /// minimum, was not measured, or is open; then the rest, the largest drop first.
+    /// The order in which people are told of metrics, the least first: drops beyond their limit, the certain ones
+    /// before those that noise may explain, and the furthest beyond first; then metrics that are below their
+    /// minimum, were not measured, or are open; then the rest, the largest drop first.
     pub fn rank(&self) -> Rank {
         let (urgency, size) = match (self.verdict, self.cause, self.beyond()) {
             (Word::Regression | Word::PendingApproval, _, Some(beyond)) => (Urgency::Drop, beyond),
@@ -256,16 +256,16 @@ impl MetricVerdict {
     }
 }
 
-/// The place of something among what people are told; the least comes first.
+/// The place of a finding among those that people are told; the least comes first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rank {
-    /// What kind of thing it is.
+    /// The kind of the finding.
     pub urgency: Urgency,
-    /// The larger comes first.
+    /// The size of the finding; larger ones come first.
     pub size: f64,
 }
 
-/// What people want to hear of, in this order.
+/// The kinds of findings in the order in which people want to hear of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
     /// A drop beyond the limit and beyond noise.
@@ -278,16 +278,16 @@ pub enum Urgency {
     Broken,
     /// A value that is missing.
     Unmeasured,
-    /// Something to look after: a case that may have broken, cases that were lost.
+    /// A doubt that needs attention: a case that may have broken, or cases that were lost.
     Doubt,
     /// A drop that is not ruled out.
     Open,
-    /// Nothing.
+    /// No finding.
     None,
 }
 
 impl Rank {
-    /// Something that has no size.
+    /// A finding without a size.
     pub const fn of(urgency: Urgency) -> Self {
         Self { urgency, size: 0.0 }
     }
@@ -300,7 +300,7 @@ impl Rank {
 }
 
 impl Word {
-    /// As it is written everywhere.
+    /// The word that is written everywhere.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -315,18 +315,18 @@ impl Word {
 }
 
 impl Verdict {
-    /// What the items are called that a metric is measured on.
+    /// The words for the items that a metric is measured on.
     pub fn nouns_of(&self, metric: &str) -> Nouns {
         let nouns = self.nouns.get(probe_of(metric));
         nouns.cloned().unwrap_or_default()
     }
 
-    /// What the items of all its probes are called.
+    /// The words for the items of all its probes.
     pub fn common_nouns(&self) -> Nouns {
         Nouns::common(&self.nouns)
     }
 
-    /// Nothing was compared: why, and what would mend that.
+    /// A verdict without a comparison, with the reason and what would help.
     pub fn without_base(word: Word, effect: Effect, text: impl Into<String>) -> Self {
         Self {
             verdict: word,
@@ -353,13 +353,13 @@ impl Verdict {
         }
     }
 
-    /// Nothing is known of the change, and why.
+    /// A verdict where nothing is known of the change, with the reason.
     pub fn unmeasured(text: impl Into<String>) -> Self {
         Self::without_base(Word::Unmeasured, Effect::Fail, text)
     }
 
-    /// Adds what the alignment of two runs left to warn of. `is_open`: whether it leaves the verdict
-    /// open, so that nothing passes without a word; what was found worse stays so.
+    /// Adds a warning from the alignment of two runs. `is_open`: whether it leaves the verdict
+    /// open, so that nothing passes silently; a worse verdict stays.
     fn warn(&mut self, text: String, is_open: bool) {
         let comes_first = |reason: &&Reason| {
             let code = reason.code;
@@ -381,21 +381,21 @@ impl Verdict {
         }
     }
 
-    /// Warns of what a reader must know of how the items of each probe were compared.
+    /// Adds the warnings about how the items of each probe were compared.
     pub fn warn_of_alignment(&mut self, comparisons: &ItemComparisons) {
         for warning in comparisons.each().flat_map(ItemComparison::warnings) {
             self.warn(warning.text, warning.is_open);
         }
     }
 
-    /// The same, and how many of them are answered otherwise, for a headline.
+    /// The edits, and how many items have another answer, for a headline.
     pub fn changes(&self) -> Option<String> {
         let answers = self.answers.values().filter_map(ChangedAnswers::sentence);
         let told: Vec<String> = self.edits().into_iter().chain(answers).collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// What the change did to cases, queries and the like, for a headline; none where it did nothing.
+    /// The edits of the change to cases, queries and other items, for a headline; none where there are none.
     pub fn edits(&self) -> Option<String> {
         let told: Vec<String> = self.turnover.values().filter_map(losses::edits).collect();
         (!told.is_empty()).then(|| told.join("; "))
@@ -413,7 +413,7 @@ impl Verdict {
         self.turnover.values().any(|turnover| turnover.removed > 0)
     }
 
-    /// The governing types whose loss this suite could not show, so that a pass says nothing of them.
+    /// The governing types whose loss this suite could not show, so that a pass says nothing about them.
     pub fn unseen_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self
             .metrics
@@ -424,7 +424,7 @@ impl Verdict {
             .map(|swaps| swaps.of_type.as_str())
     }
 
-    /// The governing types that decide now and did not on the base.
+    /// The governing types that decide now but did not on the base.
     pub fn new_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self
             .metrics
@@ -435,12 +435,12 @@ impl Verdict {
             .map(|swaps| swaps.of_type.as_str())
     }
 
-    /// Whether something of this kind is told.
+    /// Whether there is a reason with this code.
     pub fn tells(&self, code: ReasonCode) -> bool {
         self.reasons.iter().any(|reason| reason.code == code)
     }
 
-    /// Lets the job pass: what would have failed it warns.
+    /// Lets the job pass: every failing reason becomes a warning.
     pub fn let_pass(&mut self) {
         self.passed = true;
         for reason in &mut self.reasons {
@@ -450,8 +450,8 @@ impl Verdict {
         }
     }
 
-    /// The first reason that does something about a metric or a case: what a headline is about. What
-    /// is told of the change as a whole, such as that it edits the gate, is not.
+    /// The first reason with an effect on a metric or a case, which is the subject of a headline. Reasons about
+    /// the change as a whole, such as an edit of the gate, do not count.
     pub fn leading(&self) -> Option<&Reason> {
         let mut reasons = self.reasons.iter();
         reasons.find(|reason| reason.effect.is_some() && reason.metric.is_some())

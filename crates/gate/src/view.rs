@@ -18,7 +18,7 @@ impl<'a> From<&'a Report> for Measured<'a> {
     }
 }
 
-/// What the items of each probe were answered.
+/// The answers to the items of each probe.
 fn answered(report: &Report) -> BTreeMap<&str, Answered<'_>> {
     let sections = report.probes.iter();
     let answered = sections

@@ -1,5 +1,5 @@
-//! What an approval rests on: the labels' events, the rights of a person, the configuration of a branch,
-//! and who wrote a pull request; and running a job again.
+//! The facts behind an approval: the events of labels, the rights of a person, the configuration of a branch, and the
+//! authors of a pull request. This module also runs a job again.
 
 use anyhow::Context as _;
 use base64::Engine as _;
@@ -12,23 +12,23 @@ use super::client::{Call, Client};
 use super::error::{Error, Surface};
 use super::pulls::{Account, LabelName, PullRequest, query};
 
-/// Something that happened to an issue or a pull request.
+/// An event of an issue or a pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct LabelEvent {
-    /// Its number; a later one is larger.
+    /// The number of the event; a later event has a larger one.
     pub id: u64,
-    /// What happened: `labeled`, `unlabeled` and much else.
+    /// The kind of the event: `labeled`, `unlabeled` and many others.
     pub event: String,
-    /// Who did it; none where the account is gone.
+    /// The account that caused the event; none where the account no longer exists.
     #[serde(default)]
     pub actor: Option<Account>,
-    /// When, by GitHub's time.
+    /// The time of the event, by GitHub's clock.
     #[serde(default)]
     pub created_at: String,
-    /// The label, where it is about one.
+    /// The label, where the event is about one.
     #[serde(default)]
     pub label: Option<LabelName>,
-    /// The app that did it in somebody's name.
+    /// The app that caused the event in a person's name.
     #[serde(default)]
     pub performed_via_github_app: Option<Value>,
 }
@@ -42,7 +42,7 @@ struct CommitAuthors {
 }
 
 impl Client {
-    /// When labels were added and taken off, oldest first.
+    /// The events at which labels were added and removed, oldest first.
     ///
     /// # Errors
     ///
@@ -55,7 +55,7 @@ impl Client {
         Ok(found)
     }
 
-    /// What somebody may do in this repository: `admin`, `write`, `read` or `none`.
+    /// The right of a person in this repository: `admin`, `write`, `read` or `none`.
     ///
     /// # Errors
     ///
@@ -69,14 +69,14 @@ impl Client {
         let call = Call::get(Surface::Right, path);
         match self.json::<Permission>(&call) {
             Ok(found) => Ok(found.permission),
-            // The account is gone.
+            // The account no longer exists.
             Err(error) if error.status() == Some(404) => Ok("none".to_owned()),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether somebody is in a team. That GitHub does not find a member may as well mean that the token
-    /// may not look: only where it may look at the team itself somebody is not in it.
+    /// Whether a person is in a team. If GitHub does not find a member, the token may lack the right to see members:
+    /// only where it can see the team itself, the person is known not to be in it.
     ///
     /// # Errors
     ///
@@ -99,9 +99,8 @@ impl Client {
         }
     }
 
-    /// How many commits of a pull request GitHub lists, which are 250 at most, and the names of those who wrote
-    /// them, in lower case. A commit names whoever it likes as its author; what it names is only ever used to
-    /// keep people out.
+    /// The number of commits of a pull request that GitHub lists, at most 250, and the names of their authors, in lower
+    /// case. A commit can name anybody as its author, so these names are only used to exclude people.
     ///
     /// # Errors
     ///
@@ -123,7 +122,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Where GitHub refuses, or the file is not there or is not a text.
+    /// Where GitHub refuses, or the file does not exist or is not a text.
     pub fn file_of(&self, path: &str, branch: &str) -> anyhow::Result<String> {
         #[derive(Deserialize)]
         struct File {

@@ -1,5 +1,5 @@
-//! Archives of artifacts: read into memory with limits on everything, and packed the same way every
-//! time. No name in an archive is ever used as a path.
+//! Archives of artifacts: they are read into memory with limits on everything, and packed the same way every time. No
+//! name in an archive is ever used as a path.
 
 use std::fmt;
 use std::io::{Cursor, Read as _, Write as _};
@@ -14,10 +14,10 @@ use kelvin_page::safe;
 pub const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// The most files of an archive.
 const MOST_ENTRIES: usize = 20_000;
-/// How many times larger than packed a file may be; a report packs about twenty to one.
+/// The largest ratio of the size of a file to its packed size; a report packs about twenty to one.
 const MOST_RATIO: u64 = 300;
 
-/// A file of an archive that is longer than whoever reads it wants.
+/// A file of an archive is longer than the reader allows.
 #[derive(Debug)]
 pub struct TooLong {
     name: String,
@@ -32,7 +32,7 @@ impl fmt::Display for TooLong {
 
 impl std::error::Error for TooLong {}
 
-/// An archive whose names and sizes are what an artifact of ours can have.
+/// An archive whose names and sizes are possible for an artifact of ours.
 pub struct Archive<'a>(ZipArchive<Cursor<&'a [u8]>>);
 
 impl<'a> Archive<'a> {
@@ -40,8 +40,8 @@ impl<'a> Archive<'a> {
     ///
     /// # Errors
     ///
-    /// Where it is none, or holds what none of ours would: names that lead out of a folder, names
-    /// that occur twice, too many files, files that overlap.
+    /// Where it is not an archive, or cannot be one of ours: names that lead out of a folder, names that occur twice,
+    /// too many files, files that overlap.
     pub fn open(bytes: &'a [u8]) -> anyhow::Result<Self> {
         let mut archive = ZipArchive::new(Cursor::new(bytes)).context("it is no zip archive")?;
         ensure!(
@@ -69,11 +69,11 @@ impl<'a> Archive<'a> {
         Ok(Self(archive))
     }
 
-    /// The content of a file, at most `most` bytes; none where there is no such file.
+    /// The content of a file, at most `most` bytes; none where the file does not exist.
     ///
     /// # Errors
     ///
-    /// [`TooLong`] where it is too large; where it packs too well to be honest, or cannot be read.
+    /// [`TooLong`] where it is too large; any other error where its packed size is implausible, or it cannot be read.
     pub fn read(&mut self, name: &str, most: usize) -> anyhow::Result<Option<Vec<u8>>> {
         let Some(at) = self.0.index_for_name(name) else {
             return Ok(None);
@@ -91,7 +91,7 @@ impl<'a> Archive<'a> {
         let allowed = packed.saturating_mul(MOST_RATIO).max(64 * 1024);
         let allowed = usize::try_from(allowed).unwrap_or(usize::MAX);
         let mut content = Vec::new();
-        // What the archive says of the size is not believed.
+        // The size in the archive is not trusted.
         let limit = allowed.min(most);
         file.take(limit as u64 + 1)
             .read_to_end(&mut content)
@@ -113,7 +113,7 @@ impl<'a> Archive<'a> {
 /// Where a name occurs twice or leads out of the archive.
 pub(crate) fn pack(files: &[(&str, &[u8])]) -> anyhow::Result<Vec<u8>> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    // No time of day: the default is that of the format's own beginning.
+    // The time of day is left out: the default is the earliest time of the format.
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
     for (name, content) in files {
         ensure!(

@@ -11,16 +11,16 @@ use super::pulls::{Named, query};
 pub struct Run {
     /// Its number.
     pub id: u64,
-    /// What started it, e.g. `push`.
+    /// The event that started it, e.g. `push`.
     pub event: String,
     /// The file of the workflow; it may end in `@` and a ref.
     pub path: String,
     /// The branch; none for a tag.
     #[serde(default)]
     pub head_branch: Option<String>,
-    /// The commit; of a pull request its tip.
+    /// The commit; for a pull request its tip.
     pub head_sha: String,
-    /// Where that commit comes from; another repository for a fork, none where that is gone.
+    /// The repository of that commit; for a fork another one, and none where it no longer exists.
     #[serde(default)]
     pub head_repository: Option<Named>,
     /// The repository the run belongs to.
@@ -28,10 +28,10 @@ pub struct Run {
     /// The pull requests of the branch; empty for a fork.
     #[serde(default)]
     pub pull_requests: Option<Vec<Numbered>>,
-    /// 1 for the first attempt.
+    /// The number of the attempt, from 1.
     #[serde(default)]
     pub run_attempt: Option<u64>,
-    /// When this attempt began, by GitHub's time.
+    /// The start of this attempt, by GitHub's clock.
     #[serde(default)]
     pub run_started_at: Option<String>,
     /// How it ended; none while it runs.
@@ -60,16 +60,16 @@ pub struct Artifact {
     pub id: u64,
     /// Its name.
     pub name: String,
-    /// How large its archive is.
+    /// The size of its archive in bytes.
     pub size_in_bytes: u64,
-    /// Whether its content is gone.
+    /// Whether its content was deleted.
     pub expired: bool,
     /// The run that made it.
     #[serde(default)]
     pub workflow_run: Option<Origin>,
 }
 
-/// Where an artifact is from.
+/// The origin of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Origin {
     /// The run.
@@ -146,8 +146,8 @@ impl Client {
         Ok(found)
     }
 
-    /// The archive of an artifact, at most `most` bytes. GitHub sends on to another host, which is
-    /// not given the token.
+    /// The archive of an artifact, at most `most` bytes. GitHub redirects to another host, which does not get the
+    /// token.
     ///
     /// # Errors
     ///

@@ -13,13 +13,13 @@ use super::pulls::query;
 pub struct CheckRun {
     /// Its number.
     pub id: u64,
-    /// Where people read it.
+    /// The address for people.
     #[serde(default)]
     pub html_url: Option<String>,
-    /// What its creator put there to know it again.
+    /// The id by which its creator finds it again.
     #[serde(default)]
     pub external_id: Option<String>,
-    /// `completed`, or one of several words for what has not ended.
+    /// `completed`, or one of several words for a run that has not ended.
     #[serde(default)]
     pub status: String,
 }
@@ -27,23 +27,23 @@ pub struct CheckRun {
 /// An annotation as the API takes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Remark {
-    /// Relative to the repository.
+    /// The path relative to the repository.
     pub path: String,
-    /// From 1.
+    /// The first line, from 1.
     pub start_line: usize,
-    /// From 1.
+    /// The last line, from 1.
     pub end_line: usize,
-    /// `notice`, `warning` or `failure`.
+    /// The level: `notice`, `warning` or `failure`.
     pub annotation_level: &'static str,
-    /// At most 255 characters.
+    /// The title, at most 255 characters.
     pub title: String,
-    /// At most 64 KB.
+    /// The text, at most 64 KB.
     pub message: String,
 }
 
 impl Client {
-    /// Creates a check run that is in progress. It is sent once: after an error that
-    /// [is unsure](Error::is_unsure) it may be there, see [`Self::check_run_of`].
+    /// Creates a check run that is in progress. The request is sent once: after an error that [is
+    /// unsure](Error::is_unsure) the check run may exist, see [`Self::check_run_of`].
     ///
     /// # Errors
     ///
@@ -106,7 +106,7 @@ impl Client {
     ///
     /// See [`Error`].
     pub fn update_check_run(&self, id: u64, change: &Value) -> Result<CheckRun, Error> {
-        // A second copy of the same annotations would be appended: only what has none goes again.
+        // A repeated request would append the same annotations again, so only one without annotations is repeated.
         let annotated = change.pointer("/output/annotations").is_some();
         self.json(&Call {
             method: Method::PATCH,

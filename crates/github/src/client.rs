@@ -1,5 +1,5 @@
-//! The client: a blocking face, a bounded number of requests, and retries that never repeat what may
-//! have had its effect.
+//! The client: blocking calls, a bounded number of requests, and retries that never repeat a request that may have had
+//! its effect.
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
@@ -20,32 +20,32 @@ use kelvin_base::clock;
 use kelvin_page::safe;
 use kelvin_system::signal;
 
-/// The most requests of one run, retries included. A pull request may have 2,500 comments, which are 25 pages,
-/// and they are looked at before somebody is asked, when somebody is asked, and when the comment is written.
+/// The most requests of one run, retries included. A pull request may have 2,500 comments, which are 25 pages. They are
+/// read before the request for an approval, for the request, and when the comment is written.
 pub const MOST_REQUESTS: usize = 120;
 /// How often one request is sent.
 const ATTEMPTS: u32 = 4;
-/// The longest wait that a limit may ask for; GitHub's own advice for a secondary limit is a minute.
+/// The longest wait that GitHub may ask for; its own advice for a secondary limit is a minute.
 pub(super) const LONGEST_WAIT: u64 = 90;
-/// What is waited where a limit was reached and GitHub does not say how long.
+/// The wait where a limit was reached and GitHub does not say how long.
 const UNSAID_WAIT: u64 = 60;
-/// The longest answer in JSON: a page of a hundred full comments fits twice.
+/// The longest answer in JSON: twice the size of a page of a hundred full comments.
 const JSON_BYTES: usize = 48 * 1024 * 1024;
-/// Entries of a page; the most that GitHub gives.
+/// The entries of a page; the most that GitHub returns.
 const PAGE: usize = 100;
 
-/// Where the API is and who asks.
+/// The address of the API, with the token.
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
     /// `GITHUB_API_URL`, e.g. `https://api.github.com` or `https://ghes.example/api/v3`.
     pub api_url: &'a str,
     /// `owner/name`.
     pub repository: &'a str,
-    /// The token; it is shown nowhere.
+    /// The token, which is never shown.
     pub token: &'a str,
 }
 
-/// Waits; tests put a closure in its place.
+/// Waits; tests replace it.
 type Pause = Box<dyn Fn(Duration) + Send + Sync>;
 
 /// A client for one repository.
@@ -62,14 +62,14 @@ pub struct Client {
     pause: Pause,
 }
 
-/// A request, as the calls write it.
+/// A request before it is sent.
 pub(super) struct Call<'a> {
     pub(super) surface: Surface,
     pub(super) method: Method,
-    /// Below the address of the API, query included.
+    /// The path below the address of the API, with the query.
     pub(super) path: String,
     pub(super) body: Option<&'a Value>,
-    /// Whether it may be sent again where the first may have had its effect.
+    /// Whether the request may be sent again if the first one may have had its effect.
     pub(super) repeatable: bool,
     /// The longest answer, in bytes.
     pub(super) most: usize,
@@ -90,15 +90,15 @@ impl Call<'_> {
 }
 
 impl Client {
-    /// A client; nothing is sent yet.
+    /// A client; no request is sent yet.
     ///
     /// # Errors
     ///
-    /// Where the address, the repository or the token cannot be used as such.
+    /// Where the address, the repository or the token is invalid.
     pub fn new(access: &Access<'_>) -> anyhow::Result<Self> {
         let token = access.token.trim();
         anyhow::ensure!(!token.is_empty(), "there is no token");
-        // The text of the token must not be in the message.
+        // The message must not contain the token.
         anyhow::ensure!(
             token.bytes().all(|byte| byte.is_ascii_graphic()),
             "the token has characters that no token has"
@@ -141,7 +141,7 @@ impl Client {
             time: AtomicI64::new(0),
             pause: {
                 let hurry = Arc::clone(&hurry);
-                // A job that was cancelled has seconds to end.
+                // A cancelled job has only seconds to end.
                 Box::new(move |wait| {
                     if !signal::rest(wait) {
                         hurry.store(true, Ordering::Relaxed);
@@ -156,7 +156,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// Where the token cannot be used as such.
+    /// Where the token is invalid.
     pub fn with_token(&self, token: &str) -> anyhow::Result<Self> {
         Self::new(&Access {
             api_url: &self.api_url,
@@ -165,14 +165,14 @@ impl Client {
         })
     }
 
-    /// Puts another way to wait in place of sleeping.
+    /// Replaces sleeping by another way to wait.
     #[cfg(any(test, feature = "fixtures"))]
     pub fn pausing(mut self, pause: impl Fn(Duration) + Send + Sync + 'static) -> Self {
         self.pause = Box::new(pause);
         self
     }
 
-    /// `owner/name`.
+    /// The repository, as `owner/name`.
     pub fn repository(&self) -> &str {
         &self.repository
     }
@@ -183,7 +183,7 @@ impl Client {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// GitHub's time, as its last answer tells it; that of this machine where it told none.
+    /// GitHub's time by its last answer, or the time of this machine where the answer had none.
     pub fn time(&self) -> i64 {
         match self.time.load(Ordering::Relaxed) {
             0 => clock::now(),
@@ -191,17 +191,17 @@ impl Client {
         }
     }
 
-    /// From here on every request is sent once and nothing is waited for: the program is ending.
+    /// From now on every request is sent once and nothing waits, since the program is ending.
     pub fn hurry(&self) {
         self.hurry.store(true, Ordering::Relaxed);
     }
 
-    /// Waits between `low` and twice as long, at random: two jobs that started together part.
+    /// Waits between `low` and twice as long, at random, so that two jobs that started together get apart.
     pub fn pause_about(&self, low: Duration) {
         (self.pause)(low + low.mul_f64(chance()));
     }
 
-    /// `/repos/owner/name` and what follows.
+    /// The path `/repos/owner/name`, followed by `rest`.
     pub(super) fn path(&self, rest: &str) -> String {
         format!("/repos/{}{rest}", self.repository)
     }
@@ -212,7 +212,7 @@ impl Client {
         self.read(call.surface, &answer)
     }
 
-    /// All entries of a list from page `first` on, in its order. `entries` takes them out of a page.
+    /// All entries of a list from page `first` on, in its order. `entries` extracts them from a page.
     pub(super) fn pages<P: DeserializeOwned, T>(
         &self,
         surface: Surface,
@@ -233,7 +233,7 @@ impl Client {
         Ok(all)
     }
 
-    /// Sends a request, as often as that is right.
+    /// Sends a request, and repeats it where that is safe.
     pub(super) fn send(&self, call: &Call<'_>) -> Result<Answer, Error> {
         let mut attempt = 1;
         loop {
@@ -246,7 +246,7 @@ impl Client {
                 }
                 Ok(answer) => {
                     let refusal = self.refusal(call.surface, &answer);
-                    // A limit is reached before anything is done, so that even a POST may go again.
+                    // A reached limit refuses a request before it has an effect, so even a POST may be repeated.
                     let again = refusal.wait.is_some() || (answer.status >= 500 && call.repeatable);
                     let wait = refusal.wait.map(Duration::from_secs);
                     (Error::Refused(refusal), again.then_some(wait))
@@ -274,7 +274,7 @@ impl Client {
         }
     }
 
-    /// Sends a request once; the outer error is the limit of the run.
+    /// Sends a request once. The outer error means that the run has reached its limit of requests.
     fn once(&self, call: &Call<'_>) -> Result<Result<Answer, Broken>, Error> {
         if self.sent.fetch_add(1, Ordering::Relaxed) >= MOST_REQUESTS {
             self.sent.fetch_sub(1, Ordering::Relaxed);
@@ -335,7 +335,7 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Seconds to wait, where an answer says that a limit is reached.
+/// The seconds to wait, where an answer says that a limit is reached.
 fn wait(answer: &Answer, message: &str) -> Option<u64> {
     let number = |name: &str| -> Option<u64> {
         let value = answer.headers.get(name)?.to_str().ok()?;
@@ -367,7 +367,7 @@ fn has_next(answer: &Answer) -> bool {
         .any(|link| link.split(',').any(|link| link.contains("rel=\"next\"")))
 }
 
-/// A number from 0 to 1. It decides how long is waited and nothing else, so that it may differ.
+/// A random number from 0 to 1. It only decides how long to wait, so it need not be reproducible.
 pub(super) fn chance() -> f64 {
     let word = RandomState::new().hash_one(0_u8);
     f64::from((word >> 40) as u32) / f64::from(1 << 24)

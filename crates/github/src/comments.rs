@@ -1,4 +1,4 @@
-//! Comments on a pull request, and whose they are.
+//! Comments on a pull request, and their authors.
 
 use http::Method;
 use serde::Deserialize;
@@ -8,48 +8,48 @@ use super::client::{Call, Client};
 use super::error::{Error, Surface};
 use super::pulls::Account;
 
-/// The account of the token that a workflow is given.
+/// The account of the token that a workflow gets.
 const WORKFLOW_BOT: &str = "github-actions[bot]";
 
 /// A comment.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Comment {
-    /// Its number; a later one is larger.
+    /// The number of the comment; a later comment has a larger one.
     pub id: u64,
     /// Its text.
     #[serde(default)]
     pub body: Option<String>,
-    /// Where people read it.
+    /// The address for people.
     pub html_url: String,
-    /// Who wrote it; none where the account is gone.
+    /// The author; none where the account no longer exists.
     #[serde(default)]
     pub user: Option<Account>,
-    /// When it was written, by GitHub's time.
+    /// The time of writing, by GitHub's clock.
     #[serde(default)]
     pub created_at: String,
-    /// When it was last changed; the same where it never was.
+    /// The time of the last change; the time of writing where there was none.
     #[serde(default)]
     pub updated_at: String,
-    /// The app that wrote it in somebody's name.
+    /// The app that wrote it in a person's name.
     #[serde(default)]
     pub performed_via_github_app: Option<Value>,
 }
 
 impl Comment {
-    /// Whether the account of this name wrote it.
+    /// Whether this account wrote the comment.
     pub fn is_by(&self, login: &str) -> bool {
         self.user.as_ref().is_some_and(|user| user.login == login)
     }
 
-    /// Whether an app wrote it.
+    /// Whether an app wrote the comment.
     pub fn is_by_an_app(&self) -> bool {
         self.user.as_ref().is_some_and(|user| user.kind == "Bot")
     }
 }
 
 impl Client {
-    /// The name of the account that the token acts for. A workflow's own token may not ask, which is
-    /// how it is known; the token of another app is taken for it until its first comment tells.
+    /// The name of the account of the token. The token of a workflow may not ask for its name, and is recognized by
+    /// that. The token of another app is taken for one of a workflow until its first comment shows the name.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Client {
         Ok(account.unwrap_or_else(|| WORKFLOW_BOT.to_owned()))
     }
 
-    /// The same; none where the token may not ask, as no token of an app may.
+    /// The name of the account; none where the token may not ask for it, which holds for every token of an app.
     ///
     /// # Errors
     ///
@@ -87,8 +87,8 @@ impl Client {
         self.pages(Surface::Comment, &path, first, |page: Vec<Comment>| page)
     }
 
-    /// Writes a new comment. It is sent once: after an error that [is unsure](Error::is_unsure) the
-    /// comment may be there.
+    /// Writes a new comment. The request is sent once: after an error that [is unsure](Error::is_unsure) the comment
+    /// may exist.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Client {
         })
     }
 
-    /// Deletes a comment; one that is gone already is as good.
+    /// Deletes a comment. A comment that does not exist any more is no error.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! What can go wrong with a request, and what would help.
+//! The errors of requests, with advice.
 
 use std::fmt;
 
-/// What a request is about: names it for the reader, and tells which permission it needs.
+/// The subject of a request: its name for the reader, and the permission that it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Surface {
     /// A comment on a pull request.
@@ -17,22 +17,22 @@ pub enum Surface {
     Artifact,
     /// Reading the repository.
     Repository,
-    /// Asking who the token belongs to.
+    /// Asking for the account of the token.
     Viewer,
-    /// What happened to the labels of a pull request.
+    /// Reading the events of the labels of a pull request.
     Label,
-    /// What somebody may do in the repository.
+    /// Reading the rights of a person in the repository.
     Right,
-    /// Whether somebody is in a team.
+    /// Reading whether a person is in a team.
     Team,
     /// Running a job again.
     Rerun,
-    /// Uploading an artifact; the runner's service, not the API.
+    /// Uploading an artifact to the runner's service, which is not the API.
     Upload,
 }
 
 impl Surface {
-    /// The line to add under `permissions:`; none where no permission changes anything.
+    /// The line to add under `permissions:`; none where no permission helps.
     pub const fn permission(self) -> Option<&'static str> {
         match self {
             Self::Comment => Some("pull-requests: write"),
@@ -42,7 +42,7 @@ impl Surface {
             Self::PullRequest => Some("pull-requests: read"),
             Self::WorkflowRun | Self::Artifact => Some("actions: read"),
             Self::Repository => Some("contents: read"),
-            // A token of a workflow may see no team, whatever its permissions are.
+            // The token of a workflow can see no team, whatever its permissions are.
             Self::Viewer | Self::Upload | Self::Right | Self::Team => None,
         }
     }
@@ -67,21 +67,21 @@ impl fmt::Display for Surface {
     }
 }
 
-/// GitHub understood a request and said no.
+/// GitHub understood a request and refused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The HTTP status.
     pub status: u16,
-    /// What was asked for.
+    /// The subject of the request.
     pub surface: Surface,
-    /// What GitHub said, in one line.
+    /// The message of GitHub, in one line.
     pub message: String,
-    /// Seconds to wait, where a limit was reached.
+    /// The seconds to wait, where a limit was reached.
     pub wait: Option<u64>,
 }
 
 impl Refusal {
-    /// What to add or which mode to use; one line.
+    /// The permission to add or the mode to use, in one line.
     pub fn help(&self) -> String {
         if let Some(wait) = self.wait {
             return format!("GitHub asks to wait {wait} s; run the job again later");
@@ -140,28 +140,28 @@ impl fmt::Display for Refusal {
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
-    /// GitHub said no.
+    /// GitHub refused the request.
     Refused(Refusal),
-    /// There was no answer: no connection, or it broke.
+    /// There was no answer: the connection failed or broke.
     Unreachable {
-        /// What was asked for.
+        /// The subject of the request.
         surface: Surface,
-        /// What happened, without a secret.
+        /// The reason, without a secret.
         why: String,
     },
-    /// The run has made as many requests as it may.
+    /// The run has reached its limit of requests.
     Spent(Surface),
-    /// There was an answer that cannot be read.
+    /// The answer cannot be read.
     Unreadable {
-        /// What was asked for.
+        /// The subject of the request.
         surface: Surface,
-        /// What is wrong with it.
+        /// The problem of the answer.
         why: String,
     },
 }
 
 impl Error {
-    /// The HTTP status, where there was an answer that refuses.
+    /// The HTTP status, where GitHub refused the request.
     pub const fn status(&self) -> Option<u16> {
         match self {
             Self::Refused(refusal) => Some(refusal.status),
@@ -169,7 +169,7 @@ impl Error {
         }
     }
 
-    /// Whether the request may have had its effect all the same.
+    /// Whether the request may have had its effect despite the error.
     pub const fn is_unsure(&self) -> bool {
         match self {
             Self::Refused(refusal) => refusal.status >= 500,

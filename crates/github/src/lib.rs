@@ -1,7 +1,7 @@
 //! GitHub's API: one client for comments, check runs, pull requests, workflow runs and artifacts.
 //!
-//! Everything that talks to it is best effort for its caller: a refusal says which permission or
-//! mode would help, and never becomes a verdict.
+//! All access to the API is best effort: a refusal names the permission or mode that would help, and never becomes a
+//! verdict.
 
 mod approvals;
 mod archive;
@@ -24,7 +24,7 @@ pub use error::Error;
 pub use pulls::{Account, PullRequest};
 pub use upload::{ARTIFACTS, REPORT_FILE, artifact_name, artifact_upload};
 
-/// A GitHub on loopback.
+/// A fake GitHub on the loopback interface.
 #[cfg(test)]
 #[path = "../../../tests/it/github/mod.rs"]
 pub mod fake;

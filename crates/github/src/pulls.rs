@@ -6,7 +6,7 @@ use super::artifacts::Run;
 use super::client::{Call, Client};
 use super::error::{Error, Surface};
 
-/// Somebody, or a bot.
+/// A person or a bot.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Account {
     /// The name.
@@ -31,17 +31,17 @@ pub struct PullRequest {
     pub number: u64,
     /// `open` or `closed`.
     pub state: String,
-    /// What is to be merged.
+    /// The branch to merge.
     pub head: Tip,
-    /// What it is to be merged into.
+    /// The branch to merge into.
     pub base: Tip,
-    /// Who opened it; none where the account is gone.
+    /// The author; none where the account no longer exists.
     #[serde(default)]
     pub user: Option<Account>,
-    /// The commit that it became, or would become.
+    /// The merge commit, also before the merge.
     #[serde(default)]
     pub merge_commit_sha: Option<String>,
-    /// When it was merged.
+    /// The time of the merge.
     #[serde(default)]
     pub merged_at: Option<String>,
     /// The labels that are on it.
@@ -60,7 +60,7 @@ pub struct Tip {
     /// The branch.
     #[serde(rename = "ref")]
     pub branch: String,
-    /// The repository; none where it is gone.
+    /// The repository; none where it no longer exists.
     #[serde(default)]
     pub repo: Option<Named>,
 }
@@ -83,18 +83,18 @@ pub struct Repository {
     pub full_name: String,
     /// The default branch.
     pub default_branch: String,
-    /// What the token's account may do; GitHub tells it for people, not for the token of a workflow.
+    /// The rights of the token's account; GitHub reports them for people, not for the token of a workflow.
     #[serde(default)]
     pub permissions: Option<Permissions>,
 }
 
-/// What an account may do.
+/// The rights of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct Permissions {
-    /// Read.
+    /// The right to read.
     #[serde(default)]
     pub pull: bool,
-    /// Write.
+    /// The right to write.
     #[serde(default)]
     pub push: bool,
 }
@@ -121,15 +121,15 @@ impl Client {
         let mut found = self.pages(Surface::PullRequest, &path, 1, |page: Vec<PullRequest>| {
             page
         })?;
-        // A filter that the server does not understand is one it ignores.
+        // A server ignores a filter that it does not understand, so the result is filtered again.
         found.retain(|request| request.head.branch == branch && request.state == "open");
         found.sort_by_key(|request| request.number);
         Ok(found)
     }
 
-    /// The open pull requests that a workflow run can have been for, oldest first; also those of a fork, which the
-    /// run itself does not name. Their tip is the commit of the run, in its repository and on its branch: neither a
-    /// bundle nor an event has a say in it, since a fork could write what it likes there.
+    /// The open pull requests for which a workflow run may have been made, oldest first, including those of a fork,
+    /// which the run itself does not name. Their tip is the commit of the run, in its repository and on its branch.
+    /// Neither a bundle nor an event is used for this, since a fork could write anything there.
     ///
     /// # Errors
     ///

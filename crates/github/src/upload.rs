@@ -1,5 +1,5 @@
-//! Uploading an artifact from inside of a container action: the runner's artifact service (v4), which
-//! is no part of the API and has a token of its own.
+//! Uploads an artifact from inside a container action to the runner's artifact service (v4), which is no part of the
+//! API and has its own token.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::wire::{self, Answer};
 use kelvin_base::digest::Digest;
 use kelvin_page::safe;
 
-/// The service, below `ACTIONS_RESULTS_URL`.
+/// The path of the service, below `ACTIONS_RESULTS_URL`.
 const SERVICE: &str = "twirp/github.actions.results.api.v1.ArtifactService";
 /// How often each of the four requests is sent.
 const ATTEMPTS: u32 = 3;
@@ -28,14 +28,13 @@ const MOST: usize = 64 * 1024;
 /// The report in an artifact.
 pub const REPORT_FILE: &str = "report.json";
 
-/// What the names of all artifacts with reports begin with.
+/// The prefix of the names of all artifacts with reports.
 pub const ARTIFACTS: &str = "kelvin-report-";
 
 /// Reads a variable of the environment.
 pub(crate) type Variable<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// The name of the artifact that holds the report of a configuration: GitHub does not take every
-/// sign in a name.
+/// The name of the artifact for the report of a configuration: GitHub does not accept every character in a name.
 pub fn artifact_name(configuration: &str) -> String {
     let kept = |c: char| match c {
         c if c.is_ascii_alphanumeric() || "-_. ".contains(c) => c,
@@ -46,18 +45,18 @@ pub fn artifact_name(configuration: &str) -> String {
     if plain == configuration && name.len() <= 120 {
         return name;
     }
-    // Two configurations that look alike now must not share a name.
+    // Two configurations whose names became equal must not share an artifact.
     let digest = Digest::of(configuration.as_bytes()).short(8);
     format!("{}-{digest}", &name[..name.len().min(110)])
 }
 
-/// Uploads files as one artifact of this run, and gives its number. The same files make the same
-/// archive. `overwrites`: an artifact of this name gives way, as that of an earlier attempt has to; otherwise it is
-/// that of another job, which stays.
+/// Uploads files as one artifact of this run, and returns its number. The same files make the same archive. With
+/// `overwrites`, an existing artifact of this name is replaced, such as that of an earlier attempt; otherwise it
+/// belongs to another job, and stays.
 ///
 /// # Errors
 ///
-/// Where this is no step that may upload (with the step to add), or the service says no.
+/// Where this step may not upload (with the step to add), or the service refuses.
 pub fn artifact_upload(
     variable: &Variable<'_>,
     name: &str,
@@ -89,7 +88,7 @@ fn upload(
     );
     put(url, &zip, pause)?;
     let mut closed = service.ids(name);
-    // The service wants a 64-bit number as a text, as protobuf's JSON has it.
+    // The service expects a 64-bit number as a text, as in protobuf's JSON.
     closed["size"] = json!(zip.len().to_string());
     closed["hash"] = json!(format!("sha256:{}", Digest::of(&zip).short(64)));
     let closed = service.call("FinalizeArtifact", &closed, pause)?;
@@ -101,12 +100,12 @@ fn upload(
     Ok(id.as_str().map_or_else(|| id.to_string(), str::to_owned))
 }
 
-/// A field of an answer: protobuf's JSON may have the name of the field or that of JavaScript.
+/// A field of an answer: protobuf's JSON may use the name of the field or its camel-case form.
 fn field<'a>(answer: &'a Value, name: &str, camel: &str) -> &'a Value {
     answer.get(name).unwrap_or(&answer[camel])
 }
 
-/// Where the service is, and which job asks.
+/// The address of the service, and the job that asks.
 struct Service {
     base: String,
     token: String,
@@ -126,7 +125,7 @@ impl Service {
             );
         };
         let token = token.trim().to_owned();
-        // The text of the token must not be in the message.
+        // The message must not contain the token.
         let (run, job) = backend_ids(&token).context(
             "the artifact upload: `ACTIONS_RUNTIME_TOKEN` does not say which job it is of",
         )?;
@@ -146,8 +145,8 @@ impl Service {
         })
     }
 
-    /// Deletes the artifact of this name, where there is one: the service keeps one of each name in a run. It asks for
-    /// the job that made the artifact, which in an earlier attempt was another one.
+    /// Deletes the artifact of this name, where there is one: the service keeps one of each name in a run. The request
+    /// needs the job that made the artifact, which was another one in an earlier attempt.
     fn delete(&self, name: &str, pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
         let list = json!({
             "workflow_run_backend_id": self.run,
@@ -187,8 +186,8 @@ impl Service {
     }
 }
 
-/// Puts an archive to a signed address, which is a secret of its own and on another host: a block and
-/// the list of blocks, as the runner's own client does.
+/// Sends an archive to a signed address, which is a secret too and on another host: a block and the list of blocks, as
+/// the runner's own client does.
 fn put(url: &str, zip: &[u8], pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
     let uri: Uri = url
         .parse()
@@ -224,7 +223,7 @@ fn put(url: &str, zip: &[u8], pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sends a request, again where there was no answer or the service is in trouble.
+/// Sends a request, and repeats it where there was no answer or the service has an error.
 fn send(
     base: &str,
     method: &Method,
@@ -269,8 +268,8 @@ fn send(
     }
 }
 
-/// The run and the job that a token is of: its claim `scp` has `Actions.Results:RUN:JOB` among
-/// others. The signature is the service's to check.
+/// The run and the job of a token: its claim `scp` contains `Actions.Results:RUN:JOB`, among others. The service checks
+/// the signature.
 fn backend_ids(token: &str) -> Option<(String, String)> {
     let claims = token.split('.').nth(1)?.trim_end_matches('=');
     let claims = URL_SAFE_NO_PAD.decode(claims).ok()?;
@@ -322,7 +321,7 @@ mod tests {
         );
     }
 
-    /// Against a service that is not ours, where there is one.
+    /// Uploads to a real service, where there is one.
     #[test]
     #[ignore = "takes the service of a runner: run it inside of a job, of `act` say"]
     fn files_are_uploaded_to_the_service_of_a_runner() {

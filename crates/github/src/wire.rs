@@ -1,4 +1,4 @@
-//! One request over the wire: no retries, no meaning; a time limit and a size limit.
+//! One request over the wire, without retries or interpretation, with a time limit and a size limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use tower_http::follow_redirect::FollowRedirectLayer;
 use kelvin_system::proxy;
 use kelvin_system::proxy::Way;
 
-/// For a connection to be made.
+/// The limit for making a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Between two pieces of an answer.
+/// The limit between two pieces of an answer.
 const READ: Duration = Duration::from_secs(30);
-/// For a whole exchange.
+/// The limit for a whole exchange.
 const WHOLE: Duration = Duration::from_secs(120);
 
 /// An answer, whatever its status.
@@ -32,10 +32,10 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-/// Why there is no whole answer.
+/// Why there is no complete answer.
 pub(super) struct Broken {
     pub(super) why: String,
-    /// Whether the same request would break again.
+    /// Whether the same request would fail again.
     pub(super) lasting: bool,
 }
 
@@ -46,9 +46,9 @@ impl Broken {
     }
 }
 
-/// A client for one server; without a token it sends none. Must be called inside of a runtime.
+/// A client for one server; without a token it sends none. It must be created inside a runtime.
 ///
-/// Octocrab's own client knows neither proxies nor the authorities of this machine, so it gets one that does.
+/// Octocrab's own client knows neither proxies nor the authorities of this machine, so it gets a client that does.
 pub(super) fn octocrab(base: &str, token: Option<&str>) -> anyhow::Result<Octocrab> {
     let address = Uri::try_from(base)
         .map_err(|_| anyhow::anyhow!("`{base}` is not the address of an API"))?;
@@ -108,7 +108,7 @@ pub(super) async fn exchange(
             .await
             .map_err(|error| Broken::passing(reason(&error)))?;
         let (parts, mut stream) = response.into_parts();
-        // Why something is refused may be longer than what was asked for.
+        // An error message may be longer than the limit of an answer.
         let refused = parts.status.as_u16() >= 400;
         let most = if refused { most.max(64 * 1024) } else { most };
         let mut body = Vec::new();

@@ -1,4 +1,4 @@
-//! Has pairs of answers graded.
+//! Lets a judge grade pairs of answers.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use kelvin_run::{Runner, Task};
 /// The prompt and the repeat of a sample.
 pub(super) type SampleKey = (Arc<str>, usize);
 
-/// The grades of each pair, in order, and what the judge used for them. Two answers that are the same are a
-/// tie, for which nobody is asked.
+/// The grades of each pair, in order, and the tokens that the judge used for them. Two equal answers are a tie, for
+/// which the judge is not asked.
 ///
 /// # Errors
 ///
@@ -36,7 +36,7 @@ pub(super) fn grade(
         .zip(&equals)
         .filter(|(_, equal)| equal.is_none())
     {
-        // The candidate's answer is the exhibit itself, the other one a variant of it.
+        // The candidate's answer is the exhibit itself; the other answer is a variant of it.
         let variants = [None, Some("baseline")];
         items.extend(
             pair.exhibits(scoring)

@@ -1,9 +1,9 @@
-//! The side of the base, where the candidate was graded next to the stored answers of the base.
+//! The figures of the base, where the candidate was graded against the stored answers of the base.
 //!
-//! One half means that the two answers are equally good, so the base has one half in every prompt: that is
-//! what a change without effect would get. How far the base may be off is in its answers, of which each is
-//! drawn by chance as well. So the value of each of its repeats is one half, plus what the candidate lost
-//! against that answer more than against all of them. docs/grading.md has the reasoning.
+//! One half means that the two answers are equally good, so the base has one half in every prompt: a change without
+//! effect would get the same. The uncertainty of the base comes from its answers, each of which is drawn by chance as
+//! well. So the value of each of its repeats is one half, plus the amount by which the candidate lost more against that
+//! answer than against all of them. docs/grading.md has the reasoning.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use kelvin_base::stats;
 use kelvin_page::counted;
 use kelvin_record::{CaseValue, Metric};
 
-/// What two equally good answers get.
+/// The score of two equally good answers.
 const EVEN: f64 = 0.5;
 
-/// Puts into the figures of the base what a head must be compared with, where that is not what the base
-/// has measured for itself.
+/// Adds to the figures of the base those that a head must be compared with, where the base has not measured them
+/// itself.
 pub(super) fn figures_of_base(
     base: &GradingSection,
     head: &GradingSection,
@@ -41,7 +41,7 @@ pub(super) fn figures_of_base(
     }
 }
 
-/// Why the scores of the two sides mean different things; none where they mean the same.
+/// Why the scores of the two sides have different meanings; none where they have the same meaning.
 fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String> {
     let (old, new) = (&base.basis, &head.basis);
     let differs = if old.judge != new.judge {
@@ -63,7 +63,7 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
     ))
 }
 
-/// A figure of the base that was made by grading the head next to it.
+/// A figure of the base that comes from grading the head against it.
 fn even(base: &GradingSection, head: &GradingSection, id: &str) -> Metric {
     let scoring = head.basis.scoring;
     let mut per_case = BTreeMap::new();
@@ -103,7 +103,7 @@ fn even(base: &GradingSection, head: &GradingSection, id: &str) -> Metric {
     metric
 }
 
-/// Whether a prompt was graded next to answers that the base has.
+/// Whether a prompt was graded against answers of this base.
 fn is_of(prompt: &PromptRecord, base: &PromptRecord) -> bool {
     prompt.samples.iter().all(|sample| {
         let (Some(repeat), Some(next_to)) = (sample.base_repeat, &sample.baseline) else {
@@ -116,8 +116,8 @@ fn is_of(prompt: &PromptRecord, base: &PromptRecord) -> bool {
     })
 }
 
-/// One half in every repeat of the base that was used, more where the candidate lost more against that
-/// answer than on average. Their mean is one half.
+/// One half for every used repeat of the base, more where the candidate lost more against that answer than on average.
+/// The mean of the repeats is one half.
 fn of_prompt(
     prompt: &PromptRecord,
     value: &dyn Fn(&GradedSample) -> Option<f64>,

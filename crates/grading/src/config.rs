@@ -66,29 +66,29 @@ struct Respondent {
 pub struct GradingSettings {
     /// The file or the folder of the prompts.
     pub prompts: String,
-    /// What is graded, and how it is called in a report.
+    /// The graded pipeline, with its name in a report.
     pub candidate: Called,
-    /// What it is graded next to.
+    /// The pipeline that it is graded against.
     pub baseline: Option<Called>,
-    /// Who grades.
+    /// The judge.
     pub judge: JudgeSettings,
-    /// Where the answer stands in an output; none for the whole output.
+    /// The place of the answer in an output; none for the whole output.
     pub answer_field: Option<String>,
-    /// A larger share of samples without a score makes the score unmeasured.
+    /// The largest share of samples without a score. A larger share makes the score unmeasured.
     pub max_errors: MaxErrors,
 }
 
-/// A pipeline and how it is called in a report.
+/// A pipeline with its name in a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Called {
-    /// How it is reached.
+    /// The address of the pipeline.
     pub address: Address,
     /// The command line, or the name of the model.
     pub name: String,
 }
 
 impl GradingSettings {
-    /// What a runner calls: both pipelines are given the same files.
+    /// The program for a runner: both pipelines get the same files.
     pub(super) fn program<'a>(&'a self, called: &'a Called) -> Program<'a> {
         Program {
             target: &called.address,
@@ -100,7 +100,7 @@ impl GradingSettings {
 }
 
 impl Respondent {
-    /// The pipeline, which is resolved against `models` where it is one of them.
+    /// The pipeline, which is looked up in `models` where it is one of them.
     fn called(self, config: &Config) -> Result<Called, Misuse> {
         match (self.run, self.model) {
             (Some(run), _) => Ok(Called {

@@ -1,5 +1,5 @@
-//! From records to figures: the mean score over the prompts, how often the candidate wins, and what could
-//! not be measured.
+//! From records to figures: the mean score over the prompts, how often the candidate wins, and the number of unmeasured
+//! samples.
 
 use std::collections::BTreeMap;
 
@@ -40,14 +40,14 @@ pub(super) fn figures(
     metrics
 }
 
-/// The mean over the prompts, each with the mean of its samples that have a value, and the same by prompt.
+/// The mean over the prompts, each with the mean of its measured samples, and the same by prompt.
 pub(super) struct Mean {
     all: Balanced,
     per_case: BTreeMap<String, CaseValue>,
     errors: usize,
 }
 
-/// The mean of what `value` says of each sample.
+/// The mean of `value` over the samples.
 pub(super) fn mean(
     prompts: &BTreeMap<String, PromptRecord>,
     value: &dyn Fn(&GradedSample) -> Option<f64>,
@@ -86,7 +86,7 @@ pub(super) fn case(repeats: Vec<Option<f64>>) -> CaseValue {
 }
 
 impl Mean {
-    /// The metric, with its interval by prompt; `reason` says why there is none of nothing.
+    /// The metric, with its interval by prompt; `reason` says why there is none where nothing was measured.
     pub(super) fn metric(self, reason: &str) -> Metric {
         let value = self.all.value().ok_or_else(|| reason.to_owned());
         let mut metric = Metric::new(value, self.all.samples(), self.errors)
@@ -101,7 +101,7 @@ impl Mean {
     }
 }
 
-/// The score, unless too many samples have none: what is left would be a choice of its own.
+/// The score, unless too many samples have none: the remaining samples would be a biased choice.
 fn judge_score(
     basis: &GradingBasis,
     prompts: &BTreeMap<String, PromptRecord>,
@@ -110,7 +110,7 @@ fn judge_score(
     let errors = score.errors;
     let scored = score.all.samples();
     let mut metric = score.metric(&nothing(basis, prompts));
-    // Where nothing could be graded at all, there is a reason already.
+    // Where nothing could be graded at all, there is another reason already.
     let all = errors + scored;
     let exceeded = basis.max_errors.exceeded(errors, all).filter(|_| all > 0);
     if let Some(why) = exceeded {
@@ -122,8 +122,8 @@ fn judge_score(
     }
     metric.gated = true;
     metric.headline = true;
-    // Which of two answers is better is a matter of ranks: one answer that loses every time, against one answer
-    // of the base that happened to be good, is no prompt that broke.
+    // A preference between two answers is a matter of ranks: if one answer always loses against one answer of the base
+    // that happened to be good, the prompt did not break.
     metric.by_rank = basis.scoring.is_preference();
     metric
 }
@@ -174,13 +174,13 @@ fn failure_rate(prompts: &BTreeMap<String, PromptRecord>) -> Metric {
         .filter(|(_, sample)| sample.candidate.failure.is_some())
         .count();
     let mut metric = rate.metric("nothing was run").lower_is_better();
-    // A run that measured nothing says so by its score.
+    // The score reports that a run measured nothing.
     metric.gated = metric.value.is_some();
     metric.is_failure_rate = true;
     metric
 }
 
-/// How many samples have no score and should have one.
+/// The number of samples that should have a score but have none.
 fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Metric {
     let errors = samples(prompts)
         .filter(|(_, sample)| sample.is_error())
@@ -191,8 +191,8 @@ fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Metric {
         .lower_is_better()
 }
 
-/// Whether the judge changed its mind with the order in which it saw two answers; none where it was not
-/// asked in both.
+/// Whether the verdict of the judge changed with the order of the two answers; none where it was not asked in both
+/// orders.
 fn flipped(sample: &GradedSample) -> Option<f64> {
     sample.grade.as_ref()?.is_flipped().map(f64::from)
 }
@@ -280,7 +280,7 @@ mod tests {
             vec![sample(0.0, Some(0.25))],
         ];
         let metrics = made(Scoring::Each, prompts);
-        // A prompt that was run twice weighs no more than one that was run once.
+        // A prompt that was run twice has the same weight as one that was run once.
         assert_eq!(value(&metrics, JUDGE_SCORE), Some(0.375));
         assert_eq!(value(&metrics, WIN_RATE), Some(0.375));
         let score = &metrics[JUDGE_SCORE];
@@ -306,7 +306,7 @@ mod tests {
         );
         assert_eq!(value(&metrics, JUDGE_SCORE), Some(0.75));
         assert_eq!(value(&metrics, WIN_RATE), Some(0.75));
-        // How near an answer is says nothing of which is better.
+        // The likeness of two answers does not tell which one is better.
         let metrics = made(Scoring::Likeness, vec![vec![sample(0.4, None)]]);
         assert_eq!(
             (value(&metrics, JUDGE_SCORE), value(&metrics, WIN_RATE)),
@@ -359,7 +359,7 @@ mod tests {
         let reason = metrics[JUDGE_SCORE].reason.as_deref().unwrap_or_default();
         assert!(reason.contains("no answer of a base"), "{reason}");
         assert_eq!(value(&made(Scoring::Each, Vec::new()), JUDGE_SCORE), None);
-        // One answer of one prompt that nobody could grade is all of them.
+        // One ungraded answer of the only prompt makes all of them ungraded.
         let metrics = made(
             Scoring::Each,
             vec![vec![without(UnscoredCode::JudgeFailed)]],

@@ -183,13 +183,13 @@ impl Items for Plan<'_> {
     }
 }
 
-/// The prompts with nothing more to plan: each is asked as it is.
+/// The prompts without further planning: each is asked unchanged.
 struct Asked<'a> {
     plan: &'a Plan<'a>,
 }
 
 impl Planned for Asked<'_> {
-    /// The baseline, where it is run, then the candidate, then what the judge calls.
+    /// The steps: the baseline, where it is run, then the candidate, then the judge.
     fn steps(&self) -> Vec<Step<'_>> {
         let settings = self.plan.settings;
         let step = |folder: &str, called| Step {

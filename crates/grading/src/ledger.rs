@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::section::GradingSection;
 use kelvin_record::GradedPair;
 
-/// What is called the baseline where the stored answers of the base were.
+/// The name of the baseline where the stored answers of the base were used.
 const OF_THE_BASE: &str = "the report of the base";
 
 /// Every answer of a section that has a score.

@@ -1,4 +1,4 @@
-//! Has every prompt answered, the baseline first, and then graded; and keeps what came back.
+//! Asks every prompt, of the baseline first, has the answers graded, and keeps the results.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,29 +16,29 @@ use kelvin_record::{Ending, KeptText, WantedRepeats};
 use kelvin_run::kept;
 use kelvin_run::{Outcome, Runner};
 
-/// A measurement under way.
+/// A running measurement.
 pub(super) struct Grading<'a> {
     plan: &'a Plan<'a>,
     /// The answers of the baseline, where it is run here.
     baseline: Option<RepeatedItems<'a>>,
     candidate: RepeatedItems<'a>,
     judges: &'a [Runner<'a>],
-    /// What the report of the base has stored; none before it is known.
+    /// The stored answers in the report of the base; none before it is known.
     base: Option<StoredAnswers>,
     graded: BTreeMap<SampleKey, Sampled>,
 }
 
-/// What became of a sample.
+/// The result for a sample.
 struct Sampled {
-    /// What it was graded next to, and which repeat of the base that is.
+    /// The answer that it was graded against, and its repeat on the base.
     other: Option<(Answered, Option<usize>)>,
     grades: Grades,
-    /// What the judge used for it.
+    /// The tokens that the judge used for it.
     usage: Option<Usage>,
 }
 
 impl Sampled {
-    /// A sample that nobody could grade.
+    /// A sample without a grade.
     const fn without(why: Unscored, other: Option<(Answered, Option<usize>)>) -> Self {
         Self {
             other,
@@ -52,7 +52,7 @@ impl Sampled {
 }
 
 impl<'a> Grading<'a> {
-    /// Nothing has been asked yet. The runners are in the order of the steps of the plan.
+    /// The measurement before any call. The runners are in the order of the steps of the plan.
     pub(super) fn new(plan: &'a Plan<'a>, runners: &'a [Runner<'a>]) -> Self {
         let (baseline, rest) = match plan.settings.baseline {
             Some(_) => (runners.first(), &runners[1..]),
@@ -90,7 +90,7 @@ impl<'a> Grading<'a> {
         self.grade()
     }
 
-    /// Grades next to the answers that the base has stored.
+    /// Grades against the stored answers of the base.
     ///
     /// # Errors
     ///
@@ -114,7 +114,7 @@ impl<'a> Grading<'a> {
         self.of_each(RepeatedItems::rehearse)
     }
 
-    /// Does something with the answers of the baseline, where it is run, and of the candidate.
+    /// Calls a function with the answers of the baseline, where it is run, and of the candidate.
     fn of_each(
         &mut self,
         mut act: impl FnMut(&mut RepeatedItems<'a>) -> anyhow::Result<()>,
@@ -162,8 +162,8 @@ impl<'a> Grading<'a> {
                 }
                 (Ok(answer), _) => answer.as_str().unwrap_or_default(),
             };
-            // Where each answer is graded by itself, only a baseline that was run is graded here: the report
-            // of the base has the grades of its answers.
+            // Where each answer is graded by itself, only a baseline that was run here is graded: the report of the
+            // base has the grades of its own answers.
             let is_shown = plan.scoring != Scoring::Each || self.baseline.is_some();
             let pair = Pair {
                 prompt: &prompt.prompt,
@@ -196,7 +196,7 @@ impl<'a> Grading<'a> {
         Ok(())
     }
 
-    /// What a sample is graded next to.
+    /// The answer that a sample is graded against.
     fn next_to(&self, prompt: &Prompt, repeat: usize) -> Next<'_> {
         if let Some(baseline) = &self.baseline {
             let Some(outcome) = baseline.outcomes(&prompt.id).nth(repeat - 1) else {
@@ -229,13 +229,13 @@ impl<'a> Grading<'a> {
         outcomes.map(move |(outcome, repeat)| ((Arc::clone(&id), repeat), outcome))
     }
 
-    /// The prompts whose repeats were answered from memory.
+    /// Notices about the prompts whose repeats were answered from memory.
     pub(super) fn notices(&self) -> Vec<Notice> {
         let notice = |id| kept::notice(id).kind("grading");
         self.candidate.kept().into_iter().map(notice).collect()
     }
 
-    /// How it ended.
+    /// How the measurement ended.
     pub(super) fn ending(&self) -> Ending {
         match self.candidate.ending() {
             Ending::Complete | Ending::Failed if self.stopped() => Ending::Interrupted,
@@ -243,7 +243,7 @@ impl<'a> Grading<'a> {
         }
     }
 
-    /// How long the candidate took for each repeat of each prompt, in seconds.
+    /// The time of the candidate for each repeat of each prompt, in seconds.
     pub(super) fn seconds(&self) -> BTreeMap<String, Vec<f64>> {
         let of = |prompt: &Prompt| {
             let outcomes = self.candidate.outcomes(&prompt.id);
@@ -255,7 +255,7 @@ impl<'a> Grading<'a> {
             .collect()
     }
 
-    /// What came back so far, by prompt.
+    /// The records so far, by prompt.
     pub(super) fn records(&self) -> BTreeMap<String, PromptRecord> {
         let record = |prompt: &Prompt| {
             let samples = self

@@ -1,4 +1,4 @@
-//! How two answers to one prompt become what a judge is shown, and how its grades become those of a sample.
+//! Turns two answers to one prompt into exhibits for a judge, and the judge's grades into those of a sample.
 
 use super::record::{Scoring, Unscored};
 use kelvin_run::judge::{Exhibit, Grade, Ungraded};
@@ -10,21 +10,21 @@ pub(super) struct Pair<'a> {
     /// An answer that is known to be good.
     pub(super) reference: Option<&'a str>,
     pub(super) candidate: &'a str,
-    /// The answer that the candidate's is graded next to; none where it is graded by itself.
+    /// The answer that the candidate's is graded against; none where it is graded by itself.
     pub(super) other: Option<&'a str>,
 }
 
 /// The grades of a pair.
 #[derive(Clone, Debug)]
 pub(super) struct Grades {
-    /// That of the candidate, or why there is none.
+    /// The grade of the candidate, or why there is none.
     pub(super) candidate: Result<Grade, Unscored>,
-    /// That of the other answer, where it has one.
+    /// The grade of the other answer, where it has one.
     pub(super) other: Option<Grade>,
 }
 
 impl<'a> Pair<'a> {
-    /// What the judge is shown, in order.
+    /// The exhibits for the judge, in order.
     pub(super) fn exhibits(&self, scoring: Scoring) -> Vec<Exhibit<'a>> {
         let exhibit = |response, reference| Exhibit {
             prompt: self.prompt,
@@ -47,7 +47,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// The grades of two answers that are the same, of which none can be the better one: nobody is asked.
+    /// The grades of two equal answers, of which none can be better: the judge is not asked.
     pub(super) fn of_equals(&self, scoring: Scoring, judge: &str) -> Option<Grades> {
         if !scoring.is_preference() || self.other != Some(self.candidate) {
             return None;
@@ -65,8 +65,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// The grades of a pair, from those of its exhibits: that of the candidate, and of the other answer
-    /// where it was shown too.
+    /// The grades of a pair, from those of its exhibits: the grade of the candidate, and that of the other answer where
+    /// it was shown too.
     pub(super) fn grades(
         scoring: Scoring,
         candidate: Result<Grade, Ungraded>,
@@ -74,7 +74,7 @@ impl<'a> Pair<'a> {
     ) -> Grades {
         let candidate = candidate.map_err(|ungraded| Unscored::from(&ungraded));
         match (scoring, other) {
-            // Both grades make the score, so that it is unscored where one of them is missing.
+            // The score needs both grades, so it is missing where one of them is.
             (Scoring::Exchange, Some(Err(ungraded))) => Grades {
                 candidate: candidate.and(Err(Unscored::from(&ungraded))),
                 other: None,

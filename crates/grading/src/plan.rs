@@ -1,4 +1,4 @@
-//! What a configuration asks of this probe: the prompts, and the judge that grades the answers to them.
+//! The plan of this probe from a configuration: the prompts, and the judge that grades the answers to them.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ pub(super) struct Plan<'c> {
     pub(super) config: &'c Config,
     pub(super) settings: &'c GradingSettings,
     pub(super) prompts: Vec<Prompt>,
-    /// Which of them are asked, by place.
+    /// The indices of the prompts that are asked.
     pub(super) places: Vec<usize>,
     pub(super) judge: Box<dyn Judge>,
     pub(super) scoring: Scoring,
@@ -70,13 +70,13 @@ impl<'c> Plan<'c> {
         self.places.iter().map(|place| &self.prompts[*place])
     }
 
-    /// The same with their ids: the prompt as it is, without anything around it.
+    /// The ids and texts of these prompts: each text is the prompt alone.
     pub(super) fn inputs(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         self.asked()
             .map(|prompt| (prompt.id.as_str(), Cow::Borrowed(prompt.prompt.as_str())))
     }
 
-    /// How the figures are made.
+    /// The rules for the figures.
     pub(super) fn basis(&self) -> GradingBasis {
         let baseline = self.settings.baseline.as_ref();
         GradingBasis {
@@ -89,7 +89,7 @@ impl<'c> Plan<'c> {
     }
 }
 
-/// What a score means; none where the judge needs a reference and there is nothing that could be one.
+/// The meaning of a score; none where the judge needs a reference and there is nothing that could be one.
 pub(super) const fn scoring(
     needs: Needs,
     has_references: bool,
@@ -100,8 +100,8 @@ pub(super) const fn scoring(
         (Needs::Rival, ..) => Some(Scoring::Choice),
         (Needs::Reference { .. }, true, _) => Some(Scoring::Each),
         (Needs::Reference { .. }, false, true) => Some(Scoring::Likeness),
-        // Both answers are graded next to each other, and the better grade wins. A judge that only tells how
-        // like two texts are would give both the same grade, whatever they say.
+        // Each answer is graded against the other one, and the better grade wins. A judge that only tells how similar
+        // two texts are would give both the same grade, whatever they say.
         (Needs::Reference { is_directed: true }, false, false) => Some(Scoring::Exchange),
         (Needs::Reference { is_directed: false }, false, false) => None,
     }

@@ -1,4 +1,4 @@
-//! The prompts: a file of JSON lines, or a folder of Markdown files. Every problem is told at once, with its
+//! The prompts: a file of JSON lines, or a folder of Markdown files. All problems are reported at once, each with its
 //! line.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,7 +157,7 @@ fn understand(source: &str) -> Result<Vec<Prompt>, Vec<Problem>> {
     }
 }
 
-/// A reference for some prompts only would make scores that mean two things.
+/// Reports references for only some of the prompts: the scores would have two meanings.
 fn references(prompts: &[Prompt], found: &mut Vec<Problem>) {
     let without: BTreeSet<&str> = prompts
         .iter()
@@ -178,7 +178,7 @@ fn references(prompts: &[Prompt], found: &mut Vec<Problem>) {
     }
 }
 
-/// What is wrong with a line, and what to do about it.
+/// A problem of a line, and what to do about it.
 type Wrong = (String, String);
 
 fn prompt(line: &str) -> Result<Prompt, Vec<Wrong>> {
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(read[0].prompt, " two\nlines ");
         assert_eq!(read[0].reference.as_deref(), Some("r"));
         assert_eq!((&*read[0].tags, read.len()), (&["x".to_owned()][..], 2));
-        // The tags say nothing of what is asked; the reference does.
+        // The tags do not change the question, but the reference does.
         let other = |change: &dyn Fn(&mut Prompt)| {
             let mut other = read[0].clone();
             change(&mut other);

@@ -15,7 +15,7 @@ pub(super) struct AnswerReader {
 }
 
 impl AnswerReader {
-    /// Reads a field of a JSON output; without one the whole output is the answer.
+    /// Reads a field of a JSON output; without a field, the whole output is the answer.
     pub(super) fn new(field: Option<&str>) -> Self {
         let field = field.map(|field| match field.starts_with('/') {
             true => DecisionField::Pointer(field.to_owned()),
@@ -53,7 +53,7 @@ impl Reader for AnswerReader {
                 }
             },
         };
-        // A model that says nothing has not answered: a judge must not grade nothing.
+        // An empty text is no answer: a judge must not grade it.
         if text.trim().is_empty() {
             return Err(Failure::new(
                 FailureKind::OutputMissing,
@@ -78,7 +78,7 @@ mod tests {
     fn read(field: Option<&str>, output: &str) -> Result<Value, FailureKind> {
         let reader = AnswerReader::new(field);
         let read = reader.read(output.as_bytes(), &Reply::default());
-        // What is kept of an output is read as the output was.
+        // The kept form of an output is read like the output itself.
         if let Ok(answer) = &read {
             let again = reader.read(&reader.smallest(answer), &Reply::default());
             assert_eq!(again.as_ref(), Ok(answer));

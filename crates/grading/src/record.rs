@@ -1,4 +1,4 @@
-//! What the grading probe saw of one prompt: enough to make every figure again, and to grade anew.
+//! The record of one prompt: enough to compute every figure again, and to grade again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use kelvin_base::usage::Usage;
 use kelvin_record::KeptText;
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded, UngradedCode};
 
-/// So many characters of a reason are stored: it may quote the answer of a judge.
+/// The number of characters of a reason that are stored: it may quote the answer of a judge.
 const KEPT_TEXT: usize = 2_000;
 
 /// How the figures are made.
@@ -138,7 +138,7 @@ pub enum UnscoredCode {
 }
 
 impl Unscored {
-    /// A reason, of whose text a limited part is stored.
+    /// A reason, with a limited part of its text.
     pub fn new(code: UnscoredCode, text: &str) -> Self {
         Self {
             code,
@@ -163,7 +163,7 @@ impl GradedSample {
         let grade = self.grade.as_ref()?.score();
         match scoring {
             Scoring::Each | Scoring::Likeness | Scoring::Choice => Some(grade),
-            // The difference of two grades in [0, 1], brought to [0, 1].
+            // The difference of two grades in [0, 1] is scaled to [0, 1].
             Scoring::Exchange => {
                 let other = self.baseline_grade.as_ref()?.score();
                 Some(0.5 + (grade - other) / 2.0)
@@ -180,7 +180,7 @@ impl GradedSample {
                 self.baseline_grade.as_ref()?.score(),
             ),
             Scoring::Choice | Scoring::Exchange => (self.score(scoring)?, 0.5),
-            // It says how near the answers are, not which is better.
+            // Likeness tells how similar the answers are, not which one is better.
             Scoring::Likeness => return None,
         };
         Some(match own - other {
@@ -190,7 +190,7 @@ impl GradedSample {
         })
     }
 
-    /// Whether it has no score and should have one.
+    /// Whether the sample should have a score but has none.
     pub fn is_error(&self) -> bool {
         self.unscored
             .as_ref()
@@ -198,5 +198,5 @@ impl GradedSample {
     }
 }
 
-/// Two grades this close are the same: rounding must not decide who wins.
+/// Two grades that differ by at most this are equal: rounding must not decide which answer wins.
 const TIE: f64 = 1e-9;

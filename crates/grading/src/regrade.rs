@@ -1,4 +1,4 @@
-//! Grades the stored answers of a report anew: no pipeline is run.
+//! Grades the stored answers of a report again, without running a pipeline.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ impl StoredPairs {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where an answer was cut when it was stored, since a judge must not grade a part of it for
-    /// the whole, and where the judge needs what is not stored.
+    /// A [`Misuse`] where an answer was cut when it was stored, since a judge must not grade a part instead of the
+    /// whole, and where the judge needs texts that are not stored.
     pub(super) fn new(
         mut section: GradingSection,
         settings: &GradingSettings,
@@ -95,7 +95,7 @@ impl Rejudging for StoredPairs {
     }
 }
 
-/// What the judge is shown of a sample, or why it cannot be graded.
+/// The pair for the judge from a sample, or why the sample cannot be graded.
 fn pair<'a>(
     scoring: Scoring,
     prompt: &'a PromptRecord,
@@ -131,7 +131,7 @@ fn pair<'a>(
     })
 }
 
-/// Refuses a section that has only the beginning of a text that a judge would be shown.
+/// Refuses a section in which a text for the judge is stored only in part.
 fn refuse_what_is_cut(section: &GradingSection) -> Result<(), Misuse> {
     let mut cut = Vec::new();
     for (id, prompt) in &section.items {

@@ -1,4 +1,4 @@
-//! What a report stores of this probe, and the figures that are made of it.
+//! The stored section of this probe in a report, and the figures from it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use kelvin_record::{
     Answer, Answered, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section,
 };
 
-/// What a report stores of this probe.
+/// The stored section of this probe.
 pub type GradingSection = Section<GradingBasis, PromptRecord>;
 
 impl Item for PromptRecord {
@@ -29,7 +29,7 @@ impl Item for PromptRecord {
             .any(|sample| sample.candidate.answer.is_some())
     }
 
-    /// A judge compares whole answers with those of the base, so that nothing but all of them can go.
+    /// A judge compares whole answers with those of the base, so an answer is kept completely or not at all.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts > KeptTexts::None {
             return;
@@ -68,7 +68,7 @@ pub(super) fn findings(section: GradingSection, of_the_run: Vec<Notice>) -> Find
     }
 }
 
-/// The samples without a score, by the reason of it.
+/// Notices about the samples without a score, by the reason.
 fn notices(prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
     let total: usize = prompts.values().map(|prompt| prompt.samples.len()).sum();
     let mut ids = BTreeSet::new();
@@ -95,7 +95,7 @@ fn notices(prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
     vec![Notice::new(Code::Unscored, text).counts(total, total - errors)]
 }
 
-/// What the candidate answered to each prompt.
+/// The answers of the candidate to each prompt.
 pub(super) fn answered(section: &GradingSection) -> Answered<'_> {
     let items = section.items.iter().map(|(id, prompt)| {
         let samples = prompt.samples.iter();

@@ -1,4 +1,4 @@
-//! The answers that the report of the base has stored, as what the candidate is graded next to.
+//! The stored answers in the report of the base, against which the candidate is graded.
 
 use std::collections::BTreeMap;
 
@@ -7,32 +7,32 @@ use super::record::{Answered, PromptRecord, Scoring, Unscored, UnscoredCode};
 use kelvin_record::KeptText;
 use kelvin_run::judge::Grade;
 
-/// What the candidate is graded next to.
+/// The answer that the candidate is graded against.
 pub(super) enum Next<'a> {
-    /// A text, with what is stored of it.
+    /// A text, with its stored form.
     Text(&'a str, Answered, Option<usize>),
-    /// Nothing: why there is no score, with what is stored of the answer that was missed.
+    /// No text: why there is no score, with the stored form of the missing answer.
     Missing(Unscored, Option<(Answered, Option<usize>)>),
 }
 
 impl Next<'_> {
-    /// There is nothing to grade it next to, which is no error.
+    /// There is no answer to grade against, which is no error.
     pub(super) fn nothing(why: &str) -> Self {
         Self::Missing(Unscored::new(UnscoredCode::NoBaseline, why), None)
     }
 }
 
-/// What the report of the base has stored.
+/// The stored answers in the report of the base.
 pub(super) struct StoredAnswers {
-    /// By the id of the prompt.
+    /// The records by the id of the prompt.
     pub(super) prompts: BTreeMap<String, PromptRecord>,
-    /// Whether they were graded by the same judge in the same way, so that the stored grades are those that this
-    /// judge would give.
+    /// Whether they were graded by the same judge in the same way, so that this judge would give the stored grades
+    /// again.
     pub(super) is_like: bool,
 }
 
 impl StoredAnswers {
-    /// What a repeat of a prompt is graded next to.
+    /// The answer that a repeat of a prompt is graded against.
     pub(super) fn next_to(&self, prompt: &Prompt, repeat: usize) -> Next<'_> {
         let Some(of_base) = self.prompts.get(&prompt.id) else {
             return Next::nothing("the base does not have this prompt");
@@ -44,7 +44,7 @@ impl StoredAnswers {
         let answers: Vec<(usize, &KeptText)> = samples
             .filter_map(|(repeat, sample)| Some((repeat, sample.candidate.answer.as_ref()?)))
             .collect();
-        // Each answer of the head meets one answer of the base, in turn: as many gradings as answers.
+        // Each answer of the head meets one answer of the base, in turn, so there are as many gradings as answers.
         let Some((repeat, answer)) = answers.get((repeat - 1) % answers.len().max(1)) else {
             let why = "the base has no answer to this prompt";
             return Next::Missing(Unscored::new(UnscoredCode::BaselineFailed, why), None);
@@ -63,7 +63,7 @@ impl StoredAnswers {
         }
     }
 
-    /// The stored grade of an answer, where it is one that this judge would give.
+    /// The stored grade of an answer, where this judge would give it again.
     pub(super) fn grade(&self, prompt: &str, repeat: usize, scoring: Scoring) -> Option<Grade> {
         if scoring != Scoring::Each || !self.is_like {
             return None;

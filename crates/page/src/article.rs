@@ -7,11 +7,11 @@ use super::{Block, Phrase, Statement};
 pub struct Article<'a> {
     /// Its title.
     pub title: Phrase,
-    /// What it covers, in short.
+    /// The contents of the page, in short.
     pub scope: Vec<String>,
     /// What a reader should know first.
     pub statements: Vec<Statement>,
-    /// What it says.
+    /// The parts of the page.
     pub blocks: Vec<Block<'a>>,
     /// The version of the program that wrote it.
     pub version: &'a str,

@@ -1,4 +1,4 @@
-//! What a page is made of below its headline.
+//! The parts of a page below its headline.
 
 use serde::Serialize;
 
@@ -20,9 +20,9 @@ pub enum Block<'a> {
     Chips(Vec<Chip>),
     /// A table.
     Table(Table),
-    /// What an invocation printed, after a sentence that says which one it was.
+    /// The printed text of an invocation, after a sentence that names the invocation.
     Printed(Phrase, &'a str),
-    /// Texts next to each other, each with a sentence that says what it is.
+    /// Texts side by side, each with a sentence that introduces it.
     Beside(Vec<(Phrase, &'a str)>),
     /// Notices.
     Notices(Vec<&'a Notice>),
@@ -35,31 +35,31 @@ pub enum Block<'a> {
 pub struct Chip {
     /// The name.
     pub text: String,
-    /// What is told on demand.
+    /// The text that is shown on demand.
     pub title: Option<String>,
-    /// What is said beside it; such a chip stands out.
+    /// A remark beside the name; such a chip stands out.
     pub badge: Option<String>,
 }
 
-/// How many items a text lists at most, of those in which something is wrong.
+/// The most items that a text lists, of those with a problem.
 pub const LISTED: usize = 10;
 
 /// A table of sentences.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// What it is about.
+    /// The title of the table.
     pub title: Phrase,
     /// The columns.
     pub columns: Vec<Column>,
     /// The rows.
     pub rows: Vec<TableRow>,
-    /// How many further rows there are that were not made, since no page lists so many.
+    /// The number of further rows that were not made, since no page lists so many.
     pub left: usize,
-    /// How many rows a text lists at most; none where that depends on the room there is.
+    /// The most rows that a text lists; none where that depends on the available space.
     pub most: Option<usize>,
-    /// What one row is about, for the line that says how many more there are.
+    /// The noun for one row, for the line that says how many more there are.
     pub noun: &'static str,
-    /// Where the rows are that found no room on a page.
+    /// Where a reader finds the rows that did not fit on a page.
     pub elsewhere: Option<Phrase>,
 }
 
@@ -68,7 +68,7 @@ pub struct Table {
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// Whether it has numbers, which stand at the right.
+    /// Whether it has numbers, which are aligned to the right.
     pub is_number: bool,
 }
 
@@ -95,11 +95,11 @@ impl Column {
 pub struct TableRow {
     /// One cell for each column.
     pub cells: Vec<TableCell>,
-    /// What became of what it is about; the last cell says so in words.
+    /// The status of the row's subject; the last cell says it in words.
     pub status: Option<Status>,
-    /// What opens below it.
+    /// The details that open below the row.
     pub detail: Option<Detail>,
-    /// The name by which a plot of the page leads to it; ours alone.
+    /// The name by which a plot of the page links to the row; it never contains foreign text.
     pub anchor: Option<String>,
 }
 
@@ -118,9 +118,9 @@ impl TableRow {
 /// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableCell {
-    /// What was there before, where the cell tells of a change.
+    /// The earlier text, where the cell shows a change.
     pub before: Option<Phrase>,
-    /// What is there.
+    /// The current text.
     pub text: Phrase,
 }
 
@@ -130,30 +130,30 @@ impl From<Phrase> for TableCell {
     }
 }
 
-/// What became of one part of an item.
+/// The result of one part of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// It did what was expected.
     Expected,
-    /// It did not.
+    /// It did not do what was expected.
     Against,
-    /// Nobody can tell what was to be expected.
+    /// Nobody knows what it should have done.
     Open,
-    /// It did not do what was expected, and counts in a figure of its own.
+    /// It did not do what was expected, but counts in another figure.
     Apart,
-    /// It failed, and says nothing.
+    /// It failed, so nothing is known of it.
     Failed,
     /// It was not run.
     NotRun,
 }
 
-/// What opens below a row of a table.
+/// The details that open below a row of a table.
 #[derive(Clone, Debug)]
 pub enum Detail {
     /// Names in order, under a title.
     Chips(&'static str, Vec<Chip>),
-    /// What changed between the text of an item and the text of one part of it, under a title.
+    /// The difference between the text of an item and the text of one part of it, under a title.
     Difference {
         /// The title.
         title: &'static str,
@@ -171,15 +171,15 @@ pub enum Detail {
 pub struct ItemView<'a> {
     /// Its name.
     pub name: &'a str,
-    /// How much of it went against expectation.
+    /// How many parts of it went against expectation.
     pub against: usize,
     /// How many of its invocations failed.
     pub failed: usize,
-    /// What is said of it before it opens, each with whether that is good.
+    /// Short remarks that are shown before it opens, each with whether it is good.
     pub tags: Vec<(bool, String)>,
     /// Its figures in `[0, 1]`.
     pub signals: Vec<ItemSignal>,
-    /// What it opens to.
+    /// The content that opens.
     pub blocks: Vec<Block<'a>>,
 }
 
@@ -204,28 +204,28 @@ pub struct Plane {
     pub metrics: [&'static str; 2],
     /// The names of the corners: upper left, upper right, lower left, lower right.
     pub corners: [&'static str; 4],
-    /// Where the four regions meet, on both axes.
+    /// The point where the four regions meet, on both axes.
     pub cut: f64,
-    /// The run.
+    /// The place of the run.
     pub run: [f64; 2],
-    /// Where the run was that it is compared with.
+    /// The place of the run that it is compared with.
     pub base: Option<[f64; 2]>,
-    /// How sure its place is, along each axis.
+    /// The interval of its place along each axis.
     pub ends: [Option<(f64, f64)>; 2],
-    /// The items.
+    /// The places of the items.
     pub points: Vec<[f64; 2]>,
-    /// What the items are, in the plural.
+    /// The noun for the items, in the plural.
     pub items: &'static str,
 }
 
-/// A grid of means, the warmer the further from what they ought to be.
+/// A grid of means; a mean is the warmer, the further it is from its ideal value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatGrid {
-    /// What it shows, as a title.
+    /// The title.
     pub title: &'static str,
-    /// How it is read.
+    /// How to read the grid.
     pub note: &'static str,
-    /// What a row is about, and the same in the plural.
+    /// The noun for a row, and its plural.
     pub row: [&'static str; 2],
     /// Groups of columns with their titles; the names of the columns are untrusted.
     pub groups: Vec<(&'static str, Vec<String>)>,
@@ -238,16 +238,16 @@ pub struct HeatGrid {
 pub struct HeatRow {
     /// Its name, which is untrusted.
     pub name: String,
-    /// What is said beside the name.
+    /// A remark beside the name.
     pub badge: Option<&'static str>,
-    /// One for each column of all groups; none where there is nothing to show.
+    /// One cell for each column of all groups; none where there is nothing to show.
     pub cells: Vec<Option<HeatCell>>,
 }
 
 /// A cell of a [`HeatGrid`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeatCell {
-    /// How far the mean is from what it ought to be, in `[0, 1]`; none where that is not known.
+    /// How far the mean is from its ideal value, in `[0, 1]`; none where that is not known.
     pub off: Option<f64>,
     /// The mean.
     pub mean: f64,
@@ -260,28 +260,28 @@ pub struct HeatCell {
 pub struct ItemPage<'a> {
     /// The name of the item.
     pub name: &'a str,
-    /// What it says.
+    /// The parts of the page.
     pub blocks: Vec<Block<'a>>,
 }
 
-/// What both sides answered to an item, for a comment that shows what got worse. All texts are untrusted.
+/// The answers of both sides to an item, for a comment that shows what got worse. All texts are untrusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswersView {
-    /// What it is graded next to; none where there is nothing.
+    /// The answer that it is graded against; none where there is none.
     pub before: Option<String>,
-    /// What is graded.
+    /// The answer that is graded.
     pub after: String,
-    /// What was said of it.
+    /// The remarks of the judge.
     pub said: String,
 }
 
-/// One part of an item next to the item as it is, for a comment that shows what made the difference.
+/// One part of an item beside the unchanged item, for a comment that shows what made the difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartView {
     /// The file with the input of the item, relative to the report.
     pub before: String,
     /// The file with the input of the part.
     pub after: String,
-    /// What came of both, in a sentence.
+    /// The results of both, in a sentence.
     pub answers: Phrase,
 }

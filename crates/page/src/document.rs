@@ -1,4 +1,4 @@
-//! The page of a whole run: what each probe says of it, and what is about the run itself.
+//! The page of a whole run: the chapters of the probes, and the facts of the run itself.
 
 use super::{
     Block, Estimate, FailedInvocation, HeatGrid, ItemView, NoticeCount, Opening, Phrase, Plane,
@@ -15,19 +15,19 @@ pub const DISCLAIMER: &str = "Diagnostic signals, not truth metrics: a pipeline 
 pub struct RunPage<'a> {
     /// The command that made the run: `check`.
     pub command: &'static str,
-    /// What came of a comparison with another run; none where there was none.
+    /// The result of a comparison with another run; none where there was none.
     pub opening: Option<Opening>,
-    /// What was looked at and what it took: `12 cases`, `4.2 s`.
+    /// What was measured, and its cost: `12 cases`, `4.2 s`.
     pub scope: Vec<String>,
     /// The items that the run was restricted to; empty means all.
     pub only: &'a [String],
-    /// What each probe says, the most important one first; there is at least one.
+    /// The chapters of the probes, the most important one first; there is at least one.
     pub chapters: Vec<Chapter<'a>>,
-    /// Figures of no chapter.
+    /// Figures that belong to no chapter.
     pub others: Option<FigureTable<'a>>,
     /// Every notice of the run and of its items, counted by code.
     pub notices: Vec<NoticeCount<'a>>,
-    /// What else the figures depend on, by name. The values are untrusted.
+    /// Other facts that the figures depend on, by name. The values are untrusted.
     pub facts: Vec<(&'static str, String)>,
     /// The version of the program that made the run. Untrusted, since it is read from a file.
     pub version: &'a str,
@@ -36,18 +36,18 @@ pub struct RunPage<'a> {
 }
 
 impl<'a> RunPage<'a> {
-    /// What a reader should know first, of all chapters.
+    /// The statements of all chapters that a reader should know first.
     pub(super) fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.chapters.iter().flat_map(|chapter| &chapter.statements)
     }
 
-    /// The invocations that failed, of all chapters.
+    /// The failed invocations of all chapters.
     pub fn failed(&self) -> Vec<&FailedInvocation<'a>> {
         let chapters = self.chapters.iter();
         chapters.flat_map(|chapter| &chapter.failed).collect()
     }
 
-    /// The first of them. A chapter that lists no failures has its first one all the same.
+    /// The first failed invocation. A chapter that lists no failures may still have one.
     pub fn first_failure(&self) -> Option<&FailedInvocation<'a>> {
         let mut chapters = self.chapters.iter();
         chapters.find_map(|chapter| chapter.failed.first().or(chapter.first_failure.as_ref()))
@@ -59,24 +59,24 @@ impl<'a> RunPage<'a> {
         chapters.chain(&self.others)
     }
 
-    /// The word for the run: that of its first chapter.
+    /// The headword of the run, which is that of its first chapter.
     pub(super) fn headword(&self) -> Headword {
         let first = self.chapters.first().map(|chapter| chapter.headword);
         first.unwrap_or(Headword::NOTHING)
     }
 }
 
-/// What one probe says on the page of a run. A field that is left empty takes no room on the page.
+/// The chapter of one probe on the page of a run. An empty field takes no space on the page.
 pub struct Chapter<'a> {
-    /// The one word for what was measured.
+    /// The headword for what was measured.
     pub headword: Headword,
-    /// What was looked at, in short: `12 cases`.
+    /// What was measured, in short: `12 cases`.
     pub scope: Vec<String>,
-    /// What a reader should know first, the most useful first.
+    /// The statements that a reader should know first, the most useful first.
     pub statements: Vec<Statement>,
     /// The few figures that stand at the top, with words of their own.
     pub signals: Vec<Signal<'a>>,
-    /// What is said where one of them has no interval.
+    /// The text where a signal has no interval.
     pub no_interval: &'static str,
     /// Groups of figures that stand below the signals.
     pub groups: Vec<Group<'a>>,
@@ -86,15 +86,15 @@ pub struct Chapter<'a> {
     pub breakdowns: Vec<Breakdown<'a>>,
     /// Two signals at once, with the items as points.
     pub plane: Option<Plane>,
-    /// How the values of the items lie, where no signal stands at the top.
+    /// The distribution of the items' values, where no signal is at the top.
     pub spread: Option<Spread>,
-    /// What needs a look, in Markdown; the page in HTML has the items themselves.
+    /// The items that need a look, in Markdown; the page in HTML has the items themselves.
     pub lists: Vec<Table>,
-    /// Every invocation that failed.
+    /// The failed invocations.
     pub failed: Vec<FailedInvocation<'a>>,
-    /// The first of them, where the failures are not listed, since each counts in a score.
+    /// The first failed invocation, where the failures are not listed because each counts in a score.
     pub first_failure: Option<FailedInvocation<'a>>,
-    /// Every further figure, by what it is about.
+    /// Every further figure, grouped by subject.
     pub tables: Vec<FigureTable<'a>>,
     /// A map of means.
     pub heat: Option<HeatGrid>,
@@ -102,11 +102,11 @@ pub struct Chapter<'a> {
     pub items: Option<ItemList<'a>>,
     /// The notices of the items.
     pub notices: Vec<&'a Notice>,
-    /// What was measured, in a clause that begins a line: `Decision X, seed 7`.
+    /// The measured settings, in a clause that begins a line: `Decision X, seed 7`.
     pub settings: Option<Phrase>,
-    /// How the figures are read.
+    /// How to read the figures.
     pub method: Vec<Block<'a>>,
-    /// What the figures depend on, by name. The values are untrusted.
+    /// Facts that the figures depend on, by name. The values are untrusted.
     pub facts: Vec<(&'static str, String)>,
 }
 
@@ -138,35 +138,35 @@ impl Chapter<'_> {
     }
 }
 
-/// What became of the items of one probe between two runs.
+/// The changes of the items of one probe between two runs.
 pub struct ComparisonPage<'a> {
-    /// What was compared, as a title.
+    /// The subject of the comparison, as a title.
     pub title: &'static str,
     /// The items, in the plural and with an article: `the queries`.
     pub items: &'static str,
-    /// All of it in one line, for a screen.
+    /// The whole comparison in one line, for a screen.
     pub summary: String,
-    /// The few items that a screen has room for, those that got worse first.
+    /// The few items for which a screen has space, those that got worse first.
     pub worst: Vec<Phrase>,
-    /// What a text says of it.
+    /// The parts of the comparison in a text.
     pub blocks: Vec<Block<'a>>,
 }
 
-/// The one word for what a probe measured.
+/// The word for what a probe measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headword {
-    /// Within a sentence or after a colon.
+    /// The word within a sentence or after a colon.
     pub word: &'static str,
-    /// As a title.
+    /// The word as a title.
     pub title: &'static str,
-    /// What it means.
+    /// The meaning of the word.
     pub meaning: &'static str,
-    /// Whether it judges the system under test, rather than says how much was measured.
+    /// Whether the word judges the system under test; otherwise it says how much was measured.
     pub is_judgement: bool,
 }
 
 impl Headword {
-    /// For a page without a chapter.
+    /// The headword of a page without a chapter.
     const NOTHING: Self = Self {
         word: "nothing measured",
         title: "Nothing measured",
@@ -179,11 +179,11 @@ impl Headword {
 pub struct Signal<'a> {
     /// Its name.
     pub name: &'static str,
-    /// What it says, in a clause without a subject: `holds when it should`.
+    /// The claim of the figure, in a clause without a subject: `holds when it should`.
     pub claim: &'static str,
-    /// What it asks, in the few words for which a screen has room.
+    /// The question that the figure answers, in few words for a screen.
     pub ask: &'static str,
-    /// What it asks, in a sentence.
+    /// The question that the figure answers, in a sentence.
     pub question: &'static str,
     /// Its value.
     pub estimate: Estimate<'a>,
@@ -193,13 +193,13 @@ pub struct Signal<'a> {
     pub marks: Vec<f64>,
     /// Whether a screen shows it as a bar with a line of its own for the sample.
     pub has_bar: bool,
-    /// What the value is made of, for a screen; stands before the sample.
+    /// The values that it is computed from, for a screen; shown before the sample.
     pub made_of: String,
-    /// What a screen says after the sample.
+    /// The text on a screen after the sample.
     pub aside: String,
-    /// What the table of a text says in words beside the value.
+    /// The words beside the value in the table of a text.
     pub in_words: String,
-    /// What else there is to say where there is room.
+    /// A further note, where there is space.
     pub note: String,
 }
 
@@ -223,23 +223,23 @@ impl<'a> Signal<'a> {
     }
 }
 
-/// Figures that say one thing together.
+/// A group of figures on one topic.
 pub struct Group<'a> {
-    /// What it is.
+    /// The title.
     pub title: &'static str,
-    /// What it means.
+    /// The meaning of the group.
     pub note: &'static str,
     /// The figures with their names.
     pub rows: Vec<(&'static str, Estimate<'a>)>,
-    /// The name and the text of the one line that a screen has for all of it.
+    /// The name and the text of the group's only line on a screen.
     pub line: (&'static str, String),
 }
 
 /// Figures of one sort.
 pub struct FigureTable<'a> {
-    /// What they are, as a title.
+    /// The title.
     pub title: &'static str,
-    /// What a reader should know of them.
+    /// A note for the reader about the figures.
     pub note: &'static str,
     /// The figures with their names.
     pub rows: Vec<(Phrase, Estimate<'a>)>,
@@ -247,7 +247,7 @@ pub struct FigureTable<'a> {
 
 /// Short figures in one or two lines of a screen.
 pub struct Breakdown<'a> {
-    /// What they are: `by kind`.
+    /// The label of the figures: `by kind`.
     pub label: &'static str,
     /// The figures with their names, which are untrusted.
     pub rows: Vec<(&'a str, Estimate<'a>)>,
@@ -256,23 +256,22 @@ pub struct Breakdown<'a> {
 /// The place of an item, by its name.
 pub(crate) type PlaceOf<'a> = dyn Fn(&str) -> Option<usize> + 'a;
 
-/// The items of a probe, each of which opens on the page in HTML. They are made one by one, so that
-/// thousands of them are never held at once.
+/// The items of a probe, each of which opens on the page in HTML. They are made one by one, so that thousands of them
+/// are never held in memory at once.
 pub struct ItemList<'a> {
-    /// What they are, as a title: `Cases`.
+    /// The title: `Cases`.
     pub title: &'static str,
-    /// How they are ordered, and what they open to.
+    /// A note on the order of the items and on their details.
     pub note: &'static str,
-    /// What is left out of an item first where there are too many: `variants that did as expected`.
+    /// The parts of an item that are left out first where there are too many: `variants that did as expected`.
     pub least: &'static str,
-    /// How many items there are.
+    /// The number of items.
     pub count: usize,
-    /// In how many of them something went against expectation.
+    /// The number of items in which something went against expectation.
     pub against: usize,
-    /// In how many of them an invocation failed.
+    /// The number of items with a failed invocation.
     pub failing: usize,
-    /// The place of an item in the order of the names; a link to an item is the same whatever the
-    /// order on the page.
+    /// The index of an item in the order of the names; a link to an item does not depend on the order on the page.
     pub place: Box<PlaceOf<'a>>,
     /// The items in the order in which they are shown.
     pub each: Box<dyn Iterator<Item = ItemView<'a>> + 'a>,

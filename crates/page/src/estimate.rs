@@ -1,10 +1,9 @@
 //! A measured value as people see it.
 
-/// The lower ends of the bands of a value in `[0, 1]`, half-open: a value of exactly 0.90 is in the
-/// first.
+/// The lower ends of the bands of a value in `[0, 1]`. A value of exactly 0.90 is in the first band.
 pub const BANDS: [f64; 4] = [0.90, 0.70, 0.50, 0.30];
 
-/// The place of the band of an unrounded value, 0 for the best.
+/// The index of the band of an unrounded value, 0 for the best.
 pub fn band(value: f64) -> usize {
     let place = BANDS.iter().position(|low| value >= *low);
     place.unwrap_or(BANDS.len())
@@ -13,26 +12,26 @@ pub fn band(value: f64) -> usize {
 /// A value with its sample and its interval; people never see one without the other.
 #[derive(Clone, Debug)]
 pub struct Estimate<'a> {
-    /// Unrounded.
+    /// The unrounded value.
     pub value: Option<f64>,
-    /// 4 decimals, more where fewer would show another band; `not measured` where there is none.
+    /// The value with 4 decimals, or more where fewer would show another band; `not measured` where there is none.
     pub shown: String,
-    /// `n=17, 1 failed`.
+    /// The sample, as `n=17, 1 failed`.
     pub sample: String,
-    /// `0.79 to 0.93`, rounded outwards.
+    /// The interval, as `0.79 to 0.93`, rounded outwards.
     pub interval: Option<String>,
-    /// Why there is no value. It may quote the user.
+    /// Why there is no value. The text may quote the user.
     pub reason: Option<&'a str>,
-    /// The word for it.
+    /// The word for the value.
     pub word: Option<&'static str>,
-    /// The place of its band, 0 for the best; none where bands mean nothing.
+    /// The index of its band, 0 for the best; none where bands mean nothing.
     pub band: Option<usize>,
     /// The ends of the interval, unrounded.
     pub ends: Option<(f64, f64)>,
 }
 
 impl<'a> Estimate<'a> {
-    /// A value, or the reason why there is none, over `n` samples of which so many more failed.
+    /// A value, or the reason why there is none, over `n` samples and `failed` further ones that failed.
     pub fn new(value: Result<f64, Option<&'a str>>, n: usize, failed: usize) -> Self {
         let (value, reason) = match value {
             Ok(value) => (Some(value), None),
@@ -57,15 +56,15 @@ impl<'a> Estimate<'a> {
     #[must_use]
     pub fn between(mut self, low: f64, high: f64) -> Self {
         self.ends = Some((low, high));
-        // The rounded interval still contains the value it stands beside. 0.29 is a little less than
-        // 29 hundredths in binary, and must still be shown as 0.29.
+        // The rounded interval still contains the value beside it. In binary, 0.29 is a little less than 29 hundredths,
+        // and must still be shown as 0.29.
         let low = (low * 100.0 + 1e-9).floor() / 100.0;
         let high = (high * 100.0 - 1e-9).ceil() / 100.0;
         self.interval = Some(format!("{:.2} to {:.2}", low + 0.0, high + 0.0));
         self
     }
 
-    /// Shows the value as the nearest one in `[0, 1]`, for a ratio that noise can carry beyond.
+    /// Shows the value as the nearest one in `[0, 1]`, for a ratio that noise can move outside of it.
     #[must_use]
     pub fn within_one(mut self) -> Self {
         self.value = self.value.map(|value| value.clamp(0.0, 1.0));
@@ -75,7 +74,7 @@ impl<'a> Estimate<'a> {
         self
     }
 
-    /// Adds the word for the band of the value, out of those for all bands, best first.
+    /// Adds the word for the band of the value, from the words for all bands, best first.
     #[must_use]
     pub fn rated(mut self, words: [&'static str; BANDS.len() + 1]) -> Self {
         if let Some(value) = self.value {
@@ -86,7 +85,7 @@ impl<'a> Estimate<'a> {
         self
     }
 
-    /// How it is shown with fewer digits, where there is little room.
+    /// The value with fewer digits, for small spaces.
     pub fn brief(&self) -> String {
         self.value.map_or_else(|| "-".to_owned(), brief)
     }
@@ -102,12 +101,12 @@ pub fn display(value: f64) -> String {
     }
 }
 
-/// Two decimals, and more where those would show another band.
+/// The value with two decimals, or more where those would show another band.
 pub fn brief(value: f64) -> String {
     rounded(value, 2)
 }
 
-/// So many decimals, and more where those would show another band: 0.89996 is not 0.9000.
+/// The value with this many decimals, or more where those would show another band: 0.89996 is not 0.9000.
 fn rounded(value: f64, least: usize) -> String {
     let shown = |digits: usize| format!("{:.digits$}", value + 0.0);
     let agrees = |text: &String| text.parse().is_ok_and(|shown| band(shown) == band(value));

@@ -1,7 +1,7 @@
 //! A small document for people, and its renderers for a terminal, Markdown and HTML.
 //!
-//! Whoever has something to show fills the document; the renderers know nothing of where it comes
-//! from. Text that is not ours is marked as such, and each renderer makes it harmless in its own way.
+//! The caller fills the document; the renderers do not know where it comes from. Foreign text is marked as such, and
+//! each renderer makes it harmless in its own way.
 
 mod article;
 mod block;

@@ -1,4 +1,4 @@
-//! What went wrong and what was left out: failed invocations one by one, notices counted.
+//! Failures and omissions: failed invocations one by one, notices counted.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use kelvin_base::notice::{Code, Notice};
 /// A failed invocation with its place.
 #[derive(Debug)]
 pub struct FailedInvocation<'a> {
-    /// The item that it was made for.
+    /// The item of the invocation.
     pub item: &'a str,
-    /// Which invocation of the item it was.
+    /// The place of the invocation in the item.
     pub place: &'a str,
-    /// What went wrong.
+    /// The failure.
     pub failure: &'a Failure,
-    /// The folder of its input, relative to the report; none where the call cannot be made again from it alone.
+    /// The folder of its input, relative to the report; none where the folder is not enough to repeat the call.
     pub folder: Option<PathBuf>,
 }
 
 impl FailedInvocation<'_> {
-    /// The last line that it printed on its standard error, where there is one.
+    /// The last line of its standard error, where there is one.
     pub fn last_line(&self) -> Option<String> {
         let mut lines = self.failure.stderr.lines().rev().map(safe::line);
         lines.find(|line| !line.is_empty())
@@ -36,11 +36,11 @@ pub struct NoticeCount<'a> {
     pub code: &'a Code,
     /// Whether a person should see them before the caps and skips.
     pub is_warning: bool,
-    /// How many there are.
+    /// The number of notices.
     pub count: usize,
-    /// How many of them are about each kind; those about none are not in it.
+    /// The number of notices about each kind; notices about no kind are left out.
     pub kinds: BTreeMap<&'a str, usize>,
-    /// All of them, in the order in which they came.
+    /// All notices, in the order in which they came.
     pub notices: Vec<&'a Notice>,
 }
 
@@ -79,7 +79,7 @@ impl<'a> NoticeCount<'a> {
     }
 }
 
-/// What a code is called where it is shown.
+/// The name of a code on a page.
 pub fn label(code: &Code) -> Cow<'_, str> {
     Cow::Borrowed(match code {
         Code::Changed => "the code changed",

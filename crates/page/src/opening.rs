@@ -1,44 +1,44 @@
-//! What is said first where a run was compared with another one and judged: by the terminal, the comment, the check
-//! of GitHub and the page alike, so that no two of them call one verdict by different names.
+//! The first words about a run that was compared with another one and judged. The terminal, the comment, the check of
+//! GitHub and the page share them, so that all give a verdict the same name.
 
 use super::{Phrase, Plane, Table, Tone};
 
-/// What is said first where a run was judged.
+/// The first words about a judged run.
 pub struct Opening {
-    /// How it is meant.
+    /// The tone of the verdict.
     pub tone: Tone,
-    /// The same in one character.
+    /// The tone as one character.
     pub mark: &'static str,
     /// The verdict in a few words: `regression, approved`.
     pub word: &'static str,
-    /// What it is about in a few words, after the word; empty where there is nothing to add.
+    /// The subject of the verdict in a few words, after the word; empty where there is nothing to add.
     pub gist: Phrase,
-    /// What became of items and of answers, in a few words; none where nothing did.
+    /// The changes of items and answers, in a few words; none where nothing changed.
     pub changes: Option<String>,
-    /// What happened, told by answers; none where no answer tells it.
+    /// What happened, described by answers; none where no answer shows it.
     pub lead: Option<Phrase>,
-    /// Why, the most important reason first; each is a sentence without its full stop, with names between backticks.
+    /// The reasons, the most important first; each is a sentence without its full stop, with names between backticks.
     pub reasons: Vec<String>,
-    /// What a reader does next, in sentences.
+    /// The next step for a reader, in sentences.
     pub next: Phrase,
-    /// What it was compared with.
+    /// The run that it was compared with.
     pub base: Phrase,
-    /// What is answered otherwise than on the base, a list for each kind of item.
+    /// The answers that differ from those of the base, a list for each kind of item.
     pub answers: Vec<AnswerList>,
     /// A few answers that went wrong, the worst first.
     pub flips: Vec<FlippedAnswer>,
-    /// How many more there are.
+    /// The number of further answers that went wrong.
     pub more_flips: usize,
     /// The figures of both sides.
     pub metrics: Option<Table>,
-    /// A command that does it again, with a sentence that says where.
+    /// A command that repeats the comparison, with a sentence that says where to run it.
     pub again: Option<(Phrase, String)>,
-    /// What metrics were on the base, by id.
+    /// The values of the metrics on the base, by id.
     pub before: Vec<(String, f64)>,
 }
 
 impl Opening {
-    /// The verdict and what became of items and answers, in one line.
+    /// The verdict and the changes of items and answers, in one line.
     pub fn headline(&self) -> String {
         match &self.changes {
             Some(changes) => format!("{}, {changes}", self.word),
@@ -58,18 +58,18 @@ impl Opening {
     }
 }
 
-/// The items of one kind that are answered otherwise than on the base. All text but the title is of others.
+/// The items of one kind whose answers differ from those of the base. All text but the title is foreign.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerList {
-    /// How many there are, as a sentence without its full stop; none where there are none.
+    /// The number of these items, as a sentence without its full stop; none where there are none.
     pub title: Option<String>,
-    /// What else there is to say of the answers, one sentence each.
+    /// Further sentences about the answers.
     pub notes: Vec<String>,
-    /// What one of the items is called.
+    /// The noun for one item.
     pub item: String,
     /// The items, the worst first.
     pub rows: Vec<AnswerRow>,
-    /// How many further ones there are that are not listed.
+    /// The number of further items that are not listed.
     pub left: usize,
 }
 
@@ -78,27 +78,27 @@ pub struct AnswerList {
 pub struct AnswerRow {
     /// Its name.
     pub item: String,
-    /// What was asked.
+    /// The question.
     pub asked: Option<String>,
-    /// What should be answered.
+    /// The expected answer.
     pub expected: Option<String>,
-    /// What the base answers.
+    /// The answer of the base.
     pub base: String,
-    /// What is answered now.
+    /// The current answer.
     pub head: String,
 }
 
-/// An answer that went wrong. All text is of others.
+/// An answer that went wrong. All text is foreign.
 pub struct FlippedAnswer {
     /// The item.
     pub item: String,
-    /// The part of it that is shown.
+    /// The part of the item that is shown.
     pub part: String,
-    /// In how many parts it is so, and what those are.
+    /// The number of parts in which the answer went wrong, and their noun.
     pub count: Phrase,
     /// The answer of the base to that part.
     pub base: String,
-    /// The answer now.
+    /// The current answer.
     pub head: String,
 }
 

@@ -1,18 +1,18 @@
-//! How the values of the items of a run lie.
+//! The distribution of the items' values in a run.
 
-/// How many parts the scale is cut into.
+/// The number of parts of the scale.
 const PARTS: usize = 10;
 
-/// The values of one metric, one for each item: a mean hides whether all are alike or some are lost.
+/// The values of one metric, one for each item: a mean does not show whether all are alike or some are very bad.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spread {
-    /// What the values are: `judge_score`.
+    /// The name of the values: `judge_score`.
     pub metric: &'static str,
-    /// What has them, in the plural: `prompts`.
+    /// The noun for the items, in the plural: `prompts`.
     pub items: &'static str,
     /// The ends of the scale.
     pub ends: (f64, f64),
-    /// One for each item that has one.
+    /// One value for each item that has one.
     pub values: Vec<f64>,
 }
 

@@ -2,21 +2,21 @@
 
 use super::Phrase;
 
-/// The course of figures over time. Both axes are fixed by whoever makes it and never by the values, so that
-/// two plots, or the plots of two weeks, can be laid next to each other.
+/// The course of figures over time. The caller sets both axes, which never depend on the values, so that two plots, or
+/// the plots of two weeks, can be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trend {
-    /// What is plotted.
+    /// The title of the plot.
     pub title: Phrase,
     /// The ends of the vertical axis.
     pub ends: (f64, f64),
     /// The steps of the horizontal axis, such as weeks.
     pub steps: Vec<TrendStep>,
-    /// What one step is called.
+    /// The noun for a step.
     pub step: &'static str,
-    /// The first step that belongs to what the page is about.
+    /// The first step of the period that the page is about.
     pub begin: usize,
-    /// Whether a table of the same page has these values; then a text leaves the plot out.
+    /// Whether a table of the same page has these values; then a text page leaves the plot out.
     pub is_tabled: bool,
     /// The courses.
     pub lines: Vec<TrendLine>,
@@ -27,16 +27,16 @@ pub struct Trend {
 pub struct TrendStep {
     /// Its name, as it stands below the axis.
     pub name: String,
-    /// What happened there that the whole plot should show, such as a release; untrusted.
+    /// An event at this step that the whole plot should show, such as a release; untrusted.
     pub mark: Option<String>,
-    /// The row of a table of the page that says more, by its anchor.
+    /// The row with more details in a table of the page, by its anchor.
     pub anchor: Option<String>,
-    /// What is said of the values there, and whether it is bad news.
+    /// A remark on the values of the step, and whether it is bad news.
     pub word: Option<(String, bool)>,
 }
 
 impl TrendStep {
-    /// Whether what is said of the values there is bad news.
+    /// Whether the remark on the values is bad news.
     pub fn is_bad(&self) -> bool {
         self.word.as_ref().is_some_and(|(_, is_bad)| *is_bad)
     }
@@ -54,8 +54,8 @@ impl From<String> for TrendStep {
 /// One course: a value for each step that has one, with the number of samples behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrendLine {
-    /// What it is the course of.
+    /// The name of the course.
     pub name: Phrase,
-    /// One for each step of the trend.
+    /// One point for each step of the trend.
     pub points: Vec<Option<(f64, usize)>>,
 }

@@ -1,4 +1,4 @@
-//! Sentences with text of others in them, and the few words that every page needs.
+//! Sentences with foreign text in them, and the few words that every page needs.
 
 use std::fmt::Write as _;
 
@@ -8,45 +8,45 @@ use super::safe;
 use kelvin_base::cost::Cost;
 use kelvin_base::usage::Usage;
 
-/// How a sentence is meant.
+/// The tone of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// Something is wrong.
+    /// The sentence reports a problem.
     Alarm,
-    /// Something should be known before the figures are used.
+    /// The sentence has to be known before the figures are used.
     Caution,
-    /// Nothing is wrong.
+    /// The sentence reports no problem.
     Calm,
 }
 
 /// One thing that a reader should know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// How it is meant.
+    /// The tone of the statement.
     pub tone: Tone,
     /// A sentence without a full stop.
     pub text: Phrase,
 }
 
-/// A sentence of ours with names in it that are not: each renderer shows those in its own way.
+/// A sentence of ours that may contain foreign names: each renderer shows those in its own way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Phrase(Vec<(PhrasePart, String)>);
 
-/// What a part of a [`Phrase`] is.
+/// The kind of a part of a [`Phrase`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PhrasePart {
-    /// Ours.
+    /// Our own text.
     Text,
-    /// A name or a value of the user's: untrusted.
+    /// A name or a value from the user: untrusted.
     Name,
-    /// A longer text of the user's or of the pipeline's: untrusted.
+    /// A longer text from the user or from the pipeline: untrusted.
     Quote,
 }
 
 impl Phrase {
-    /// Begins with text of ours.
+    /// Begins with our own text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::default().and(text)
     }
@@ -56,8 +56,8 @@ impl Phrase {
         Self::default().name(name)
     }
 
-    /// A sentence in which names stand between backticks. It was made of a name or a message of others once, so
-    /// nothing of it is shown that a page cannot show, and the whole is cut.
+    /// A sentence in which names stand between backticks. It may contain foreign names or messages, so characters that
+    /// a page cannot show are removed, and the whole is cut.
     pub fn marked(text: &str) -> Self {
         const MOST: usize = 1_000;
         let text = safe::cut(text, MOST);
@@ -73,40 +73,40 @@ impl Phrase {
         )
     }
 
-    /// Whether it says nothing.
+    /// Whether the phrase is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Goes on with text of ours.
+    /// Adds our own text.
     #[must_use]
     pub fn and(mut self, text: impl Into<String>) -> Self {
         self.0.push((PhrasePart::Text, text.into()));
         self
     }
 
-    /// Goes on with a name.
+    /// Adds a name.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.0.push((PhrasePart::Name, name.into()));
         self
     }
 
-    /// Goes on with a longer text.
+    /// Adds a longer text.
     #[must_use]
     pub fn quote(mut self, quote: impl Into<String>) -> Self {
         self.0.push((PhrasePart::Quote, quote.into()));
         self
     }
 
-    /// Goes on with another phrase.
+    /// Adds another phrase.
     #[must_use]
     pub fn then(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    /// Goes on with names, parted by commas.
+    /// Adds names, separated by commas.
     #[must_use]
     pub fn names<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut names = names.into_iter();
@@ -115,19 +115,19 @@ impl Phrase {
         names.fold(begun, |phrase, name| phrase.and(", ").name(name))
     }
 
-    /// Begins with a capital, unless it begins with a name.
+    /// Makes the first letter a capital, unless the phrase begins with a name.
     pub fn capitalize(&mut self) {
         if let Some((PhrasePart::Text, text)) = self.0.first_mut() {
             *text = capitalized(text);
         }
     }
 
-    /// The parts of it, for a renderer that shows them one by one.
+    /// The parts of the phrase, for a renderer that shows them one by one.
     pub fn parts(&self) -> impl Iterator<Item = (PhrasePart, &str)> {
         self.0.iter().map(|(part, text)| (*part, text.as_str()))
     }
 
-    /// The whole of it, with a way to show what is not ours.
+    /// The whole phrase; `foreign` shows its foreign parts.
     pub fn show(&self, foreign: impl Fn(PhrasePart, &str) -> String) -> String {
         self.parts()
             .map(|(part, text)| match part {
@@ -137,7 +137,7 @@ impl Phrase {
             .collect()
     }
 
-    /// The same with another form of what is not ours.
+    /// The same phrase with every foreign part in another form.
     pub fn each_foreign(&self, form: impl Fn(&str) -> String) -> Self {
         let parts = self.0.iter().map(|(part, text)| match part {
             PhrasePart::Text => (*part, text.clone()),
@@ -155,7 +155,7 @@ pub fn counted(count: usize, word: &str) -> String {
     }
 }
 
-/// What calls of models have used, for people; none where no model was called.
+/// The tokens and the money that calls of models have used, for people; none where no model was called.
 pub fn used(usage: Option<&Usage>) -> Option<String> {
     let usage = usage?;
     let mut text = match usage.tokens() {
@@ -163,7 +163,7 @@ pub fn used(usage: Option<&Usage>) -> Option<String> {
         tokens => format!("{} tokens", grouped(tokens)),
     };
     if let Some(usd) = usage.usd {
-        // Two digits that count, also of a small sum.
+        // The money has two significant digits, even for a small sum.
         let _ = match usd {
             usd if usd >= 1.0 || usd == 0.0 => write!(text, ", ${usd:.2}"),
             usd if usd >= 0.01 => write!(text, ", ${usd:.3}"),
@@ -176,7 +176,7 @@ pub fn used(usage: Option<&Usage>) -> Option<String> {
     Some(text)
 }
 
-/// What judges have cost, for people. It is told apart from what the pipeline has cost.
+/// The cost of the judges, for people. It is shown separately from the cost of the pipeline.
 pub fn of_judges(cost: &Cost) -> String {
     let mut text = format!("judges: {}", counted(cost.invocations, "call"));
     for (count, word) in [
@@ -194,7 +194,7 @@ pub fn of_judges(cost: &Cost) -> String {
     text
 }
 
-/// A text with a capital at its beginning.
+/// A text with a capital as its first letter.
 pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next();
@@ -202,7 +202,7 @@ pub fn capitalized(text: &str) -> String {
     first.chain(letters).collect()
 }
 
-/// A count with a thin mark between thousands.
+/// A count with a thin separator between thousands.
 fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -226,7 +226,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// Ids for a person: the first few, and how many more there are.
+/// Ids for a person: the first few, and the number of further ones.
 pub fn listed(ids: &[&str]) -> String {
     const MOST: usize = 20;
     let shown = ids[..ids.len().min(MOST)].join(", ");

@@ -1,15 +1,15 @@
-//! Which items of a probe are run: those that a person has named, and of these the share of this machine.
+//! The items of a probe that are run: those that a person has named, and of these the share of this machine.
 
 use std::collections::BTreeSet;
 
 use kelvin_record::Shard;
 
-/// The items that are run, by their places among all.
+/// The items that are run, by their indices among all items.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ChosenItems {
-    /// Those that were named, or all where none was; ascending.
+    /// The named items, or all where none was named; ascending.
     pub all: Vec<usize>,
-    /// Those of them that this shard runs; ascending.
+    /// The part of these items that this shard runs; ascending.
     pub ours: Vec<usize>,
 }
 
@@ -50,7 +50,8 @@ mod tests {
             chosen.all
         };
         assert_eq!(chosen(&[]), [0, 1, 2, 3, 4, 5]);
-        // In the order of the items, and each once, however they are named; an unknown name adds none.
+        // The result is in the order of the items, each once, whatever the order of the names; an unknown name adds
+        // none.
         assert_eq!(chosen(&["e", "b", "e", "x"]), [1, 4]);
         assert_eq!(chosen(&["x"]), [0; 0]);
     }

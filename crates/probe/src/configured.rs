@@ -18,13 +18,13 @@ pub fn configured(overrides: &Overrides, kinds: &[&'static dyn Kind]) -> anyhow:
 ///
 /// # Errors
 ///
-/// None that is known; that it can be written is up to the library.
+/// Where the library cannot write the schema, which is not known to happen.
 pub fn schema(kinds: &[&'static dyn Kind]) -> anyhow::Result<String> {
     let text = serde_json::to_string_pretty(&configure::schema(&owners(kinds)))?;
     Ok(text + "\n")
 }
 
-/// Checks a text that is to become `file`.
+/// Checks a text that will be written to `file`.
 ///
 /// # Errors
 ///

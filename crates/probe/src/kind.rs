@@ -1,4 +1,4 @@
-//! What every kind of probe brings along. The rest of the program knows probes by these traits alone.
+//! The traits of every kind of probe. The rest of the program knows probes only by these traits.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,30 +15,30 @@ use kelvin_run::{OutputObserver, Runner, Step};
 
 use crate::rescoring::Rescoring;
 
-/// A kind of probe: a way to run the system under test, and what is made of its answers.
+/// A kind of probe: a way to run the system under test and to use its answers.
 pub trait Kind: Configure + SectionKind {
-    /// Where its files are within the output folder; none for the one kind whose items have folders
-    /// at its top.
+    /// The folder of its files within the output folder; none for the one kind whose items have folders at the top
+    /// level.
     fn folder(&self) -> Option<&'static str> {
         Some(self.name())
     }
 
-    /// What has to be added to a configuration that does not ask for it, for a message.
+    /// The lines that a configuration without this probe needs to get it, for a message.
     fn how_to_configure(&self) -> &'static str;
 
     /// Reads the items that a configuration names.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] with everything that is wrong with them.
+    /// A [`Misuse`] with every problem of the items.
     fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>>;
 
-    /// The answers of a section, to be graded anew by the judge of a configuration; none where the probe keeps no
-    /// answers that were graded.
+    /// The answers of a section, to be graded again by the judge of a configuration; none where the probe keeps no
+    /// graded answers.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the answers cannot be graded so.
+    /// A [`Misuse`] where the answers cannot be graded by this judge.
     fn rejudging(
         &self,
         section: &dyn AnySection,
@@ -48,12 +48,12 @@ pub trait Kind: Configure + SectionKind {
         Ok(None)
     }
 
-    /// A section whose scores are to be made by other rules, of what it has stored; none where the probe makes no
-    /// scores of stored factors. The figures are made of it by [`recompute`](SectionKind::recompute).
+    /// A section whose scores will be computed by other rules from its stored factors; none where the probe computes no
+    /// scores from stored factors. [`recompute`](SectionKind::recompute) then computes the figures from it.
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the rules cannot be followed with what is stored.
+    /// A [`Misuse`] where the stored data is not enough for the rules.
     fn rescored(
         &self,
         section: &dyn AnySection,
@@ -64,65 +64,65 @@ pub trait Kind: Configure + SectionKind {
     }
 }
 
-/// The items of one probe: first all that are configured, then those that were chosen.
+/// The items of one probe: first all that are configured, and after [`choose`](Self::choose) the chosen ones.
 pub trait Items: Sync {
     /// The ids of all items that are configured, in order.
     fn ids(&self) -> Vec<&str>;
 
-    /// What reading them had to say.
+    /// The notices from reading the items.
     fn notices(&self) -> Vec<Notice> {
         Vec::new()
     }
 
-    /// The files that they were read from: these are no code of the pipeline.
+    /// The files with the items, which are not code of the pipeline.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// What is configured, whatever was chosen of it.
+    /// The fingerprint of all configured items, whatever was chosen of them.
     fn fingerprint(&self) -> SectionFingerprint;
 
-    /// How large they are beside their number, e.g. "with 20 units"; none where the number says it all.
+    /// The size of the items beside their number, e.g. "with 20 units"; none where the number is enough.
     fn size(&self) -> Option<String> {
         None
     }
 
-    /// Why so few of them tell less than they could; none where they are enough.
+    /// Why the items are too few to tell much; none where they are enough.
     fn too_few(&self) -> Option<&'static str> {
         None
     }
 
-    /// Tries each service that the items use beside the pipeline, without changing anything: its name, and what it
-    /// says of itself or why it cannot be used.
+    /// Tries each service that the items use beside the pipeline, without changing anything. Returns its name, and its
+    /// description of itself or why it cannot be used.
     fn services(&self) -> Vec<(String, Result<String, String>)> {
         Vec::new()
     }
 
-    /// Restricts them to those of these ids, where the list is not empty, and to a share of these.
-    /// Returns how many were chosen before they were shared out.
+    /// Restricts the items to those with these ids, where the list is not empty, and then to a share. Returns how many
+    /// were chosen before the share was taken.
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;
 
-    /// What would be run; nothing is written. The digests of the inputs take about as long as all the
-    /// rest, and are left out unless they are wanted.
+    /// The planned invocations; nothing is written. Computing the digests of the inputs doubles the time, so they are
+    /// left out unless they are requested.
     fn list(&self, with_digests: bool) -> Listing;
 
     /// Plans every input of the chosen items.
     fn plan(&self) -> Box<dyn Planned + '_>;
 
-    /// Who looks at the invocations of the other probes, where the kind observes.
+    /// The observer of the other probes' invocations, where the kind observes.
     fn observer(&self) -> Option<&dyn OutputObserver> {
         None
     }
 }
 
-/// Inputs that are planned, and not yet run.
+/// Planned inputs that were not run yet.
 pub trait Planned: Sync {
-    /// What is called: the pipeline first, and then whatever else the probe needs, e.g. a judge. Each
+    /// The steps of the probe: first the pipeline, and then everything else that the probe calls, e.g. a judge. Each
     /// step gets a runner.
     fn steps(&self) -> Vec<Step<'_>>;
 
-    /// Opens what a step calls. A kind that does something around each call of the pipeline opens a
-    /// target of its own, which calls that of the step.
+    /// Opens the target of a step. A kind that does something around each call of the pipeline opens its own target,
+    /// which calls that of the step.
     ///
     /// # Errors
     ///
@@ -131,19 +131,18 @@ pub trait Planned: Sync {
         self.steps()[step].program.target.open(site)
     }
 
-    /// Begins with the runners, which are in the order of the steps; nothing has been run yet.
+    /// Creates the probe with the runners, which are in the order of the steps. Nothing has been run yet.
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r>;
 }
 
-/// A probe at work.
+/// A running probe.
 pub trait Probe {
-    /// Runs everything. `proceed` is asked at most once, when it is known what is still to be paid;
-    /// where it says no, nothing more is run.
+    /// Runs everything. `proceed` is asked at most once, when the remaining cost is known; if it says no, nothing more
+    /// is run.
     ///
     /// # Errors
     ///
-    /// Where the run cannot go on, and where its first answer shows that every further one would be
-    /// paid for nothing.
+    /// Where the run cannot go on, and where its first answer shows that all further calls would be paid for nothing.
     fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()>;
 
     /// Writes every input once and runs nothing.
@@ -153,16 +152,16 @@ pub trait Probe {
     /// Where an input cannot be written.
     fn rehearse(&mut self) -> anyhow::Result<()>;
 
-    /// Runs items again until each has so many repeats; an item without variants as often as its own input
-    /// is to be run. Ids of other probes are passed over.
+    /// Runs items again until each has this many repeats; an item without variants is run as often as is wanted for its
+    /// own input. Ids of other probes are ignored.
     ///
     /// # Errors
     ///
     /// Where the run cannot go on.
     fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()>;
 
-    /// Measures next to what the base of a comparison has stored, where the figures need both. It is
-    /// asked once, after [`run`](Self::run) and before the figures are compared.
+    /// Measures against the stored answers of a comparison's base, where the figures need both. It is called once,
+    /// after [`run`](Self::run) and before the figures are compared.
     ///
     /// # Errors
     ///
@@ -172,16 +171,16 @@ pub trait Probe {
         Ok(())
     }
 
-    /// What has been measured so far.
+    /// The results so far.
     fn findings(&self) -> Findings;
 
-    /// How long the pipeline took for each repeat of each item, in seconds, where others need that.
+    /// The time of the pipeline for each repeat of each item, in seconds, where other probes need it.
     fn seconds(&self) -> BTreeMap<String, Vec<f64>> {
         BTreeMap::new()
     }
 
-    /// The text of an input: of an item, or of one of its variants; none where there is no such input
-    /// or it is no text for people.
+    /// The text of the input of an item, or of one of its variants; none where there is no such input or it is no text
+    /// for people.
     fn text(&self, item: &str, variant: Option<&str>) -> Option<Cow<'_, str>> {
         let _ = (item, variant);
         None
@@ -190,7 +189,7 @@ pub trait Probe {
 
 /// The answers of a section with another judge; no pipeline is run.
 pub trait Rejudging {
-    /// What the judge calls.
+    /// The steps of the judge.
     fn steps(&self) -> Vec<Step<'_>>;
 
     /// Grades every answer; the runners are in the order of the steps.

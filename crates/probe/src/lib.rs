@@ -1,5 +1,5 @@
-//! What a kind of probe brings along to measure: how it is configured, what its items are, and how they are run.
-//! What is made of the figures afterwards is the business of `kelvin_record` and whoever stands on it.
+//! The measuring part of a kind of probe: its configuration, its items, and how they are run. The use of the figures
+//! afterwards belongs to `kelvin_record` and the crates that depend on it.
 
 pub mod answer;
 pub mod case_files;

@@ -1,5 +1,5 @@
-//! A probe of the plain kind: each of its items is one text, asked as often as the configuration says, and one record is
-//! made of what came back. Whoever needs variants, a judge or a second step implements [`Items`] instead.
+//! A probe of the plain kind: each of its items is one text that is asked as often as the configuration says, and one
+//! record is made from the answers. A probe with variants, a judge or a second step implements [`Items`] instead.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use kelvin_run::{Outcome, Program, Reader, Runner, Step};
 
 use crate::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 
-/// What such a probe asks, and what it makes of the answers.
+/// The questions of such a probe, and how it uses the answers.
 pub struct PlainItems<'c, I> {
-    /// The configuration, which says how often.
+    /// The configuration, which sets the number of repeats.
     pub config: &'c Config,
-    /// The kind: it makes the figures of the records, which are those of a [`Section`] without a basis.
+    /// The kind, which computes the figures from the records. Its section is a [`Section`] without a basis.
     pub kind: &'static dyn Kind,
     /// The pipeline.
     pub target: &'c Address,
-    /// What is taken from an answer.
+    /// Reads the needed value from an answer.
     pub reader: &'static dyn Reader,
     /// The text of each item with its id.
     pub texts: Vec<(&'c str, &'c str)>,
@@ -32,7 +32,7 @@ pub struct PlainItems<'c, I> {
 }
 
 impl<'c, I: Item> PlainItems<'c, I> {
-    /// All of them, for [`Kind::read`].
+    /// The items as a trait object, for [`Kind::read`].
     pub fn boxed(self) -> Box<dyn Items + 'c> {
         let chosen = self.texts.clone();
         Box::new(Chosen { of: self, chosen })

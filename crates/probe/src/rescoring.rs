@@ -1,13 +1,13 @@
-//! By which rules the scores of what is stored are made anew.
+//! The rules by which stored results get new scores.
 
 use kelvin_run::config::Config;
 
-/// By which rules scores are made anew. What is not given stays, or is that of the configuration.
+/// The rules by which scores are computed again. A missing rule is that of the configuration, or stays as stored.
 #[derive(Clone, Copy, Default)]
 pub struct Rescoring<'a> {
-    /// The configuration whose rules hold.
+    /// The configuration whose rules are used.
     pub config: Option<&'a Config>,
-    /// What each factor weighs, as a command line says it.
+    /// The weights of the factors, as written on the command line.
     pub weights: Option<&'a str>,
     /// The name of the scorer.
     pub scorer: Option<&'a str>,

@@ -1,5 +1,5 @@
-//! What form an output must have: a JSON schema, or a contract that names outputs with their types. A
-//! contract is written as a schema, so there is one way to look at an output.
+//! The form that an output must have: a JSON schema, or a contract that names outputs with their types. A contract is
+//! turned into a schema, so there is one way to check an output.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 use kelvin_base::digest::Digest;
 use kelvin_page::safe;
 
-/// So many differences from the form are kept.
+/// The number of differences from the form that are kept.
 const TOLD: usize = 5;
-/// A longer one is cut.
+/// The most characters of a difference; a longer one is cut.
 const LONGEST: usize = 160;
 
 /// The outputs that a contract names, each with its rule.
@@ -107,7 +107,7 @@ impl OutputType {
         }
     }
 
-    /// The keys of a schema that bound its length; none where it has none.
+    /// The keys of a schema that bound the length of this type; none where it has no length.
     const fn lengths(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::String | Self::Document => Some(("minLength", "maxLength")),
@@ -134,7 +134,7 @@ impl Rule {
         }
     }
 
-    /// What can never hold, with the key that it is about.
+    /// A rule that can never hold, with the key that it is about.
     pub(super) fn problem(&self) -> Option<(&'static str, String)> {
         let rule = self.full();
         let is_number = matches!(rule.kind, OutputType::Integer | OutputType::Float);
@@ -194,26 +194,26 @@ impl Rule {
     }
 }
 
-/// What an output must conform to.
+/// The form that an output must have.
 #[derive(Debug)]
 pub(crate) struct Contract {
     validator: Validator,
     schema: Value,
-    /// Whether it says nothing at all: then nothing conforms, and nothing fails to.
+    /// Whether the contract names nothing: then no output conforms, and none fails to.
     is_empty: bool,
 }
 
 impl Contract {
-    /// By a JSON schema.
+    /// A contract from a JSON schema.
     ///
     /// # Errors
     ///
-    /// Why it is none. Nothing is fetched for a `$ref`, so one to a file or an address is refused.
+    /// Why the schema is invalid. Nothing is fetched for a `$ref`, so one to a file or an address is refused.
     pub(super) fn of_schema(schema: Value) -> Result<Self, String> {
         if !schema.is_object() && !schema.is_boolean() {
             return Err("a JSON schema is a mapping".to_owned());
         }
-        // The engine for patterns that takes linear time.
+        // This engine for patterns takes linear time.
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
         let validator = options
             .build(&schema)
@@ -225,11 +225,11 @@ impl Contract {
         })
     }
 
-    /// By the outputs that are named.
+    /// A contract from the named outputs.
     ///
     /// # Errors
     ///
-    /// What cannot be looked at, e.g. a pattern that is no regular expression.
+    /// Why an output cannot be checked, e.g. because a pattern is no regular expression.
     pub(super) fn of_outputs(outputs: &ContractKeys) -> Result<Self, String> {
         let rules = outputs.iter();
         let properties: Map<String, Value> = rules
@@ -248,17 +248,17 @@ impl Contract {
         })
     }
 
-    /// Tells apart what outputs must conform to.
+    /// Identifies the form that outputs must have.
     pub(super) fn digest(&self) -> Digest {
         Digest::of(self.schema.to_string().as_bytes())
     }
 
-    /// Whether it names no output.
+    /// Whether the contract names no output.
     pub(super) const fn is_empty(&self) -> bool {
         self.is_empty
     }
 
-    /// What of an output is not as it must be; empty where it conforms.
+    /// The differences of an output from the form; empty where the output conforms.
     pub(super) fn differences(&self, output: &Value) -> Vec<String> {
         let mut errors = self.validator.iter_errors(output);
         let mut told: Vec<String> = errors

@@ -16,8 +16,8 @@ const ALL: &str = "quality";
 /// The items, by the name of the case.
 pub(super) type Items = BTreeMap<String, QualityItem>;
 
-/// Makes the score of every invocation anew: it depends on the factors and the weights, and on nothing else.
-/// Scores of a scorer that this version does not have stay as they are.
+/// Computes the score of every invocation again, which depends only on the factors and the weights. Scores of a scorer
+/// that this version does not have stay unchanged.
 pub(super) fn score_all(items: &mut Items, basis: &QualityBasis) {
     let Some(scorer) = scorer::scorer(&basis.scorer) else {
         return;
@@ -35,14 +35,14 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
     };
     let score = |run: &QualityIndicators| run.quality_score;
     let mut of_all = of_cases(items, basis, &score, &|_| true);
-    // A suite in which nothing could be scored must not pass for want of a figure.
+    // A suite in which nothing could be scored must not pass because there is no figure.
     of_all.gated = !items.is_empty();
     of_all.poor_below = Some(Band::REVIEW);
     put("quality_score", of_all);
     for factor in &basis.factors {
         let value = |run: &QualityIndicators| run.factor(*factor);
         let mut metric = of_cases(items, basis, &value, &|_| true);
-        // The contract is what is demanded of every case; the other factors are a matter of degree.
+        // The contract is demanded of every case; the other factors are a matter of degree.
         metric.is_declared = *factor == Factor::Conformance;
         put(factor.as_str(), metric);
     }
@@ -72,7 +72,7 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
     metrics
 }
 
-/// The cases that some globs name. They were looked at when the configuration was read.
+/// The cases that some globs match. The globs were checked when the configuration was read.
 pub(super) fn globs_of(globs: &[String]) -> GlobSet {
     let mut set = GlobSet::builder();
     for glob in globs.iter().filter_map(|glob| Glob::new(glob).ok()) {
@@ -81,7 +81,7 @@ pub(super) fn globs_of(globs: &[String]) -> GlobSet {
     set.build().unwrap_or_default()
 }
 
-/// Whether a case has fewer runs with a score than it needs, for a probe.
+/// Whether a case has fewer runs with a score than it needs in a probe.
 pub(super) fn is_insufficient(case: &CaseQuality, basis: &QualityBasis) -> bool {
     scored(case) < basis.live_runs
 }
@@ -92,8 +92,8 @@ pub(super) fn scored(case: &CaseQuality) -> usize {
     runs.filter(|run| run.quality_score.is_some()).count()
 }
 
-/// The mean over the cases of the mean over their runs. A case with fewer runs than it needs has no value:
-/// otherwise a pipeline that hides what its bad runs used would take these runs out of its mean.
+/// The mean over the cases of the mean over their runs. A case with fewer runs than it needs has no value: otherwise a
+/// pipeline that hides the tokens of its bad runs would remove these runs from its mean.
 fn of_cases(
     items: &Items,
     basis: &QualityBasis,
@@ -171,7 +171,7 @@ fn of_cases(
     metric
 }
 
-/// The mean over scores that are in no score of a case; none where there are none.
+/// The mean over scores that belong to no score of a case; none where there are none.
 fn apart(
     items: &Items,
     why: &str,
@@ -201,7 +201,7 @@ fn apart(
     Some(Metric::new(value, count, all - count).interval(interval))
 }
 
-/// Of every case with a score its mean, the lowest first.
+/// The mean of every case with a score, the lowest first.
 pub(super) fn scores(items: &Items, basis: &QualityBasis) -> Vec<(String, f64)> {
     let metric = of_cases(items, basis, &|run| run.quality_score, &|_| true);
     let cases = metric.per_case.into_iter();
@@ -212,7 +212,7 @@ pub(super) fn scores(items: &Items, basis: &QualityBasis) -> Vec<(String, f64)> 
     scores
 }
 
-/// The factors of the score that the configuration does not provide for.
+/// The factors of the score that the configuration leaves out.
 pub(super) fn dropped(basis: &QualityBasis) -> Vec<Factor> {
     let is_dropped =
         |factor: &Factor| !basis.factors.contains(factor) && basis.weights.of(*factor) > 0.0;

@@ -9,26 +9,26 @@ use super::score::Factor;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_page::safe;
 
-/// So many missing outputs are named.
+/// The number of missing outputs that are named.
 const NAMED: usize = 8;
-/// A longer clause is cut.
+/// The most characters of a clause; a longer one is cut.
 const LONGEST: usize = 160;
-/// Beyond this a double has no place for every whole number.
+/// The largest number up to which a double can hold every whole number.
 const MOST_TOKENS: f64 = 9_007_199_254_740_992.0;
 
-/// What is looked at in an output. A part that is not configured is a factor that is not provided for.
+/// The expected properties of an output. A part that is not configured is a factor that is left out.
 #[derive(Debug, Default)]
 pub(crate) struct Expected {
-    /// The form that it must have.
+    /// The form that the output must have.
     pub(super) contract: Option<Contract>,
-    /// What must be in it, as JSON pointers.
+    /// The required outputs, as JSON pointers.
     pub(super) required: Option<Vec<String>>,
-    /// Where it tells what it cost.
+    /// The places where the output tells its cost.
     pub(super) usage: Option<UsagePointers>,
 }
 
 impl Expected {
-    /// The factors that are provided for.
+    /// The configured factors.
     pub(super) fn factors(&self) -> Vec<Factor> {
         [
             (Factor::Conformance, self.contract.is_some()),
@@ -40,7 +40,8 @@ impl Expected {
         .collect()
     }
 
-    /// Tells apart what is taken of an output. The weights are no part of it: they change no indicator.
+    /// Identifies the values that are taken from an output. The weights are no part of it, since they change no
+    /// indicator.
     pub(super) fn digest(&self) -> Digest {
         let mut fields = Fields::of("kelvin/quality/v1");
         if let Some(contract) = &self.contract {
@@ -58,8 +59,8 @@ impl Expected {
         fields.digest()
     }
 
-    /// The indicators of an invocation; of one that left no output the bytes are missing. The score is
-    /// made of them elsewhere, since it depends on the weights.
+    /// The indicators of an invocation; the bytes are missing for one that left no output. The score is computed
+    /// elsewhere, since it depends on the weights.
     pub(super) fn of(&self, output: Option<&[u8]>) -> QualityIndicators {
         let read = output.map(read::json);
         match read {
@@ -69,8 +70,8 @@ impl Expected {
         }
     }
 
-    /// Nothing that could be read has the form, has what it must have, or was worth a token: every factor
-    /// is 0. Were it null instead, a pipeline that crashes on what it does badly would look better.
+    /// The indicators of an unreadable output: it has no form and no required output, and was worth no token, so every
+    /// factor is 0. If the factors were null instead, a pipeline that crashes on hard inputs would look better.
     fn none(&self, why: &str) -> QualityIndicators {
         let conformance = self.contract.as_ref();
         QualityIndicators {
@@ -132,21 +133,21 @@ impl Expected {
     }
 }
 
-/// What is said of a required output that is not there.
+/// The clause for a required output that is missing.
 fn not_there(pointer: &str) -> String {
     format!("`{pointer}` is missing")
 }
 
 impl QualityIndicators {
-    /// Whether a required output was looked for in this output and is not there. Of many only the first are
-    /// named.
+    /// Whether a required output was looked for in this output and is missing. Of many missing outputs only the first
+    /// are named.
     pub(super) fn misses(&self, pointer: &str) -> bool {
         let clause = not_there(pointer);
         !self.failed && self.lacks.contains(&clause)
     }
 }
 
-/// Whether a required output says nothing. 0 and false are answers.
+/// Whether a required output has no content. 0 and false are answers.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -179,18 +180,18 @@ fn token_counts(usage: &UsagePointers, output: &Value) -> Result<TokenCounts, St
     })
 }
 
-/// A whole number of tokens, also where it was written as `12.0`.
+/// A whole number of tokens, even where it is written as `12.0`.
 fn tokens(value: &Value) -> Option<u64> {
     let number = value.as_f64()?;
     let is_whole = (0.0..=MOST_TOKENS).contains(&number) && number.fract() == 0.0;
     is_whole.then_some(number as u64)
 }
 
-/// The share of all tokens that were of use.
+/// The share of all tokens that were useful.
 ///
 /// # Errors
 ///
-/// Why there is no such share.
+/// Why the share cannot be computed.
 pub(super) fn efficiency(counts: &TokenCounts) -> Result<f64, String> {
     let useful = counts.useful.unwrap_or(counts.output);
     if counts.total == 0 {
@@ -272,7 +273,7 @@ mod tests {
 
     #[test]
     fn qlt_11_zero_denominators_have_no_quotient() {
-        // A contract that names no output: nothing conforms, and nothing fails to.
+        // For a contract that names no output, no output conforms, and none fails to.
         let nothing = expected("{}", &[]);
         let found = nothing.of(Some(b"{}"));
         assert_eq!((found.conformance, found.completeness), (None, Some(1.0)));
@@ -300,7 +301,7 @@ mod tests {
         }
         let absent = of(&json!({"decision": "yes", "reasons": [1]}));
         assert_eq!((absent.efficiency, absent.failed), (None, false));
-        // More useful tokens than tokens: the pipeline does not count right.
+        // There are more useful tokens than tokens: the pipeline counts wrongly.
         assert_eq!(with_usage(json!(1), json!(5), json!(3)).efficiency, None);
         assert_eq!(
             with_usage(json!(6.0), json!(2), json!(8)).efficiency,

@@ -108,8 +108,8 @@ impl SectionKind for QualityKind {
         differing.collect()
     }
 
-    /// Scores of different rules, or of different factors, are not compared. Other weights are no such
-    /// matter: the base is scored with those of the head.
+    /// Scores of different rules, or of different factors, are not compared. Different weights are no problem: the base
+    /// is scored with those of the head.
     fn incomparable(&self, base: &dyn AnySection, head: &dyn AnySection) -> Option<SettingDiffers> {
         let (base, head) = (&own(base).basis, &own(head).basis);
         let factors = |basis: &QualityBasis| -> Vec<String> {
@@ -217,10 +217,10 @@ fn live_runs(basis: &QualityBasis) -> Vec<String> {
     vec![basis.live_runs.to_string()]
 }
 
-/// What other probes run.
+/// The observer of the other probes.
 struct Observed<'c> {
     basis: &'c QualityBasis,
-    /// The outputs that were recorded earlier, and what is looked at in them.
+    /// The outputs that were recorded earlier, and their expected properties.
     recorded: (&'c Recorded, &'c Expected),
     indicators: Indicators<'c>,
 }
@@ -237,7 +237,7 @@ impl Observed<'_> {
 }
 
 impl Items for Observed<'_> {
-    /// The cases are those of the other probes, which choose them and share them out.
+    /// The cases belong to the other probes, which choose them and divide them among shards.
     fn ids(&self) -> Vec<&str> {
         Vec::new()
     }
@@ -288,7 +288,7 @@ impl Planned for NothingToRun<'_> {
     }
 }
 
-/// The probe while the others run.
+/// The probe while the other probes run.
 struct Watching<'a> {
     observed: &'a Observed<'a>,
     is_rehearsal: bool,
@@ -304,7 +304,7 @@ impl Probe for Watching<'_> {
         Ok(())
     }
 
-    /// The other probes run their cases again, and what they answer is looked at then.
+    /// The other probes run their cases again, and their answers are observed then.
     fn repeat(&mut self, _wanted: &WantedRepeats) -> anyhow::Result<()> {
         Ok(())
     }
@@ -314,7 +314,7 @@ impl Probe for Watching<'_> {
         let is_answered = |item: &QualityItem| item.runs().any(|run| !run.failed);
         let ending = match self.is_rehearsal {
             true => Ending::DryRun,
-            // As a section that is joined of shards ends.
+            // A section that is joined from shards ends in the same way.
             false if items.values().any(is_answered) => Ending::Complete,
             false => Ending::Failed,
         };

@@ -1,6 +1,6 @@
-//! How good the outputs are that the pipeline gives to other probes: whether an output has the form that was
-//! agreed on, whether everything that must be in it is there, and how much of what it cost was of use. This
-//! probe runs nothing: it looks at every invocation of the others where its output is read.
+//! The quality of the outputs that the pipeline gives to other probes: whether an output has the agreed form, whether
+//! every required part is there, and how much of its cost was useful. This probe runs nothing: it observes every
+//! invocation of the others when its output is read.
 
 mod config;
 mod contract;
@@ -23,7 +23,7 @@ mod traces;
 pub use score::Band;
 pub use traces::{ScoredTrace, score_of_step, score_of_trace, scored_traces};
 
-/// Below this a score is poor.
+/// A score below this is poor.
 pub const POOR_BELOW: f64 = Band::REVIEW;
 
 /// The quality score of every invocation.

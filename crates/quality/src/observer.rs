@@ -1,4 +1,4 @@
-//! Takes the indicators of every invocation of the other probes, and keeps them until they are asked for.
+//! Takes the indicators of every invocation of the other probes, and keeps them until they are needed.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,14 +18,14 @@ pub(super) struct Indicators<'c> {
     kept: Mutex<BTreeMap<(&'static str, Task), Kept>>,
 }
 
-/// What is kept of one invocation.
+/// The kept values of one invocation.
 struct Kept {
     input: Digest,
     indicators: QualityIndicators,
 }
 
 impl<'c> Indicators<'c> {
-    /// Nothing has been looked at yet.
+    /// The observer before any output.
     pub(super) fn of(expected: &'c Expected) -> Self {
         Self {
             expected,
@@ -33,10 +33,10 @@ impl<'c> Indicators<'c> {
         }
     }
 
-    /// What was looked at so far, by case.
+    /// The items observed so far, by case.
     pub(super) fn items(&self) -> BTreeMap<String, QualityItem> {
         let mut items: BTreeMap<String, QualityItem> = BTreeMap::new();
-        // The tasks are in the order of their cases, variants and repeats.
+        // The tasks are ordered by case, variant and repeat.
         for ((probe, task), kept) in self.locked().iter() {
             let item = items.entry(task.case.to_string()).or_default();
             let case = item.probes.entry((*probe).to_owned()).or_default();
@@ -55,7 +55,7 @@ impl<'c> Indicators<'c> {
         items
     }
 
-    /// Every change is a single call, which a panic of another thread cannot have left half done.
+    /// Every change is a single call, which a panic in another thread cannot have left half done.
     fn locked(&self) -> MutexGuard<'_, BTreeMap<(&'static str, Task), Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -72,8 +72,8 @@ impl OutputObserver for Indicators<'_> {
     }
 
     fn keep(&self, probe: &'static str, task: &Task, input: Digest, observed: &Value) {
-        // An entry of the cache that was edited by hand may hold anything. What cannot be read counts as an
-        // output that cannot be read.
+        // An entry of the cache that was edited by hand may hold anything. An entry that cannot be read counts as an
+        // unreadable output.
         let indicators = QualityIndicators::deserialize(observed);
         let indicators = indicators.unwrap_or_else(|_| self.expected.of(None));
         let kept = Kept { input, indicators };

@@ -1,4 +1,4 @@
-//! What a page says of the quality.
+//! The page about the quality.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use kelvin_record::{Metric, estimate, family, spread};
 /// How the figures are made.
 const NOTE: &str = "Means over the cases; the value of a case is the mean over the runs of its unperturbed \
                     input.";
-/// So many cases are listed in a text.
+/// The number of cases that a text lists.
 const LISTED: usize = 30;
-/// So many ids are named in a sentence.
+/// The number of ids that a sentence names.
 const NAMED: usize = 3;
-/// With fewer runs a drop of 0.05 cannot be told from chance in one case.
+/// With fewer runs, a drop of 0.05 in one case cannot be told from chance.
 const FEW_RUNS: usize = 10;
 
-/// What the page of a whole run says of the quality.
+/// The chapter about the quality on the page of a whole run.
 pub(super) fn chapter<'a>(
     section: &'a QualitySection,
     metrics: &'a BTreeMap<String, Metric>,
@@ -120,8 +120,8 @@ fn statements(section: &QualitySection) -> Vec<Statement> {
     statements
 }
 
-/// The required outputs that are in no output of any case. The score of each case may still be in the band of
-/// good ones, since it is a mean over several factors; nobody may be told that the outputs are good.
+/// The required outputs that are missing in every output of all cases. The score of each case may still be in the best
+/// band, since it is a mean over several factors; but no reader may be told that the outputs are good.
 fn never_there(section: &QualitySection) -> Vec<&str> {
     let runs = || section.items.values().flat_map(|item| item.runs());
     let is_read = runs().any(|run| !run.failed);
@@ -133,7 +133,7 @@ fn never_there(section: &QualitySection) -> Vec<&str> {
     never.map(String::as_str).collect()
 }
 
-/// Which scores a band has.
+/// The range of scores of a band.
 fn bounds(band: Band) -> &'static str {
     match band {
         Band::Good => "from 0.80",
@@ -213,15 +213,14 @@ fn below_good(section: &QualitySection) -> Option<Table> {
     })
 }
 
-/// The run of the unperturbed input with the lowest score; one without a score is worse than any.
+/// The run of the unperturbed input with the lowest score; a run without a score counts as the worst.
 fn worst<'a>(section: &'a QualitySection, item: &str) -> Option<&'a QualityIndicators> {
     let runs = section.items.get(item)?.runs();
     let rank = |run: &QualityIndicators| run.quality_score.unwrap_or(-1.0);
     runs.min_by(|one, other| rank(one).total_cmp(&rank(other)))
 }
 
-/// Why a case came out as it did in a metric: its band with what to do about it, and what its worst run
-/// lacks.
+/// Why a case has its result in a metric: its band with advice, and the missing parts of its worst run.
 pub(super) fn why(section: &QualitySection, item: &str, metric: &str) -> Option<String> {
     let run = worst(section, item)?;
     let is_of_score = metric == "quality.quality_score" || metric.starts_with("quality.group.");
@@ -241,7 +240,7 @@ pub(super) fn why(section: &QualitySection, item: &str, metric: &str) -> Option<
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// What each factor that there is weighs in fact.
+/// The effective weight of each configured factor.
 pub(super) fn weights(basis: &QualityBasis) -> Vec<String> {
     let effective = basis.weights.effective(&basis.factors).into_iter();
     effective
@@ -292,7 +291,7 @@ fn method(basis: &QualityBasis) -> String {
     told
 }
 
-/// What the records tell of the runs that are in no score, and of counts that do not add up.
+/// The notices about runs that count in no score, and about counts that do not add up.
 pub(super) fn notices(section: &QualitySection) -> Vec<Notice> {
     let basis = &section.basis;
     let mut found = Vec::new();

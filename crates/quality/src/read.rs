@@ -1,5 +1,5 @@
-//! Reads an output as JSON that means the same to every reader. A key that stands twice in one object has
-//! one value for this reader and another one for the next, so such an output is none.
+//! Reads an output as JSON that means the same to every reader. A key that occurs twice in one object has different
+//! values for different readers, so such an output is refused.
 
 use std::fmt;
 
@@ -10,8 +10,8 @@ use serde_json::{Map, Number, Value};
 ///
 /// # Errors
 ///
-/// Why the bytes are no such value: numbers beyond what a double holds, `NaN`, nesting beyond 128 levels,
-/// repeated keys and anything after the value are refused too.
+/// Why the bytes are refused: besides invalid JSON, numbers beyond the range of a double, `NaN`, nesting beyond 128
+/// levels, repeated keys and anything after the value are refused.
 pub(super) fn json(bytes: &[u8]) -> Result<Value, String> {
     let read: Result<Strict, _> = serde_json::from_slice(bytes);
     read.map(|Strict(value)| value)

@@ -1,4 +1,4 @@
-//! What a report stores of the quality: how the scores are made, and the indicators of every invocation.
+//! The stored data about the quality in a report: the rules of the scores, and the indicators of every invocation.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::score::{Factor, Weights};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::{Item, Repeats, Section, VariantPart};
 
-/// What a report stores of this probe.
+/// The stored section of this probe.
 pub(crate) type QualitySection = Section<QualityBasis, QualityItem>;
 
 /// How the scores are made.
@@ -139,7 +139,7 @@ impl QualityItem {
         self.probes.values().flat_map(|case| &case.runs)
     }
 
-    /// Everything that has a score.
+    /// All indicators with a score.
     pub(super) fn scored_mut(&mut self) -> impl Iterator<Item = &mut QualityIndicators> {
         let invocations = self.probes.values_mut().flat_map(|case| {
             let variants = case.variants.values_mut().flatten();
@@ -150,7 +150,7 @@ impl QualityItem {
 }
 
 impl Item for QualityItem {
-    /// Another input for one of the probes makes it another case.
+    /// A different input in one of the probes makes it a different case.
     fn digest(&self) -> Digest {
         let fields = Fields::of("kelvin/quality-item/v1");
         let inputs = self.probes.iter();
@@ -175,7 +175,7 @@ impl Item for QualityItem {
         self.runs().any(|run| !run.failed)
     }
 
-    /// Each probe is a part: a change that takes a probe away takes away what is known of the case.
+    /// Each probe is a part: a change that removes a probe also removes its knowledge of the case.
     fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
         let probes = self.probes.keys();
         probes

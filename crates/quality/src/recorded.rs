@@ -1,5 +1,5 @@
-//! Outputs that were recorded earlier, to be looked at as if the pipeline had given them now: a schema or a
-//! contract that is edited is tried on what is known to be good before a run is paid.
+//! Outputs that were recorded earlier, and are judged as if the pipeline had given them now: so an edited schema or
+//! contract can be tried on outputs that are known to be good, before a run is paid for.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,8 +17,8 @@ pub(super) struct Recorded {
 }
 
 impl Recorded {
-    /// Lists the outputs in a folder: `CASE.json`, and every file that ends so in a folder `CASE`. Of each case
-    /// these are the last ones by name.
+    /// Lists the outputs in a folder: `CASE.json`, and every JSON file in a folder `CASE`. For each case these are the
+    /// last `most` ones by name.
     ///
     /// # Errors
     ///
@@ -47,13 +47,12 @@ impl Recorded {
         Ok(Self { by_case })
     }
 
-    /// Every file.
+    /// The paths of all recorded outputs.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         self.by_case.values().flatten().cloned().collect()
     }
 
-    /// What the recorded outputs of a case come to. A file that cannot be read is an output that cannot be
-    /// read.
+    /// The indicators of the recorded outputs of a case. A file that cannot be read counts as an unreadable output.
     pub(super) fn of(&self, case: &str, expected: &Expected) -> Vec<QualityIndicators> {
         let files = self.by_case.get(case).into_iter().flatten();
         files

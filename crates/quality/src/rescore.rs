@@ -1,4 +1,4 @@
-//! Scores stored indicators anew, by other weights or by another scorer; nothing is run.
+//! Scores stored indicators again, with other weights or another scorer, without any run.
 
 use super::config::QualitySettings;
 use super::record::QualitySection;
@@ -7,11 +7,11 @@ use super::scorer::{QualityScorer, SCORERS};
 use kelvin_base::exit::Misuse;
 use kelvin_probe::Rescoring;
 
-/// The section by the rules that are asked for; its scores are made of its factors afterwards.
+/// The section with the requested rules; its scores are computed from its factors afterwards.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the rules are none, or need what was never taken of the outputs.
+/// A [`Misuse`] where the rules are invalid, or need values that were never taken from the outputs.
 pub(super) fn rescored(
     section: &QualitySection,
     rules: &Rescoring<'_>,
@@ -73,7 +73,7 @@ pub(super) fn parsed(text: &str) -> Result<Weights, Misuse> {
     })
 }
 
-/// The scorer of a name.
+/// The scorer with a name.
 pub(super) fn named(name: &str) -> Result<&'static dyn QualityScorer, Misuse> {
     let scorer = SCORERS.iter().copied().find(|scorer| scorer.name() == name);
     scorer.ok_or_else(|| {

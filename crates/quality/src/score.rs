@@ -1,9 +1,9 @@
-//! What each factor of a score weighs, and what a score means.
+//! The weights of the factors of a score, and the meaning of a score.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What two numbers may differ by that are the same in decimals.
+/// The largest difference between two numbers that count as equal in decimals.
 const GUARD: f64 = 1e-9;
 
 /// One part of the score.
@@ -24,7 +24,7 @@ impl Factor {
     /// Every factor, in the order in which they are added up.
     pub(crate) const ALL: [Self; 3] = [Self::Conformance, Self::Completeness, Self::Efficiency];
 
-    /// As it is written.
+    /// The name as it is written.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Conformance => "conformance",
@@ -72,12 +72,11 @@ impl Weights {
         }
     }
 
-    /// Reads `0.4,0.35,0.25`, or `conformance=0.4,completeness=0.6` where a factor that is not named
-    /// weighs nothing.
+    /// Reads `0.4,0.35,0.25`, or `conformance=0.4,completeness=0.6`, where a factor that is not named has the weight 0.
     ///
     /// # Errors
     ///
-    /// What is wrong with the text, or with the weights.
+    /// The problem of the text, or of the weights.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut weights = Self {
             conformance: 0.0,
@@ -118,11 +117,11 @@ impl Weights {
         weights.checked()
     }
 
-    /// The weights, if they are weights.
+    /// The weights, if they are valid.
     ///
     /// # Errors
     ///
-    /// What is wrong with them.
+    /// The problem of the weights.
     pub(crate) fn checked(self) -> Result<Self, String> {
         for factor in Factor::ALL {
             let weight = self.of(factor);
@@ -144,15 +143,15 @@ impl Weights {
         factors.iter().map(|factor| self.of(*factor)).sum()
     }
 
-    /// What each factor that there is weighs in fact: where some are not provided for, the weights of the
-    /// others are scaled so that they add up to 1 again. Empty where no factor that there is has weight.
+    /// The effective weight of each provided factor: where some factors are not provided, the weights of the
+    /// others are scaled to a sum of 1. Empty where no provided factor has weight.
     pub(crate) fn effective(&self, provided: &[Factor]) -> Vec<(Factor, f64)> {
         let here: Vec<Factor> = Factor::ALL
             .into_iter()
             .filter(|factor| provided.contains(factor) && self.of(*factor) > 0.0)
             .collect();
         let sum = self.sum(&here);
-        // Weights that add up to 1 already stay what they are, to the last bit.
+        // Weights with a sum of 1 stay exactly as they are.
         let is_whole = (sum - 1.0).abs() <= GUARD;
         let scaled = |weight: f64| if is_whole { weight } else { weight / sum };
         here.into_iter()
@@ -160,8 +159,8 @@ impl Weights {
             .collect()
     }
 
-    /// How efficient an output must be for a good score where all else is perfect; none where it need not
-    /// be efficient at all.
+    /// The efficiency that an output needs for a good score if everything else is perfect; none where the score needs
+    /// no efficiency.
     pub(crate) fn least_efficiency(&self, provided: &[Factor]) -> Option<f64> {
         let effective = self.effective(provided);
         let weight = |wanted: Factor| {
@@ -174,7 +173,7 @@ impl Weights {
     }
 }
 
-/// What a score means.
+/// The meaning of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Band {
     /// From 0.80.
@@ -188,12 +187,12 @@ pub enum Band {
 impl Band {
     /// Every band, the best first.
     pub const ALL: [Self; 3] = [Self::Good, Self::Review, Self::Poor];
-    /// Where the best band begins.
+    /// The lower end of the best band.
     pub const GOOD: f64 = 0.80;
-    /// Where the band in the middle begins.
+    /// The lower end of the middle band.
     pub const REVIEW: f64 = 0.60;
 
-    /// The band of a score. A score that is the limit in decimals has reached it.
+    /// The band of a score. A score that equals the limit in decimals has reached it.
     pub fn of(score: f64) -> Self {
         match score {
             score if score >= Self::GOOD - GUARD => Self::Good,
@@ -202,7 +201,7 @@ impl Band {
         }
     }
 
-    /// As it is written.
+    /// The name as it is written.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Good => "good",
@@ -211,7 +210,7 @@ impl Band {
         }
     }
 
-    /// What to do about it.
+    /// The advice for a score in this band.
     pub const fn action(self) -> &'static str {
         match self {
             Self::Good => "keep it",
@@ -221,7 +220,7 @@ impl Band {
     }
 }
 
-/// A score, or a limit, in as many decimals as people are shown of one.
+/// A score, or a limit, with the number of decimals that people are shown.
 pub(crate) fn points(value: f64) -> String {
     format!("{value:.4}")
 }

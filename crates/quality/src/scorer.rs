@@ -1,17 +1,17 @@
-//! From the factors of an invocation to its score. Whatever has the factors (a run, a stored report, a trace
-//! of another tool) is scored here, so that equal factors give equal scores to the last bit.
+//! From the factors of an invocation to its score. The factors of a run, of a stored report and of a trace from another
+//! tool are all scored here, so that equal factors give exactly equal scores.
 //!
 //! A scorer is a type with one line in the list below.
 
 use super::record::QualityIndicators;
 use super::score::{Factor, Weights};
 
-/// One way to make a score of weighted factors.
+/// One way to compute a score from weighted factors.
 pub(crate) trait QualityScorer: Sync {
-    /// Its name in the configuration, e.g. `weighted_sum`.
+    /// The name in the configuration, e.g. `weighted_sum`.
     fn name(&self) -> &'static str;
 
-    /// Its name with the version of its rules: scores of different ids are never compared.
+    /// The name with the version of the rules: scores of different ids are never compared.
     fn id(&self) -> &'static str;
 
     /// The score of factors with their weights, which add up to 1. Both are from 0 to 1.
@@ -21,7 +21,7 @@ pub(crate) trait QualityScorer: Sync {
 /// Every scorer; the first one is the default.
 pub(crate) const SCORERS: &[&dyn QualityScorer] = &[&WeightedSum, &WeightedProduct];
 
-/// What one factor lacks another one can make up for.
+/// The weighted sum, in which a high factor can make up for a low one.
 struct WeightedSum;
 
 impl QualityScorer for WeightedSum {
@@ -63,13 +63,13 @@ impl QualityScorer for WeightedProduct {
     }
 }
 
-/// The scorer of an id; none where this version does not have it.
+/// The scorer with an id; none where this version does not have it.
 pub(crate) fn scorer(id: &str) -> Option<&'static dyn QualityScorer> {
     SCORERS.iter().copied().find(|scorer| scorer.id() == id)
 }
 
-/// The score of an invocation; none where a factor that has weight is missing in it, and where no factor
-/// that is provided for has weight.
+/// The score of an invocation; none where a factor with weight is missing in it, and where no provided factor has
+/// weight.
 pub(crate) fn score(
     scorer: &dyn QualityScorer,
     weights: &Weights,
@@ -149,7 +149,7 @@ mod tests {
         ] {
             assert_eq!(score(&weights, &Factor::ALL, &lacking), None, "{lacking:?}");
         }
-        // What weighs nothing is not missed.
+        // A missing factor without weight does not matter.
         let weights = Weights::parse("0.5,0.5,0").expect("weights");
         assert_eq!(
             score(&weights, &Factor::ALL, &of(Some(1.0), Some(1.0), None)),

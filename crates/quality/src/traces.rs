@@ -1,4 +1,4 @@
-//! Scores the traces of chains that another tool has recorded, as the invocations of this one are scored.
+//! Scores the traces of chains that another tool has recorded, in the same way as the invocations of this tool.
 
 use super::indicators::efficiency;
 use super::record::{QualityIndicators, TokenCounts};
@@ -16,18 +16,18 @@ pub struct ScoredTrace<'t> {
     pub trace: &'t ChainTrace,
     /// The score of the chain as a whole; none where a factor is missing.
     pub score: Option<f64>,
-    /// The unit of each step with the score of the step.
+    /// The unit of each step, with the score of the step.
     pub units: Vec<(&'t str, Option<f64>)>,
-    /// Whether the total of its tokens is not the sum of its parts.
+    /// Whether the total of its tokens differs from the sum of its parts.
     pub is_off: bool,
 }
 
-/// Scores traces by the rules that are asked for; without any, by those of a fresh run. A trace about which
-/// a person is still to decide is scored too, and whoever makes means of scores leaves it out.
+/// Scores traces by the requested rules, or by those of a fresh run. A trace that waits for the decision of a person is
+/// scored too; code that computes means leaves it out.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where the rules are none.
+/// A [`Misuse`] where the rules are invalid.
 pub fn scored_traces<'t>(
     traces: &'t [ChainTrace],
     rules: &Rescoring<'_>,
@@ -75,8 +75,8 @@ fn scored<'t>(
     }
 }
 
-/// The chain conforms if every step does, is as complete as its steps are in the mean, and is as efficient as
-/// its own tokens tell. A chain that came to no end has 0 where its steps do not tell.
+/// The factors of a chain: it conforms if every step does, its completeness is the mean of its steps, and its
+/// efficiency comes from its own tokens. A chain that did not finish has 0 where its steps have no value.
 fn of_chain(trace: &ChainTrace) -> QualityIndicators {
     let steps: Vec<QualityIndicators> = trace.steps.iter().map(of_step).collect();
     let all = |value: fn(&QualityIndicators) -> Option<f64>| -> Option<Vec<f64>> {
@@ -94,7 +94,7 @@ fn of_chain(trace: &ChainTrace) -> QualityIndicators {
         .and_then(|tokens| efficiency(&counts(&tokens)).ok());
     let missing = trace.has_failed().then_some(0.0);
     QualityIndicators {
-        // Outputs that are missing have no form, whatever the steps before the end had.
+        // Missing outputs have no form, whatever the earlier steps had.
         conformance: match trace.has_failed() {
             true => Some(0.0),
             false => conformance,
@@ -105,7 +105,7 @@ fn of_chain(trace: &ChainTrace) -> QualityIndicators {
     }
 }
 
-/// The score of a whole trace, by the rules of a configuration that names none; none where a factor is missing.
+/// The score of a whole trace, by the rules of an empty configuration; none where a factor is missing.
 pub fn score_of_trace(trace: &ChainTrace) -> Option<f64> {
     let weights = Weights::default();
     scorer::score(SCORERS[0], &weights, &Factor::ALL, &of_chain(trace))

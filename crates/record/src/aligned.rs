@@ -1,4 +1,4 @@
-//! Two sections of one probe in the form in which they are compared, and what became of their items.
+//! Two sections of one probe, prepared for comparison, and the comparison of their items.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,11 +13,11 @@ use kelvin_page::ComparisonPage;
 /// Two sections whose figures can be compared.
 #[derive(Debug)]
 pub struct AlignedSections {
-    /// What the change is compared with.
+    /// The section that the change is compared with.
     pub base: AlignedSection,
-    /// The change.
+    /// The section of the change.
     pub head: AlignedSection,
-    /// What became of each item.
+    /// The comparison of the items.
     pub items: Arc<dyn ItemComparison>,
 }
 
@@ -26,20 +26,20 @@ pub struct AlignedSections {
 pub struct AlignedSection {
     /// The records; items that are paired have the same digest on both sides.
     pub section: Box<dyn AnySection>,
-    /// The figures of the probe, by id. They stand in the place of all that it had.
+    /// The figures of the probe, by id. They replace all its earlier figures.
     pub metrics: BTreeMap<String, Metric>,
 }
 
-/// By what two sections are compared, where more than one way is right.
+/// How two sections are compared, where more than one way is right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewpoint {
-    /// The side whose labels say what is right, of an item whose labels the change edits.
+    /// The side whose labels count for an item whose labels the change edits.
     pub labels: ComparedSide,
-    /// Whether what nobody knows of the head counts as good as it can be; else it counts as bad as it can be.
+    /// Whether the unknown part of the head counts as good as possible; otherwise it counts as bad as possible.
     pub at_best: bool,
 }
 
-/// What stood there before, and nothing that is not known.
+/// By default, the base's labels count, and the unknown part as bad as possible.
 impl Default for Viewpoint {
     fn default() -> Self {
         Self {
@@ -49,32 +49,31 @@ impl Default for Viewpoint {
     }
 }
 
-/// What differs between two runs beside the records of a probe.
+/// The differences between two runs beside the records of a probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Surroundings {
-    /// Whether anything in the configuration differs that changes what is measured.
+    /// Whether a setting differs that changes what is measured.
     pub configuration: bool,
     /// Whether the command or the declared environment differs.
     pub command: bool,
 }
 
-/// What became of each item of one probe between two runs. It is stored in `gate.json`, under the name
-/// of the probe.
+/// The comparison of the items of one probe between two runs. It is stored in `gate.json`, under the name of the probe.
 pub trait ItemComparison: fmt::Debug + Send + Sync {
-    /// The comparison as it is written.
+    /// The comparison in the form in which it is written.
     fn written(&self) -> &dyn erased_serde::Serialize;
 
-    /// What people are shown of it; none where there is nothing to show.
+    /// The page of the comparison; none where there is nothing to show.
     fn page(&self) -> Option<ComparisonPage<'_>> {
         None
     }
 
-    /// What a reader of the verdict must know of how the items were compared.
+    /// Warnings for the reader of the verdict about how the items were compared.
     fn warnings(&self) -> Vec<AlignmentWarning> {
         Vec::new()
     }
 
-    /// The items whose labels the change edits, so that they are judged by those of one side.
+    /// The items whose labels the change edits, so that the labels of one side were used.
     fn relabelled(&self) -> &[String] {
         &[]
     }
@@ -84,31 +83,31 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
         0
     }
 
-    /// What nobody knows of the head and counts as bad as it can be, in a clause; none where there is nothing.
+    /// The unknown part of the head that counts as bad as possible, in a clause; none where there is none.
     fn doubt(&self) -> Option<String> {
         None
     }
 
-    /// Refuses sections that could be compared in a coarse way only.
+    /// Refuses sections that could only be compared in a coarse way.
     ///
     /// # Errors
     ///
-    /// What differs between the sides, in a clause.
+    /// The differences between the sides, in a clause.
     fn strict(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Something that a verdict warns of because of how two sections were aligned.
+/// A warning about how two sections were aligned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlignmentWarning {
     /// The sentence.
     pub text: String,
-    /// Whether it leaves the verdict open, so that nothing passes without a word.
+    /// Whether the warning leaves the verdict open, so that nothing passes silently.
     pub is_open: bool,
 }
 
-/// The comparison of a probe that this program does not know: it is kept as it is.
+/// The comparison of a probe that this program does not know: it is kept unchanged.
 impl ItemComparison for Value {
     fn written(&self) -> &dyn erased_serde::Serialize {
         self

@@ -1,5 +1,5 @@
-//! What the items of a probe were answered: as they are, and where evidence was exchanged that should govern the answer.
-//! Answers are compared before any figure is made of them.
+//! The answers to the items of a probe: to the unchanged items, and to variants with exchanged evidence that should
+//! govern the answer. Answers are compared before any figure is made of them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,20 +20,20 @@ pub struct Answered<'a> {
 /// The answers to one item.
 #[derive(Clone, Debug, Default)]
 pub struct AnsweredItem<'a> {
-    /// What was asked, for people: a question or a title, and no more than its beginning; none where the record does
-    /// not tell.
+    /// The question for people: a question or a title, and no more than its beginning; none where the record does not
+    /// have it.
     pub asked: Option<Cow<'a, str>>,
-    /// What should be answered, for people; none where nobody has said it.
+    /// The expected answer, for people; none where nobody has given one.
     pub expected: Option<Cow<'a, str>>,
-    /// To the item as it is.
+    /// The answers to the item as it is.
     pub itself: Vec<Option<Answer>>,
-    /// To its variants that should be answered like it.
+    /// The answers to the variants that should be answered like the item.
     pub own: Vec<AnsweredInput<'a>>,
-    /// To its variants in which evidence was exchanged.
+    /// The answers to the variants in which evidence was exchanged.
     pub swaps: Vec<AnsweredSwap<'a>>,
 }
 
-/// The answers to one input, one for each time that it was run; none where that failed.
+/// The answers to one input, one for each run; none where the run failed.
 #[derive(Clone, Debug)]
 pub struct AnsweredInput<'a> {
     /// The name of the variant.
@@ -47,7 +47,7 @@ pub struct AnsweredInput<'a> {
 /// The answers to a variant in which a unit was exchanged.
 #[derive(Clone, Debug)]
 pub struct AnsweredSwap<'a> {
-    /// What was answered.
+    /// The answers.
     pub asked: AnsweredInput<'a>,
     /// The type of the unit.
     pub of_type: &'a str,
@@ -55,21 +55,21 @@ pub struct AnsweredSwap<'a> {
     pub donor: Option<&'a str>,
 }
 
-/// One answer, as far as it is compared and shown.
+/// One answer, in the form in which it is compared and shown.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A number.
     Number(f64),
-    /// Anything else; two answers are the same where the texts are.
+    /// Any other answer; two answers are the same if their texts are.
     Text(String),
-    /// A text of which no more than its beginning may be kept; two are the same where their digests are.
+    /// A text of which only the beginning may be kept; two answers are the same if their digests are.
     Kept(KeptText),
-    /// The null of JSON: where no item is given it as it is, it is no answer.
+    /// The JSON null. Where no unchanged item has this answer, it counts as no answer.
     Null,
 }
 
 impl Answer {
-    /// What two answers that are the same have in common, and no others.
+    /// A text that two answers share exactly if they are the same.
     pub fn key(&self) -> Cow<'_, str> {
         match self {
             Self::Number(number) => Cow::Owned(number.to_string()),
@@ -92,7 +92,7 @@ impl PartialEq for Answer {
     }
 }
 
-/// For people; a decision as JSON.
+/// The answer for people; a decision as JSON.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

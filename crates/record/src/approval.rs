@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub const WRITERS: &str = "write";
 /// The longest time that a decision may take, in seconds: GitHub re-runs a job for 30 days.
 pub const LONGEST: i64 = 30 * 86_400;
-/// The longest name of a label that GitHub takes.
+/// The longest name of a label that GitHub accepts.
 pub const LABEL: usize = 50;
 
 /// Who may let a regression pass, and how.
@@ -65,7 +65,7 @@ pub enum ApprovalWay {
 }
 
 impl ApprovalSettings {
-    /// Whether somebody may approve in this way.
+    /// Whether a regression may be approved in this way.
     pub fn allows(&self, way: ApprovalWay) -> bool {
         match &self.how {
             Ways::One(one) => *one == way,

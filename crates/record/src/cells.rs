@@ -36,10 +36,10 @@ impl Cell {
     }
 }
 
-/// A map from the names of variants to their samples, which is read and not changed.
+/// A read-only map from the names of variants to their samples.
 ///
-/// It is a sorted list: a run has one of these for every case of every gated metric, many of them hold one
-/// variant, and a `BTreeMap` takes the room of eleven for it.
+/// It is a sorted list: a run has one of these for every case of every gated metric, many of them hold one variant, and
+/// a `BTreeMap` needs the space of eleven for it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<Arc<str>, Cell>")]
 pub struct Cells(Box<[(Arc<str>, Cell)]>);
@@ -71,7 +71,7 @@ impl Cells {
         self.0.iter().map(|(_, cell)| cell)
     }
 
-    /// The same, to change them.
+    /// The samples of every variant, to change them.
     #[cfg(any(test, feature = "fixtures"))]
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Cell> {
         self.0.iter_mut().map(|(_, cell)| cell)

@@ -1,35 +1,35 @@
-//! What everybody but its kind sees of the records of a probe: its items, by name and digest.
+//! The part of a probe's records that is visible to others than its kind: its items, by name and digest.
 
 use std::collections::BTreeMap;
 
 use crate::Nouns;
 use kelvin_base::digest::Digest;
 
-/// What a probe measured in one report, or one side of a comparison.
+/// The items of a probe in one report, or on one side of a comparison.
 #[derive(Clone, Debug)]
 pub struct ComparedItems<'a> {
-    /// What one of its items is called, and several of them.
+    /// The words for one item and for several items.
     pub nouns: Nouns,
-    /// Whether the probe runs nothing and looks at the items of the others.
+    /// Whether the probe runs nothing and observes the items of other probes.
     pub are_of_others: bool,
-    /// The digest of the settings that say which variants are made; none where it is not known.
+    /// The digest of the settings that decide which variants are made; none where it is not known.
     pub settings: Option<Digest>,
-    /// Every item that was looked at, by its name, which is unique within the probe.
+    /// Every measured item, by its name, which is unique within the probe.
     pub by_name: BTreeMap<&'a str, ComparedItem<'a>>,
 }
 
 /// One item: a case, a query.
 #[derive(Clone, Debug)]
 pub struct ComparedItem<'a> {
-    /// The digest of what it is measured on. Another one on the other side means that it was edited.
+    /// The digest of the item's content. If it differs on the other side, the item was edited.
     pub digest: Digest,
     /// Whether its repeats count as one run, because the pipeline answered them from memory.
     pub counts_once: bool,
-    /// What every variant of it is of, by name; empty where that is not known, or it has none.
+    /// The kind and the type of every variant, by name; empty where they are not known, or the item has no variants.
     pub variants: BTreeMap<&'a str, VariantPart<'a>>,
 }
 
-/// What a variant is of.
+/// The kind and the type of a variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VariantPart<'a> {
     /// The kind of perturbation.

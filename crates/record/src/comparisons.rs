@@ -13,17 +13,17 @@ use serde_json::Value;
 
 use crate::{ItemComparison, Kinds};
 
-/// What became of the items of each probe that aligns its sections, by the name of the probe. In
-/// `gate.json` the names stand among the fields of the verdict.
+/// The comparisons of the items of each probe that aligns its sections, by the name of the probe. In `gate.json` the
+/// names are fields of the verdict.
 #[derive(Clone, Debug, Default)]
 pub struct ItemComparisons(BTreeMap<String, Arc<dyn ItemComparison>>);
 
 impl ItemComparisons {
-    /// Reads what was stored of each probe that one of the kinds knows.
+    /// Reads the stored comparison of each probe that one of the kinds knows.
     ///
     /// # Errors
     ///
-    /// Where a comparison is none of its kind.
+    /// Where a comparison does not fit its kind.
     pub fn read_by(&mut self, kinds: &Kinds) -> Result<(), String> {
         for (name, comparison) in &mut self.0 {
             if let Some(kind) = kinds.kind(name) {
@@ -52,7 +52,7 @@ impl ItemComparisons {
     }
 }
 
-/// Two comparisons are the same where the same is written of them.
+/// Two values are equal if their written forms are.
 impl PartialEq for ItemComparisons {
     fn eq(&self, other: &Self) -> bool {
         let written = |of: &Self| serde_json::to_value(of).ok();
@@ -85,9 +85,8 @@ impl<'de> Visitor<'de> for ByProbe {
         f.write_str("the comparisons of items, by the name of their probe")
     }
 
-    /// Takes the fields that the verdict around it left. A field of a later version may be the comparison
-    /// of a probe that this program does not know, or anything else: an object is kept as it is, and
-    /// other values are passed over.
+    /// Takes the fields that are unknown to the verdict. A field of a later version may be the comparison of a probe
+    /// that this program does not know, or anything else: an object is kept unchanged, and other values are ignored.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ItemComparisons, A::Error> {
         let mut comparisons = ItemComparisons::default();
         while let Some((name, stored)) = map.next_entry::<String, Value>()? {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::Metric;
 use kelvin_page::{Estimate, Spread};
 
-/// A metric as people see it; none where the run has no such metric.
+/// A metric for people; none where the run has no such metric.
 pub fn estimate(metric: Option<&Metric>) -> Estimate<'_> {
     let Some(metric) = metric else {
         return Estimate::new(Err(Some("this run did not look at it")), 0, 0);
@@ -18,7 +18,7 @@ pub fn estimate(metric: Option<&Metric>) -> Estimate<'_> {
     }
 }
 
-/// How the values of the items of a metric lie; none where fewer than two have one, or the metric has no scale.
+/// The distribution of the items' values of a metric; none where fewer than two have one, or the metric has no scale.
 pub fn spread(name: &'static str, items: &'static str, metric: Option<&Metric>) -> Option<Spread> {
     let metric = metric?;
     let values = metric.per_case.values().filter_map(|case| case.value);
@@ -31,7 +31,7 @@ pub fn spread(name: &'static str, items: &'static str, metric: Option<&Metric>) 
     (spread.values.len() > 1).then_some(spread)
 }
 
-/// The metrics whose id is `prefix` and one further part, by that part.
+/// The metrics whose id is `prefix` followed by one more part, by that part.
 pub fn family<'a>(
     metrics: &'a BTreeMap<String, Metric>,
     prefix: &str,

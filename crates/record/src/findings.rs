@@ -1,4 +1,4 @@
-//! What probes hand on, and what pages and comparisons take of them.
+//! The results of probes, and the parts of them that pages and comparisons use.
 
 use std::collections::BTreeMap;
 
@@ -6,24 +6,23 @@ use super::section::AnySection;
 use crate::{Ending, Metric};
 use kelvin_base::notice::Notice;
 
-/// What a probe hands on.
+/// The results of a probe.
 #[derive(Debug)]
 pub struct Findings {
     /// The records.
     pub section: Box<dyn AnySection>,
     /// The figures, by id.
     pub metrics: BTreeMap<String, Metric>,
-    /// What the records and figures tell, apart from what the records themselves hold.
+    /// The notices that follow from the records and figures, without those in the records themselves.
     pub notices: Vec<Notice>,
-    /// What only the course of the run tells; it is not made again from the records.
+    /// The notices from the course of the run, which cannot be made again from the records.
     pub of_the_run: Vec<Notice>,
-    /// Whether the answers were compared with each other anew; else what the records say of that
-    /// stays.
+    /// Whether the answers were compared with each other anew; otherwise the records' own statement stays.
     pub compared: bool,
 }
 
 impl Findings {
-    /// Figures that are made of the records alone, without anything to tell of them.
+    /// Figures that are made from the records alone, without notices.
     pub const fn of_records(
         section: Box<dyn AnySection>,
         metrics: BTreeMap<String, Metric>,
@@ -38,21 +37,21 @@ impl Findings {
     }
 }
 
-/// What a page is made from beside the section of a probe.
+/// The parts of a run that a page needs beside the section of a probe.
 #[derive(Clone, Copy)]
 pub struct RunView<'a> {
     /// Every figure of the run, by id.
     pub metrics: &'a BTreeMap<String, Metric>,
     /// How the run ended.
     pub ending: Ending,
-    /// The seed of what was drawn.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// A setting of a probe that is not the same on both sides of a comparison.
+/// A setting of a probe that differs between the sides of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingDiffers {
-    /// What was set, in words that fit after "the".
+    /// The setting, in words that fit after "the".
     pub name: &'static str,
     /// Its values on the base.
     pub base: Vec<String>,

@@ -1,4 +1,4 @@
-//! An item that a change made worse, told by its answers and not by a figure.
+//! An item that a change made worse, described by its answers instead of a figure.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

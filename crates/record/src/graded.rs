@@ -1,4 +1,4 @@
-//! A graded answer as the ledger keeps it, whichever probe had it graded.
+//! A graded answer in the form of the ledger, whichever probe had it graded.
 
 use kelvin_base::digest::Digest;
 use kelvin_base::usage::Usage;
@@ -10,9 +10,9 @@ pub struct GradedPair {
     pub prompt: String,
     /// The digest of the prompt.
     pub prompt_digest: Digest,
-    /// What answered: a command line or a model.
+    /// The system that answered: a command line or a model.
     pub candidate: String,
-    /// What it was graded next to; none where it was graded by itself.
+    /// The answer that it was graded against; none where it was graded by itself.
     pub baseline: Option<String>,
     /// The score, from 0 to 1.
     pub score: f64,
@@ -20,10 +20,10 @@ pub struct GradedPair {
     pub grader: String,
     /// How long the answer took, in seconds, where that is known.
     pub seconds: Option<f64>,
-    /// What the answer used, where the pipeline told it.
+    /// The tokens that the answer used, where the pipeline reported them.
     pub usage: Option<Usage>,
-    /// What the judge used for it.
+    /// The tokens that the judge used for it.
     pub judge_usage: Option<Usage>,
-    /// The words that prompts are sorted by.
+    /// The tags by which prompts are grouped.
     pub tags: Vec<String>,
 }

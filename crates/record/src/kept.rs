@@ -1,4 +1,4 @@
-//! A text as a report stores it: whole, its beginning, or nothing but its digest.
+//! A stored text in a report: complete, its beginning, or only its digest.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,8 +18,8 @@ pub struct KeptText {
 }
 
 impl KeptText {
-    /// So many characters of an answer are stored. A report of a thousand prompts with answers of a page each
-    /// stays below ten megabytes, and an answer that is longer is no answer that a person reads in a review.
+    /// The most characters of an answer that are stored. A report of a thousand prompts with answers of a page each
+    /// stays below ten megabytes, and nobody reads a longer answer in a review.
     pub const MOST: usize = 20_000;
 
     /// A text, of which at most [`MOST`](Self::MOST) characters are stored.
@@ -27,7 +27,7 @@ impl KeptText {
         Self::beginning(text, Self::MOST)
     }
 
-    /// A text, of which at most so many characters are stored.
+    /// A text, of which at most `most` characters are stored.
     pub fn beginning(text: &str, most: usize) -> Self {
         let (kept, characters) = beginning(text, most);
         Self {
@@ -37,12 +37,12 @@ impl KeptText {
         }
     }
 
-    /// The text, where all of it is stored.
+    /// The text, if it is stored completely.
     pub fn whole(&self) -> Option<&str> {
         self.characters.is_none().then_some(self.text.as_str())
     }
 
-    /// The same text with no more of it than a place may have: see [`KeptTexts`].
+    /// Shortens the text to what a place may hold: see [`KeptTexts`].
     pub fn shorten(&mut self, texts: KeptTexts) {
         let Some(most) = texts.most() else { return };
         let (kept, characters) = beginning(&self.text, most);
@@ -52,7 +52,7 @@ impl KeptText {
         }
     }
 
-    /// The text for people: its beginning with a sign where it is cut, or what is known of it where nothing is kept.
+    /// The text for people: its beginning with a sign where it is cut, or a description where no text is kept.
     pub fn shown(&self) -> String {
         match self.characters {
             None => self.text.clone(),
@@ -79,10 +79,10 @@ pub enum KeptTexts {
 }
 
 impl KeptTexts {
-    /// So many characters of an answer are its short form.
+    /// The number of characters of the short form of an answer.
     pub const SHORT: usize = 80;
 
-    /// How many characters are kept; none where there is no limit.
+    /// The most characters that are kept; none where there is no limit.
     pub const fn most(self) -> Option<usize> {
         match self {
             Self::None => Some(0),
@@ -92,7 +92,7 @@ impl KeptTexts {
     }
 }
 
-/// The beginning of a text, and how many characters the whole of it has where it has more.
+/// The beginning of a text, with the number of characters of the whole text where it is longer.
 fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
     match text.char_indices().nth(most) {
         None => (text.to_owned(), None),

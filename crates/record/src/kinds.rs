@@ -1,5 +1,5 @@
-//! What a kind of probe knows of what it has measured: how a section is read, compared and shown. Whoever has a
-//! report has the kinds of its sections with it, and asks them; no other place knows a kind by its name.
+//! The knowledge of a kind of probe about its measurements: how a section is read, compared and shown. A program with a
+//! report also has the kinds of its sections, and asks them; no other code knows a kind by its name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,49 +22,47 @@ use crate::{Nouns, estimate, family};
 /// The fields of an object of JSON.
 pub type JsonFields = Map<String, Value>;
 
-/// What is made of the sections of one kind of probe, whoever has measured them.
+/// How sections of one kind of probe are used, whichever program has measured them.
 pub trait SectionKind: Send + Sync {
-    /// Its name: its key under `probes` in a report, and the first part of the ids of its metrics.
+    /// The name: the key under `probes` in a report, and the first part of the ids of the metrics.
     fn name(&self) -> &'static str;
 
-    /// What it asks, in a sentence.
+    /// The question of the probe, in a sentence.
     fn question(&self) -> &'static str;
 
-    /// What one of its items is called, and several of them.
+    /// The words for one item and for several items.
     fn nouns(&self) -> (&'static str, &'static str);
 
-    /// What a table calls the fingerprint of its items, and that of its command.
+    /// The names in a table for the fingerprint of the items, and for that of the command.
     fn fact_names(&self) -> (&'static str, &'static str) {
         ("Items", "Command")
     }
 
-    /// Whether it runs nothing and looks at what the other probes run: its items are theirs, under the same
-    /// ids. At most one kind does so.
+    /// Whether the kind runs nothing and observes the other probes: its items are theirs, under the same ids. At most
+    /// one kind does so.
     fn observes(&self) -> bool {
         false
     }
 
-    /// The invocations of all probes that it has scored, with the score and what that is made of; empty for a
-    /// kind that looks at none.
+    /// The scored invocations of all probes, with the score and its parts; empty for a kind that scores none.
     fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
         let _ = section;
         Vec::new()
     }
 
-    /// What of the files of an invocation is an example: what the pipeline was given, and what it answered. None
-    /// where the answer was not kept whole.
+    /// The parts of an invocation's files that make an example: the input of the pipeline, and its answer. None where
+    /// the answer was not kept completely.
     fn example(&self, input: JsonFields, output: JsonFields) -> Option<(JsonFields, JsonFields)> {
         Some((input, output))
     }
 
-    /// What the checks have said of each repeat of an item, by name; empty for a kind without checks.
+    /// The results of the checks for each repeat of an item, by name; empty for a kind without checks.
     fn said_of(&self, section: &dyn AnySection, item: &str) -> Vec<BTreeMap<String, CheckSaid>> {
         let _ = (section, item);
         Vec::new()
     }
 
-    /// The metric that is the score of an example where nothing else is named; none for a kind whose examples
-    /// have the quality score.
+    /// The metric that is the default score of an example; none for a kind whose examples use the quality score.
     fn score_of_examples(&self) -> Option<&'static str> {
         None
     }
@@ -73,7 +71,7 @@ pub trait SectionKind: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Where the text is no section of this kind.
+    /// Where the text is not a section of this kind.
     fn stored(
         &self,
         text: &mut dyn erased_serde::Deserializer<'_>,
@@ -82,8 +80,7 @@ pub trait SectionKind: Send + Sync {
     /// The JSON schema of such a section.
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
 
-    /// The settings that differ between two sections whose figures can be compared all the same. The
-    /// names are plural.
+    /// The settings that differ between two sections whose figures can still be compared. The names are plural.
     fn differing_settings(
         &self,
         base: &dyn AnySection,
@@ -100,8 +97,8 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
-    /// Brings two sections into the form in which they can be compared by a reading, and tells what became of each
-    /// item; none where they are compared as they are.
+    /// Prepares two sections for a comparison by a viewpoint, and compares their items; none where they are compared
+    /// unchanged.
     fn align(
         &self,
         base: &dyn AnySection,
@@ -117,7 +114,7 @@ pub trait SectionKind: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Where the value is no comparison of this kind.
+    /// Where the value is not a comparison of this kind.
     fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
         Ok(Arc::new(stored))
     }
@@ -128,8 +125,8 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
-    /// Puts into the figures of the base what a head must be compared with, where that is not what the base
-    /// has measured for itself: a head that was measured next to the base brings along both sides.
+    /// Adds to the figures of the base those that a head must be compared with, where the base has not measured them
+    /// itself: a head that was measured against the base has the figures of both sides.
     fn figures_of_base(
         &self,
         base: &dyn AnySection,
@@ -139,8 +136,8 @@ pub trait SectionKind: Send + Sync {
         let _ = (base, head, metrics);
     }
 
-    /// The answers that a judge has graded, for the ledger. `seconds` tells how long the pipeline took for
-    /// each repeat of an item, where that is known.
+    /// The answers that a judge has graded, for the ledger. `seconds` has the time of the pipeline for each repeat of
+    /// an item, where it is known.
     fn graded_pairs(
         &self,
         section: &dyn AnySection,
@@ -150,7 +147,7 @@ pub trait SectionKind: Send + Sync {
         Vec::new()
     }
 
-    /// What the page of a run says of a section: its figures, where a kind has no more to say.
+    /// The chapter of a section on the page of a run; by default it has only the figures.
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
         let (word, title) = (self.name(), self.name());
         let mut chapter = Chapter::new(Headword {
@@ -171,8 +168,8 @@ pub trait SectionKind: Send + Sync {
         chapter
     }
 
-    /// The pages of the items that have one, each with the folder that it belongs in. They are made
-    /// one by one, since there may be thousands.
+    /// The pages of the items that have one, each with its folder. They are made one by one, since there may be
+    /// thousands.
     fn item_pages<'a>(
         &self,
         section: &'a dyn AnySection,
@@ -182,21 +179,21 @@ pub trait SectionKind: Send + Sync {
         Box::new(std::iter::empty())
     }
 
-    /// One part of an item next to the item as it is; none where the item has no such part.
+    /// One part of an item beside the unchanged item; none where the item has no such part.
     fn part(&self, section: &dyn AnySection, item: &str, part: &str) -> Option<PartView> {
         let _ = (section, item, part);
         None
     }
 
-    /// Why an item came out badly in a metric, in the words of its record and at most a line long; none
-    /// where the record does not tell. The words are not ours, and nothing has made them harmless.
+    /// Why an item did badly in a metric, in the words of its record and at most a line long; none where the record
+    /// does not say it. The words are foreign and may be harmful.
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {
         let _ = (section, item, metric);
         None
     }
 
-    /// Which answers of an item went wrong from one section to the other, in a metric that dropped; none
-    /// where the records do not tell.
+    /// The answers of an item that went wrong from one section to the other, in a metric that dropped; none where the
+    /// records do not show it.
     fn flip(
         &self,
         (base, head): (&dyn AnySection, &dyn AnySection),
@@ -207,20 +204,20 @@ pub trait SectionKind: Send + Sync {
         None
     }
 
-    /// What both sides answered to an item; none where the probe keeps no answers for people.
+    /// The answers of both sides to an item; none where the probe keeps no answers for people.
     fn answers(&self, section: &dyn AnySection, item: &str) -> Option<AnswersView> {
         let _ = (section, item);
         None
     }
 
-    /// What the items were answered, for the comparison of two sides; none where the probe keeps no answers, or where
-    /// only a judge could say which of them are the same.
+    /// The answers to the items, for the comparison of two sides; none where the probe keeps no answers, or where only
+    /// a judge could say which of them are the same.
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
         let _ = section;
         None
     }
 
-    /// Makes the figures of a section anew from its records.
+    /// Computes the figures of a section again from its records.
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings;
 }
 

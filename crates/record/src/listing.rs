@@ -1,4 +1,4 @@
-//! What a probe would run, and what that would take.
+//! The planned invocations of a probe, and their cost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use serde::Serialize;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::Notice;
 
-/// What a probe would run.
+/// The planned invocations of a probe.
 #[derive(Debug, Default, Serialize)]
 pub struct Listing {
-    /// How many invocations there are, by what they are for.
+    /// The number of invocations, by their purpose.
     pub invocations: BTreeMap<&'static str, usize>,
     /// The variants of the items, in the order in which they are planned.
     pub variants: Vec<ListedVariant>,
@@ -22,18 +22,18 @@ pub struct Listing {
 /// One variant that would be run.
 #[derive(Debug, Serialize)]
 pub struct ListedVariant {
-    /// The item that it is made of.
+    /// The item of the variant.
     pub case: Arc<str>,
     /// Its name within the item.
     pub variant: Arc<str>,
-    /// What the answer ought to do.
+    /// The expected effect on the answer.
     pub relation: &'static str,
-    /// The digest of its input, where it was wanted.
+    /// The digest of its input, where it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Digest>,
 }
 
-/// What is still to be paid at some point of a run.
+/// The remaining cost at some point of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forecast {
     /// Invocations to come.

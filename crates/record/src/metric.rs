@@ -67,7 +67,7 @@ impl Range {
         }
     }
 
-    /// How far apart its ends are; infinite where one is open.
+    /// The distance between the ends; infinite where one is open.
     pub fn width(&self) -> f64 {
         match (self.low, self.high) {
             (Some(low), Some(high)) => high - low,
@@ -149,8 +149,8 @@ pub struct Metric {
     pub per_case: BTreeMap<String, CaseValue>,
 }
 
-/// Whether the answers of a metric are crossed. It says what can be run, and nothing of what was measured: two
-/// metrics that differ in nothing else are the same.
+/// Whether the answers of a metric are crossed. It says what can be run, not what was measured: two metrics that differ
+/// only in it are equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crosses(pub bool);
 
@@ -176,7 +176,7 @@ pub struct CaseValue {
 }
 
 impl CaseValue {
-    /// The value of each repeat, or the value of the case as the only one.
+    /// The value of each repeat; for a case without repeats its only value.
     pub fn samples(&self) -> &[Option<f64>] {
         match self.repeats.is_empty() {
             true => std::slice::from_ref(&self.value),
@@ -184,7 +184,7 @@ impl CaseValue {
         }
     }
 
-    /// How many samples one run of the case has, at least 1: as many as there are variants of it in the metric.
+    /// The number of samples of one run of the case, at least 1: the number of its variants in the metric.
     pub fn samples_of_a_run(&self) -> usize {
         let runs = self.repeats.iter().flatten().count().max(1);
         ((self.n as f64 / runs as f64).round() as usize).max(1)
@@ -192,16 +192,16 @@ impl CaseValue {
 }
 
 impl Metric {
-    /// The lowest and the highest value that it can have; none where one of them is open. A number of things or of
-    /// seconds has no such scale, whatever its largest value may be.
+    /// The lowest and the highest possible value; none where one of them is open. A count or a number of seconds has no
+    /// such scale, whatever its largest value is.
     pub fn ends(&self) -> Option<(f64, f64)> {
         let Range { low, high } = self.range;
         let is_scaled = matches!(self.unit, Unit::Share | Unit::Score);
         low.zip(high).filter(|(low, high)| is_scaled && low < high)
     }
 
-    /// A measured or unmeasured value; null needs its reason. It is a share, of which more is better,
-    /// as long as nothing else is said.
+    /// A measured or unmeasured value; an unmeasured one needs a reason. By default the value is a share, and larger is
+    /// better.
     pub fn new(value: Result<f64, String>, n: usize, n_failed: usize) -> Self {
         let (value, reason) = match value {
             Ok(value) if value.is_finite() => (Some(value), None),
@@ -230,7 +230,7 @@ impl Metric {
         }
     }
 
-    /// The mean of what every repeat of every item gave, which the gate looks at; none where a repeat gave nothing.
+    /// The mean over the repeats of all items, which the gate judges; none where a repeat has no value.
     pub fn mean_of_items<'i>(items: impl Iterator<Item = (&'i str, &'i [Option<f64>])>) -> Self {
         let (mut all, mut failed, mut per_case) = (Vec::new(), 0, BTreeMap::new());
         for (id, repeats) in items {
@@ -253,7 +253,7 @@ impl Metric {
         }
     }
 
-    /// Says what the value counts and which values it can have.
+    /// Sets the unit and the range of the value.
     #[must_use]
     pub const fn counts_in(mut self, unit: Unit, range: Range) -> Self {
         self.unit = unit;
@@ -261,14 +261,14 @@ impl Metric {
         self
     }
 
-    /// Says which figures it belongs to.
+    /// Sets the family of figures that it belongs to.
     #[must_use]
     pub fn of_family(mut self, family: &str) -> Self {
         family.clone_into(&mut self.family);
         self
     }
 
-    /// Takes the value away, and what was made with it.
+    /// Removes the value and everything that was computed with it.
     pub fn withdraw(&mut self, reason: &str) {
         let without = Self::new(Err(reason.to_owned()), self.n, self.n_failed);
         self.value = without.value;
@@ -278,19 +278,19 @@ impl Metric {
         self.per_case = BTreeMap::new();
     }
 
-    /// Whether it is among the figures that a person is shown first.
+    /// Whether a person is shown the metric among the first.
     pub const fn is_shown_first(&self) -> bool {
         self.gated || self.headline
     }
 
-    /// Turns the direction: a smaller value is better.
+    /// Sets the direction: a smaller value is better.
     #[must_use]
     pub const fn lower_is_better(mut self) -> Self {
         self.direction = Direction::Lower;
         self
     }
 
-    /// Shows the value within `[0, 1]`: what noise takes outside of it means no more than its end.
+    /// Shows the value within `[0, 1]`: if noise moves it outside, it means no more than the nearest end.
     #[must_use]
     pub fn shown_within_one(mut self) -> Self {
         if let Some(value) = self.value {
@@ -307,7 +307,7 @@ impl Metric {
     }
 }
 
-/// The name of the probe that a metric is of, which its id begins with.
+/// The name of the metric's probe, with which its id begins.
 pub fn probe_of(id: &str) -> &str {
     id.split_once('.').map_or(id, |(probe, _)| probe)
 }

@@ -1,4 +1,4 @@
-//! What the items of a probe are called where people read of them.
+//! The words for the items of a probe in texts for people.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub struct Nouns {
 }
 
 impl Default for Nouns {
-    /// Those of a probe that this program does not know.
+    /// The words for a probe that this program does not know.
     fn default() -> Self {
         Self::from(("item", "items"))
     }
@@ -32,7 +32,7 @@ impl From<(&'static str, &'static str)> for Nouns {
 }
 
 impl Nouns {
-    /// Those of all probes of a run, by the name of the probe; where they differ, the word for any item.
+    /// The words for all probes of a run, by the name of the probe; where they differ, the words for any item.
     pub fn common(by_probe: &BTreeMap<String, Self>) -> Self {
         let mut all = by_probe.values();
         let first = all.next().cloned().unwrap_or_default();
@@ -42,7 +42,7 @@ impl Nouns {
         }
     }
 
-    /// The one that fits a number.
+    /// The form that fits a number.
     pub fn of(&self, count: usize) -> &str {
         match count {
             1 => &self.item,

@@ -11,7 +11,7 @@ pub struct Repeats {
     pub variants: usize,
 }
 
-/// How often an item is to be run in all: its own input, each of its variants, and single variants that are run more
+/// How often an item should be run in all: its own input, each of its variants, and single variants that are run more
 /// often than the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
@@ -23,7 +23,7 @@ pub struct Wanted {
     pub single: BTreeMap<String, usize>,
 }
 
-/// How often some items are to be run in all, by id.
+/// How often some items should be run in all, by id.
 pub type WantedRepeats = BTreeMap<String, Wanted>;
 
 impl From<Repeats> for Wanted {
@@ -43,13 +43,13 @@ impl Wanted {
         self.variants.max(single.unwrap_or(0))
     }
 
-    /// The most that any input is wanted.
+    /// The highest number for any input.
     pub fn most(&self) -> usize {
         let single = self.single.values().copied();
         single.fold(self.input.max(self.variants), usize::max)
     }
 
-    /// Asks for as much as another does, too.
+    /// Raises the numbers to at least those of another request.
     pub fn raise(&mut self, other: &Self) {
         self.input = self.input.max(other.input);
         self.variants = self.variants.max(other.variants);
@@ -59,7 +59,7 @@ impl Wanted {
         }
     }
 
-    /// The same with at most so many runs of each input.
+    /// The same request with at most this many runs of each input.
     pub fn at_most(&self, runs: usize) -> Self {
         let single = self.single.iter();
         Self {
@@ -71,7 +71,7 @@ impl Wanted {
         }
     }
 
-    /// How many calls are missing to this, from what there is, for an item with so many variants. `made`: how often a
+    /// The number of missing calls compared with `there`, for an item with this many variants. `made`: how often a
     /// single variant was run.
     pub fn missing(&self, there: Repeats, variants: usize, made: impl Fn(&str) -> usize) -> usize {
         let single = self.single.iter().map(|(name, wanted)| {
@@ -87,7 +87,7 @@ impl Wanted {
 }
 
 impl Repeats {
-    /// Every input as often.
+    /// The same number for every input.
     pub const fn of_all(runs: usize) -> Self {
         Self {
             input: runs,
@@ -95,7 +95,7 @@ impl Repeats {
         }
     }
 
-    /// Each as often as in either.
+    /// The larger number of both for each input.
     #[must_use]
     pub fn or_more(self, other: Self) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl Repeats {
         }
     }
 
-    /// How many calls are missing to this, from what there is, for an item with so many variants.
+    /// The number of missing calls compared with `there`, for an item with this many variants.
     pub const fn missing(self, there: Self, variants: usize) -> usize {
         self.input.saturating_sub(there.input)
             + variants * self.variants.saturating_sub(there.variants)

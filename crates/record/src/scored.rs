@@ -1,4 +1,4 @@
-//! What an invocation was worth, for whoever collects good ones.
+//! The score of an invocation, for programs that collect good ones.
 
 use std::collections::BTreeMap;
 
@@ -15,23 +15,23 @@ pub struct ScoredInvocation {
     pub case: String,
     /// The variant; none for the item itself.
     pub variant: Option<String>,
-    /// Which repeat, from 1.
+    /// The number of the repeat, from 1.
     pub repeat: usize,
-    /// The digest of the input of the item; none where it is not known, as that of a variant.
+    /// The digest of the input of the item; none where it is not known, as for a variant.
     pub input: Option<Digest>,
     /// The score; none where it has none.
     pub score: Option<f64>,
-    /// What the score is made of, by name.
+    /// The parts of the score, by name.
     pub indicators: BTreeMap<String, f64>,
-    /// What the checks have said of it, by name.
+    /// The results of the checks, by name.
     pub verdicts: BTreeMap<String, CheckSaid>,
 }
 
-/// What a check has said of an invocation.
+/// The result of a check for an invocation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckSaid {
-    /// Whether it holds: `passed`, `failed`, `error` or `skipped`.
+    /// The outcome: `passed`, `failed`, `error` or `skipped`.
     pub outcome: &'static str,
-    /// How well, from 0 to 1; none where nobody knows.
+    /// The score, from 0 to 1; none where there is none.
     pub score: Option<f64>,
 }

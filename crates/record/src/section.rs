@@ -1,5 +1,5 @@
-//! What a report stores of one probe: how it ended, how its figures are made, and a record for each
-//! of its items. Nobody but the kind of the probe looks into a record.
+//! The stored results of one probe in a report: how it ended, how its figures are made, and a record for each of its
+//! items. Only the kind of the probe looks into a record.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,18 +38,17 @@ pub struct Section<B, I> {
     pub items: BTreeMap<String, I>,
 }
 
-/// The record of an item, as far as others than its own probe need it.
+/// The record of an item, as far as other code than its own probe needs it.
 pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'static {
-    /// The digest of what the configuration says of the item: where it differs on the other side of a
-    /// comparison, the item was edited.
+    /// The digest of the item's configuration: if it differs on the other side of a comparison, the item was edited.
     fn digest(&self) -> Digest;
 
-    /// How many inputs are run for it, once a repeat.
+    /// The number of inputs that one repeat runs.
     fn inputs(&self) -> usize {
         1
     }
 
-    /// How often they were run.
+    /// How often the inputs were run.
     fn repeats(&self) -> Repeats;
 
     /// How often one of its variants was run.
@@ -61,19 +60,18 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
     /// Whether the pipeline gave an answer to the item itself.
     fn has_answer(&self) -> bool;
 
-    /// Whether its own notices say that its repeats count as one run.
+    /// Whether the item's own notices say that its repeats count as one run.
     fn is_kept(&self) -> bool {
         let mut notices = self.notices().iter();
         notices.any(|notice| notice.code == Code::AnswersKept)
     }
 
-    /// What each of its variants is of, by name; empty for items that are run as they are.
+    /// The kind and the type of each variant, by name; empty for items without variants.
     fn parts(&self) -> BTreeMap<&str, VariantPart<'_>> {
         BTreeMap::new()
     }
 
-    /// The names of the folders that hold its files, each below the one before it; empty where it has
-    /// none.
+    /// The names of the nested folders with the item's files, the outermost first; empty where it has none.
     fn folders(&self) -> Vec<&str> {
         Vec::new()
     }
@@ -83,21 +81,20 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
         &[]
     }
 
-    /// Where a person finds it, or what one of its variants is about; none where it is in no file.
+    /// The place of the item, or of the subject of one of its variants; none where it is in no file.
     fn place(&self, variant: Option<&str>) -> Option<ItemPlace<'_>> {
         let _ = variant;
         None
     }
 
-    /// Its input, or that of one of its variants; none where it has no such input, or none that is a text
-    /// for people.
+    /// The input of the item or of one of its variants; none where there is no such input, or it is no text for people.
     fn input(&self, variant: Option<&str>) -> Option<StoredInput> {
         let _ = variant;
         None
     }
 
-    /// Leaves no more of what a pipeline has written than a place may have that others can read. What is compared
-    /// stays known by its digest.
+    /// Shortens the texts of the pipeline to what may be kept where others can read it. Compared values stay known by
+    /// their digests.
     fn shorten(&mut self, texts: KeptTexts) {
         let _ = texts;
     }
@@ -135,13 +132,13 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// The same section with another ending.
     fn set_ending(&mut self, ending: Ending);
 
-    /// What was measured.
+    /// The fingerprint of the measured items.
     fn fingerprint(&self) -> SectionFingerprint;
 
     /// The ids of the items, in order.
     fn ids(&self) -> Vec<&str>;
 
-    /// What others need to know of an item; none where the section has no item of that id.
+    /// The public part of an item; none where the section has no item of that id.
     fn item(&self, id: &str) -> Option<Glance<'_>>;
 
     /// As [`Item::runs_of`]; none where the section has no item of that id.
@@ -162,27 +159,26 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// The ids of the items whose own notices say that their repeats count as one run.
     fn kept(&self) -> Vec<&str>;
 
-    /// Whether another section was made in the same way from the same set of items, so that the items
-    /// of both can be put together.
+    /// Whether another section was made in the same way from the same set of items, so that the items of both can be
+    /// joined.
     fn is_like(&self, other: &dyn AnySection) -> bool;
 
-    /// Takes over the items of another section of the same probe, in the place of its own of the same
-    /// id.
+    /// Takes the items of another section of the same probe, which replace its own items with the same ids.
     fn take_in(&mut self, other: Box<dyn AnySection>);
 
-    /// Leaves some of its items out, by their ids.
+    /// Removes some items, by their ids.
     fn leave_out(&mut self, ids: &BTreeSet<String>);
 
     /// As [`Item::shorten`], for all of its items.
     fn shorten(&mut self, texts: KeptTexts);
 
-    /// The same without its items.
+    /// The same section without its items.
     fn without_items(&self) -> Box<dyn AnySection>;
 
-    /// The section as it is written.
+    /// The section in the form in which it is written.
     fn written(&self) -> &dyn erased_serde::Serialize;
 
-    /// The record of each item as it is written, by id.
+    /// The record of each item in the form in which it is written, by id.
     fn records(&self) -> Vec<(&str, &(dyn erased_serde::Serialize + Sync))>;
 
     /// A copy.
@@ -191,17 +187,17 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// Whether both are the same.
     fn equals(&self, other: &dyn AnySection) -> bool;
 
-    /// For the probe's own kind, which knows what it is.
+    /// The section for the probe's own kind, which knows its type.
     fn as_any(&self) -> &dyn Any;
 
-    /// The same, to change it.
+    /// The section for its own kind, to change it.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 
-    /// The same by value.
+    /// The section for its own kind, by value.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-/// What is known of an item without knowing its probe.
+/// The part of an item that is known without its probe.
 #[derive(Clone, Debug)]
 pub struct Glance<'a> {
     /// As [`Item::inputs`].

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use crate::kinds::{Kinds, SectionKind};
 use crate::{ComparedItem, Ending, KeptTexts, Nouns};
 
-/// What each probe of a run has stored, by its name.
+/// The stored sections of the probes of a run, by the name of the probe.
 #[derive(Debug, Default)]
 pub struct Sections {
     kinds: Kinds,
@@ -50,7 +50,7 @@ impl Sections {
         sections.find_map(|section| section.as_any().downcast_ref::<S>())
     }
 
-    /// The same, to change it.
+    /// The section of a type, to change it.
     pub fn get_mut<S: Any>(&mut self) -> Option<&mut S> {
         let mut sections = self.by_name.values_mut();
         sections.find_map(|section| section.as_any_mut().downcast_mut::<S>())
@@ -67,7 +67,7 @@ impl Sections {
         sections.map(|(name, section)| (name.as_str(), &**section))
     }
 
-    /// What the items of each probe are called, by its name; of those that this program knows.
+    /// The words for the items of each probe, by its name, for the probes that this program knows.
     pub fn nouns(&self) -> BTreeMap<String, Nouns> {
         let known = self.known().into_iter();
         known
@@ -83,12 +83,12 @@ impl Sections {
             .collect()
     }
 
-    /// Adds the section of a probe, in the place of one that it had.
+    /// Adds the section of a probe, and replaces an earlier one.
     pub fn put(&mut self, name: &str, section: Box<dyn AnySection>) {
         self.by_name.insert(name.to_owned(), section);
     }
 
-    /// Takes a section out.
+    /// Removes a section and returns it.
     pub fn take(&mut self, name: &str) -> Option<Box<dyn AnySection>> {
         self.by_name.remove(name)
     }
@@ -100,14 +100,14 @@ impl Sections {
         }
     }
 
-    /// Leaves some items out of every section, by their ids.
+    /// Removes some items from every section, by their ids.
     pub fn leave_out(&mut self, ids: &BTreeSet<String>) {
         for section in self.by_name.values_mut() {
             section.leave_out(ids);
         }
     }
 
-    /// Keeps the section of one probe; the names of the others.
+    /// Keeps the section of one probe only, and returns the names of the others.
     pub fn keep(&mut self, name: &str) -> Vec<String> {
         let others = self.by_name.keys().filter(|of| *of != name);
         let others = others.cloned().collect();
@@ -157,17 +157,17 @@ impl Serialize for Sections {
     }
 }
 
-/// What a report has stored of each probe. Without the kinds nobody can tell what it means, so there are no
-/// [`Sections`] until [`read_by`](Self::read_by) has made them.
+/// The stored sections of the probes. They have no meaning without the kinds, so there are no [`Sections`] until
+/// [`read_by`](Self::read_by) has made them.
 #[derive(Debug)]
 pub struct StoredSections(BTreeMap<String, Box<RawValue>>);
 
 impl StoredSections {
-    /// Reads the section of each probe that one of the kinds knows. What was stored of other probes stays as it is.
+    /// Reads the section of each probe that one of the kinds knows. Stored sections of other probes stay unchanged.
     ///
     /// # Errors
     ///
-    /// Where a section is none of its kind.
+    /// Where a section does not fit its kind.
     pub fn read_by(self, kinds: &Kinds) -> Result<Sections, String> {
         let mut sections = Sections::new(kinds.clone());
         for (name, stored) in self.0 {
@@ -221,8 +221,8 @@ impl<'de> Visitor<'de> for OfProbes {
     }
 }
 
-/// The kinds of the sections are not known where the schema of a report is made of its types;
-/// [`Kinds`] puts theirs in its place.
+/// The kinds of the sections are not known where the schema of a report is made from its types; [`Kinds`] replaces this
+/// schema by theirs.
 impl JsonSchema for Sections {
     fn schema_name() -> Cow<'static, str> {
         "Sections".into()
@@ -233,7 +233,7 @@ impl JsonSchema for Sections {
     }
 }
 
-/// The section of a probe that this program does not know, as a newer version may have one.
+/// The section of a probe that this program does not know, e.g. from a newer version.
 #[derive(Clone, Debug, PartialEq)]
 struct Unknown(Value);
 

@@ -97,7 +97,7 @@ pub enum Anchor {
 }
 
 impl Anchor {
-    /// How many days old it is to be at least; none where that is not what counts.
+    /// The least age of the baseline in days; none where its age does not count.
     pub fn days(&self) -> Option<i64> {
         match self {
             Self::Merges(_) => None,
@@ -105,7 +105,7 @@ impl Anchor {
         }
     }
 
-    /// Whether it is that of the last tag.
+    /// Whether the baseline is that of the last tag.
     pub fn is_tag(&self) -> bool {
         matches!(self, Self::Named(_)) && self.days().is_none()
     }

@@ -5,21 +5,21 @@ use std::str::FromStr;
 
 use kelvin_base::digest::Fields;
 
-/// More shards than GitHub allows jobs in a matrix (256) would be a mistake.
+/// The most shards: more than the jobs that GitHub allows in a matrix (256) would be a mistake.
 const MOST: usize = 256;
 
-/// One of several shares. Which one a case falls into depends on its name and on the number of
-/// shares alone, so a case more or less moves no other.
+/// One of several shares of the cases. The share of a case depends only on its name and on the number of shares, so
+/// adding or removing a case moves no other case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shard {
-    /// Which one, from 1.
+    /// The number of this share, from 1.
     pub index: usize,
-    /// How many there are.
+    /// The number of shares.
     pub count: usize,
 }
 
 impl Shard {
-    /// The share, of so many, that a case falls into.
+    /// The share of a case, among `count` shares.
     pub fn of(case: &str, count: usize) -> Self {
         let digest = Fields::of("kelvin/shard/v1").field("case", case).digest();
         let count = count.max(1);
@@ -30,12 +30,12 @@ impl Shard {
         }
     }
 
-    /// Whether a case falls into it.
+    /// Whether a case belongs to the share.
     pub fn takes(self, case: &str) -> bool {
         Self::of(case, self.count) == self
     }
 
-    /// Whether there can be such a share.
+    /// Whether such a share can exist.
     pub const fn is_sound(self) -> bool {
         1 <= self.index && self.index <= self.count && self.count <= MOST
     }
@@ -82,7 +82,7 @@ mod tests {
                 assert_eq!(takers.len(), 1, "{name} of {count}");
                 sizes[takers[0]] += 1;
             }
-            // Even enough: half of the fair share at least.
+            // The shares are even enough: each has at least half of the fair share.
             assert!(
                 sizes.iter().all(|size| size * count > 200),
                 "{count}: {sizes:?}"

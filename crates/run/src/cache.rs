@@ -1,7 +1,7 @@
 //! Answers of earlier runs, by their key. Each is one file, which is complete or does not exist.
 //!
-//! An entry is a line of JSON that says what it is, and the output after it. Only answers that
-//! count are kept. Any number of runs may use one folder at once; whatever is broken is a miss.
+//! An entry is a line of JSON that describes it, and the output after that line. Only answers that
+//! count are kept. Any number of runs may use one folder at once; a broken entry is a miss.
 
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -24,7 +24,7 @@ use kelvin_base::failure::Streams;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::usage::Usage;
 
-/// Of a larger output only what the reader has taken is kept.
+/// Of an output larger than this, the cache keeps only what the reader has taken.
 pub(super) const KEPT_WHOLE: usize = 64 * 1024;
 /// No entry is larger than this. A larger file is not read.
 const LARGEST: u64 = 32 * 1024 * 1024;
@@ -38,7 +38,7 @@ pub(super) struct Cache {
     unfinished: PathBuf,
     broken: AtomicUsize,
     not_kept: AtomicUsize,
-    /// What there is to tell of what has grown too old or too large.
+    /// The notice about removed entries that had grown too old or too large.
     pruned: Option<String>,
 }
 
@@ -47,9 +47,9 @@ pub(super) struct Cache {
 pub(super) struct Hit {
     /// The output of the pipeline, or the smallest one from which the reader takes the same value.
     pub(super) output: Vec<u8>,
-    /// What came back beside it.
+    /// The exit code and the rest of what the call returned beside the output.
     pub(super) reply: Reply,
-    /// How long the call took that gave it, in seconds.
+    /// How many seconds the call took that gave this output.
     pub(super) seconds: f64,
     /// What an observer took of that call.
     pub(super) observed: Option<Box<Value>>,
@@ -89,7 +89,7 @@ impl Cache {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where that is impossible. Without the error a person would notice only after a
+    /// A [`Misuse`] where that is impossible. Without this error a person would notice only after a
     /// whole run that nothing was cached.
     pub(super) fn open(folder: &Path) -> Result<Self, Misuse> {
         let mut cache = Self {
@@ -165,14 +165,14 @@ impl Cache {
         self.broken.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Keeps an answer. Where the disk refuses it, that is counted and the run goes on.
+    /// Keeps an answer. Where the disk refuses the write, the failure is counted and the run goes on.
     pub(super) fn keep(&self, key: &Digest, output: &[u8], outcome: &Outcome) {
         if self.write(key, output, outcome).is_err() {
             self.not_kept.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Removes an answer. That there is none is no failure.
+    /// Removes an answer. An answer that does not exist is no failure.
     ///
     /// # Errors
     ///
@@ -229,7 +229,7 @@ impl Cache {
         self.answers.join(folder).join(rest)
     }
 
-    /// What there is to tell.
+    /// The notices about the cache for the user.
     pub(super) fn notices(&self) -> Vec<Notice> {
         let told = |count: &AtomicUsize, what: &str| {
             let count = count.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Tells repeats that a pipeline answered from memory: they say nothing of its noise.
+//! Finds repeats that a pipeline answered from memory: such repeats say nothing of its noise.
 
 use super::Outcome;
 use kelvin_base::notice::{Code, Notice};
@@ -24,13 +24,13 @@ pub struct Times {
 }
 
 impl Times {
-    /// Of a case whose cells have one outcome a repeat, the first one first; none where a repeat
+    /// The times of a case whose cells have one outcome a repeat, the first one first; none where a repeat
     /// varies or failed, and where there are no repeats.
     pub fn of(cells: &[Vec<&Outcome>]) -> Option<Self> {
         let mut times = Self::default();
         for cell in cells.iter().filter(|cell| cell.len() > 1) {
             let answer = &cell[0].result;
-            // The time of a call that was tried again holds that of the attempts that failed.
+            // The time of a retried call includes that of the failed attempts.
             let is_same = |outcome: &&Outcome| match (answer, &outcome.result) {
                 (Ok(answer), Ok(other)) => answer == other && outcome.attempts <= 1,
                 _ => false,
@@ -46,14 +46,14 @@ impl Times {
         (!times.first.is_empty()).then_some(times)
     }
 
-    /// Whether the repeats came from answers that the pipeline had kept, as far as the medians over
-    /// the inputs tell: one slow start, as of the first call of a run, does not count.
+    /// Whether the pipeline answered the repeats from memory, by the medians over the inputs: one
+    /// slow start, as of the first call of a run, does not count.
     fn are_kept(&self) -> bool {
         self.are_enough() && is_memory(median(&self.first), median(&self.later))
     }
 
-    /// The same for a case by itself, with few inputs that were called within one moment: every
-    /// first call has to have been slow, and every later one fast.
+    /// The same for a single case with few inputs, all called within one moment: every first call
+    /// has to be slow, and every later one fast.
     fn are_kept_without_exception(&self) -> bool {
         let fastest = self.first.iter().copied().reduce(f64::min);
         let slowest = self.later.iter().copied().reduce(f64::max);
@@ -65,8 +65,8 @@ impl Times {
     }
 }
 
-/// Of each case whether its repeats came from answers that the pipeline had kept. Where that shows
-/// in all cases together it holds for each: single times are too rough on a busy machine.
+/// Tells for each case whether the pipeline answered its repeats from memory. Where all cases
+/// together show that, it counts for each case: single times are too rough on a busy machine.
 pub fn are_kept(cases: &[Option<Times>]) -> Vec<bool> {
     let mut all = Times::default();
     for times in cases.iter().flatten() {
@@ -82,7 +82,7 @@ pub fn are_kept(cases: &[Option<Times>]) -> Vec<bool> {
     cases.iter().map(is_kept).collect()
 }
 
-/// What is told of such a case.
+/// The notice about such a case.
 pub fn notice(case: &str) -> Notice {
     Notice::new(
         Code::AnswersKept,
@@ -93,7 +93,7 @@ pub fn notice(case: &str) -> Notice {
     .case(case)
 }
 
-/// Whether a first call of this time and later ones of that time mean that the later ones were
+/// Whether these times of the first call and of the later calls mean that the later ones were
 /// answered from memory.
 fn is_memory(first: Option<f64>, later: Option<f64>) -> bool {
     let both = first.zip(later);

@@ -1,4 +1,4 @@
-//! What an answer depends on: the same key, the same answer.
+//! The key of an answer, from everything that the answer depends on.
 
 use super::{Observing, Reader, Rules};
 use kelvin_base::digest::{Digest, Fields};
@@ -6,7 +6,7 @@ use kelvin_base::digest::{Digest, Fields};
 /// Makes the keys of a run.
 ///
 /// The version of this tool is no part of a key: the cache keeps the output of the pipeline, and
-/// the reader takes its value from that output anew.
+/// the reader reads its value from that output again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
     command: Digest,
@@ -18,7 +18,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// For a command, its environment, the code of the pipeline, and what is read of its outputs.
+    /// For a command: its environment, the code of the pipeline, and the values that are read from its outputs.
     pub(super) fn of(
         rules: &Rules,
         fingerprint: Digest,
@@ -35,9 +35,9 @@ impl Keys {
         }
     }
 
-    /// The key of one input. Version 1 had no reader, and its entries had no exit code; version 2 knew nothing of
-    /// the programs that the command starts, version 3 only of the first of them. The answers of version 4 were given
-    /// where the path of the input told which variant it was.
+    /// The key of one input. Older versions are never found again: version 1 had no reader, and its entries had no exit
+    /// code; version 2 knew nothing of the programs that the command starts, version 3 only the first of them. In
+    /// version 4 the path of the input told which variant it was.
     pub(super) fn key(&self, input: &str) -> Digest {
         let fields = Fields::of("kelvin/cache/v5")
             .field("command", self.command.bytes())

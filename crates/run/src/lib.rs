@@ -1,5 +1,5 @@
-//! Runs a pipeline many times: what is known is not asked again, what fails may be tried again, and
-//! what finishes is remembered. A failed invocation is a value, not an error. An error means that
+//! Runs a pipeline many times: stored answers are not asked for again, failed calls may be tried again, and
+//! finished calls are remembered. A failed invocation is a value, not an error. An error means that
 //! the run itself cannot go on, because the disk is full or the output folder is locked.
 
 mod cache;
@@ -41,7 +41,7 @@ pub use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 pub use so_far::so_far;
 pub use tree::{CALL, INPUTS, folder_of};
 
-/// What the pipeline has made itself in the interrupted runs whose output folders these are.
+/// The files that the pipeline itself created in the interrupted runs with these output folders.
 pub fn made<'a>(outs: impl Iterator<Item = &'a PathBuf>) -> Made {
     outs.fold(Made::default(), |mut made, out| {
         made.join(journal::made(&tree::journal_of(out)));
@@ -49,14 +49,14 @@ pub fn made<'a>(outs: impl Iterator<Item = &'a PathBuf>) -> Made {
     })
 }
 
-/// What a probe takes from the answers of the pipeline. A run keeps in memory, in the journal and,
-/// of a large output, in the cache only what the reader has taken.
+/// Reads from the answers of the pipeline what a probe needs. A run keeps only that in memory, in the
+/// journal and, for a large output, in the cache.
 pub trait Reader: Sync {
-    /// Tells apart what readers take from an output. Readers with different digests never get the
+    /// Identifies what the reader takes from an output. Readers with different digests never get the
     /// stored answers of each other.
     fn digest(&self) -> Digest;
 
-    /// Takes from an answer what the probe needs.
+    /// Reads the value that the probe needs from an answer.
     ///
     /// # Errors
     ///
@@ -68,26 +68,26 @@ pub trait Reader: Sync {
         value.to_string().into_bytes()
     }
 
-    /// Whether an answer with this value may be given to a later run by the cache. What found out
-    /// nothing is to be asked again, although the pipeline has answered.
+    /// Whether the cache may give an answer with this value to a later run. An answer that found out
+    /// nothing has to be asked for again.
     fn may_be_kept(&self, value: &Value) -> bool {
         let _ = value;
         true
     }
 
-    /// Whether what a successful call has printed is kept with its answer. A run of many thousand
+    /// Whether the printed text of a successful call is kept with its answer. A run of many thousand
     /// calls would need some hundred megabytes for it.
     fn keeps_streams(&self) -> bool {
         false
     }
 
     /// Whether the answers may depend on the code of the pipeline. Where they do not, they are kept when
-    /// that code changes, and where nothing tells whether it has changed.
+    /// that code changes, and also where nobody can tell whether it has changed.
     fn depends_on_code(&self) -> bool {
         true
     }
 
-    /// Whether the answers are those of a judge: what they cost is no cost of the pipeline.
+    /// Whether the answers are those of a judge: their cost is not counted as cost of the pipeline.
     fn is_of_a_judge(&self) -> bool {
         false
     }
@@ -100,7 +100,7 @@ pub struct Task {
     pub case: Arc<str>,
     /// The id of the variant; none for the baseline.
     pub variant: Option<Arc<str>>,
-    /// From 1. A repeat is never answered by the cache.
+    /// The number of the repeat, from 1. A repeat is never answered by the cache.
     pub repeat: usize,
 }
 
@@ -115,10 +115,10 @@ impl fmt::Display for Task {
     }
 }
 
-/// What became of a task.
+/// The result of a task.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What the reader took from the output, or why there is nothing.
+    /// The value that the reader took from the output, or the failure.
     pub result: Result<Value, Box<Failure>>,
     /// The exit code of the last call; none where the call was stopped, or had no process.
     pub exit: Option<i32>,
@@ -131,10 +131,10 @@ pub struct Outcome {
     pub attempts: usize,
     /// How long the calls took, in seconds.
     pub seconds: f64,
-    /// The tokens that the calls used, where a model was called; those of an answer of the cache are
-    /// what its call had used.
+    /// The tokens that the calls used, where a model was called; an answer from the cache has the tokens of
+    /// its original call.
     pub usage: Option<Box<Usage>>,
-    /// What an [`OutputObserver`] took of the invocation; none where nobody observes it.
+    /// The value that an [`OutputObserver`] took from the invocation; none where nobody observes it.
     pub observed: Option<Box<Value>>,
 }
 
@@ -179,13 +179,13 @@ pub enum Event<'a> {
     },
 }
 
-/// Whoever wants to know what a run does while it goes on.
+/// Receives the events of a run.
 pub trait Observer: Sync {
     /// Called from any thread, in the order in which things happen.
     fn event(&self, event: &Event<'_>);
 }
 
-/// An observer that nothing reaches.
+/// An observer that ignores every event.
 pub struct Silent;
 
 impl Observer for Silent {
@@ -203,7 +203,7 @@ pub fn claim(out: &Path) -> anyhow::Result<Claim> {
     Ok(Claim { _tree: tree })
 }
 
-/// Holds an output folder.
+/// The lock on an output folder.
 #[derive(Debug)]
 pub struct Claim {
     _tree: tree::Tree,

@@ -5,15 +5,15 @@ use std::num::NonZeroUsize;
 use kelvin_base::notice::{Code, Notice};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// One job has at most so many open descriptors: two pipes with both ends, the socket to the process above the
-/// call, the standard input, a file, and what its start needs.
+/// The most open descriptors of one job: two pipes with both ends, the socket to the supervisor of the
+/// call, the standard input, a file, and those that its start needs.
 const PER_JOB: u64 = 10;
-/// Everything else has at most so many.
+/// The most open descriptors of everything else.
 const BESIDE: u64 = 64;
-/// A run of one job was seen to work with so many, and with fewer it failed.
+/// A run of one job worked with this many descriptors, and failed with fewer.
 const FEWEST: u64 = 24;
 
-/// Lowers a number of jobs to what this process has room for. What a person is told of it, where it did.
+/// Lowers the number of jobs to what this process has room for, and returns a notice where it did.
 pub(super) fn fit(jobs: &mut NonZeroUsize) -> Option<Notice> {
     let asked = *jobs;
     *jobs = make_room(asked);
@@ -27,7 +27,7 @@ pub(super) fn fit(jobs: &mut NonZeroUsize) -> Option<Notice> {
 }
 
 /// How many of the `jobs` this process can run at the same time, at least one. Where the limit of open
-/// files is too low for all of them it is raised, as far as the system permits.
+/// files is too low for all of them, the limit is raised as far as the system permits.
 fn make_room(jobs: NonZeroUsize) -> NonZeroUsize {
     let wanted = PER_JOB * jobs.get() as u64 + BESIDE;
     let limit = getrlimit(Resource::Nofile);
@@ -35,7 +35,7 @@ fn make_room(jobs: NonZeroUsize) -> NonZeroUsize {
         return jobs;
     };
     let raised = limit.maximum.map_or(wanted, |most| most.min(wanted));
-    // Programs that the pipeline starts inherit it, so it is raised by no more than is needed.
+    // Programs that the pipeline starts inherit the limit, so it is raised no further than needed.
     let asked = Rlimit {
         current: Some(raised),
         maximum: limit.maximum,
@@ -46,7 +46,7 @@ fn make_room(jobs: NonZeroUsize) -> NonZeroUsize {
     }
 }
 
-/// How many jobs find room below a limit.
+/// How many jobs fit below a limit.
 fn allowed(limit: u64, jobs: NonZeroUsize) -> NonZeroUsize {
     let fit = limit.saturating_sub(FEWEST) / PER_JOB;
     let fit = usize::try_from(fit).unwrap_or(usize::MAX);

@@ -14,7 +14,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// At most so many starts within a minute.
+    /// A pace with at most this many starts within a minute.
     pub(super) fn of(per_minute: NonZeroUsize) -> Self {
         let per_minute = u32::try_from(per_minute.get()).unwrap_or(u32::MAX);
         Self {
@@ -23,11 +23,11 @@ impl Pace {
         }
     }
 
-    /// Waits for the next start. Returns whether there is one: after an interruption there is none.
+    /// Waits for the next start. Returns false after an interruption.
     pub(super) fn wait(&self, interrupt: &Interrupt) -> bool {
         let start = {
             let mut next = self.next.lock().expect("nobody panics while holding it");
-            // A start that nobody used is lost. If it were kept, a pause would end in a burst.
+            // A start that nobody used is lost. If unused starts were kept, a pause would end in a burst.
             let start = (*next).max(Instant::now());
             *next = start + self.step;
             start

@@ -10,7 +10,7 @@ use std::thread;
 ///
 /// # Errors
 ///
-/// The first error of `work`; nothing is begun after it. A panic of `work` goes on in the caller.
+/// The first error of `work`; no further task is begun after it. A panic of `work` is raised again in the caller.
 pub(super) fn run<T: Send>(
     tasks: usize,
     jobs: NonZeroUsize,

@@ -7,17 +7,17 @@ use kelvin_base::digest::Fields;
 use kelvin_base::draw::Draw;
 use kelvin_base::failure::FailureKind;
 
-/// No delay is longer, however large the factor.
+/// The longest delay, however large the factor is.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// The longest wait that the server of a model may ask for. Who asks for more has no capacity left for
+/// The longest wait that the server of a model may ask for. A server that asks for more has no capacity left for
 /// this run, and every job of a runner would only wait.
 const LONGEST_ASKED: Duration = Duration::from_secs(120);
 
-/// The delay before the next attempt; none where this failure is final.
+/// The delay before the next attempt; none where the failure is final.
 ///
 /// The n-th attempt waits `initial * factor^(n-2)` and a jitter that depends on the task alone, so
 /// that tasks that failed together do not come back together. Where the server of a model asks for a
-/// longer wait, that is what is waited, up to a limit.
+/// longer wait, the attempt waits that long, up to a limit.
 pub(super) fn delay(
     retry: &Retry,
     task: &str,
@@ -47,7 +47,7 @@ pub(super) fn delay(
     Some(delay.min(LONGEST).max(asked.unwrap_or_default()))
 }
 
-/// The delay after an answer of a judge that could not be read: it is asked for once more and at once,
+/// The delay after an unreadable answer of a judge: the answer is asked for once more and at once,
 /// whatever the settings say, since the server is not in trouble. The number counts such answers.
 pub(super) const fn once_more(unreadable: usize) -> Option<Duration> {
     match unreadable {

@@ -1,4 +1,4 @@
-//! How far a run is, for somebody who only looks: nothing is locked.
+//! How far a run is, for somebody who only looks. Nothing is locked.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use super::tree;
 
-/// How the lines of a journal begin that are no answers.
+/// The beginnings of the lines of a journal that are no answers.
 const OTHERS: [&[u8]; 2] = [b"{\"kelvin_journal\"", b"{\"made\""];
 
 /// How many answers the journal of an output folder has, and when the last was added; none where there is no journal,
@@ -19,7 +19,7 @@ pub fn so_far(out: &Path) -> Option<(usize, SystemTime)> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line).ok()? > 0 {
-        // Other lines say what the answers hold for, and what the pipeline makes itself.
+        // Such lines say what the answers hold for, and which files the pipeline creates itself.
         let is_another = OTHERS.iter().any(|begin| line.starts_with(begin));
         lines += usize::from(line.ends_with(b"\n") && !is_another);
         line.clear();

@@ -1,4 +1,4 @@
-//! The folder of the cache as a whole: how much is in it, and what of it goes when it grows old or large.
+//! The folder of the cache as a whole: its size, and the removal of answers when it grows old or large.
 
 use std::fs;
 use std::io;
@@ -9,24 +9,24 @@ use anyhow::Context as _;
 
 use kelvin_base::exit::Misuse;
 
-/// Answers that no run has used for so long go.
+/// Answers that no run has used for this long are removed.
 pub const LONGEST: Duration = Duration::from_secs(90 * 24 * 3600);
-/// So many bytes of answers stay, those that were used last.
+/// The most bytes of answers that stay, those that were used last.
 pub const LARGEST: u64 = 1024 * 1024 * 1024;
-/// A run prunes a folder that was not pruned for this long. A whole folder takes a moment to list.
+/// A run prunes the folder at most once in this time, since listing a whole folder takes a moment.
 const EVERY: Duration = Duration::from_secs(24 * 3600);
 
-/// The file that makes a folder a cache, and what ours begins with.
+/// The file that marks a folder as a cache, and the beginning of ours.
 pub(super) const TAG: &str = "CACHEDIR.TAG";
 pub(super) const TAG_TEXT: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# Answers kept by kelvin.\n";
-/// Was written when the folder was last pruned.
+/// The file that is written whenever the folder is pruned.
 const PRUNED: &str = "pruned";
 /// The folders of the answers, and of those that are not complete yet.
 pub(super) const ANSWERS: &str = "answers";
 pub(super) const UNFINISHED: &str = "unfinished";
 
-/// The answers in a folder, those first that were not used for the longest time.
+/// The answers in a folder, ordered by their last use, the oldest first.
 #[derive(Debug)]
 pub struct Stored {
     folder: PathBuf,
@@ -40,12 +40,12 @@ struct Answer {
     path: PathBuf,
 }
 
-/// What was removed.
+/// The removed answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// How many answers.
+    /// The number of answers.
     pub answers: usize,
-    /// How many bytes they had.
+    /// The number of their bytes.
     pub bytes: u64,
 }
 
@@ -93,17 +93,17 @@ impl Stored {
         }))
     }
 
-    /// How many answers there are.
+    /// The number of answers.
     pub fn count(&self) -> usize {
         self.answers.len()
     }
 
-    /// How many bytes they have.
+    /// The number of their bytes.
     pub fn bytes(&self) -> u64 {
         self.answers.iter().map(|answer| answer.bytes).sum()
     }
 
-    /// How long ago the oldest and the newest were used last; none where there is no answer.
+    /// The ages of the oldest and the newest last use; none where there is no answer.
     pub fn ages(&self, now: SystemTime) -> Option<(Duration, Duration)> {
         let age = |answer: &Answer| now.duration_since(answer.used).unwrap_or_default();
         Some((age(self.answers.first()?), age(self.answers.last()?)))
@@ -114,8 +114,8 @@ impl Stored {
         self.bytes() > LARGEST || self.ages(now).is_some_and(|(oldest, _)| oldest > LONGEST)
     }
 
-    /// Removes the answers that were not used for longer than this, and of the others those that were not used
-    /// for the longest time, until so many bytes are left.
+    /// Removes the answers that were not used for longer than this, and then the longest unused of the others,
+    /// until at most this many bytes are left.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Stored {
         Ok(removed)
     }
 
-    /// Removes every answer. The folder stays, so that a run that uses it now goes on.
+    /// Removes every answer. The folder stays, so that a run that is using it can go on.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Stored {
     }
 }
 
-/// Prunes the folder of a run, where that is due.
+/// Prunes the folder of a run where that is due.
 ///
 /// # Errors
 ///
@@ -192,7 +192,7 @@ pub(super) fn used(file: &fs::File) {
     let modified = file.metadata().and_then(|data| data.modified());
     let is_old = modified.is_ok_and(|at| now.duration_since(at).unwrap_or_default() > EVERY);
     if is_old {
-        // On a disk that cannot be written to the answer is as good.
+        // If the disk is read-only, the answer is still valid.
         let _ = file.set_modified(now);
     }
 }

@@ -1,5 +1,5 @@
-//! The system around the program: git and its repositories, the way to a server, signals, and what keeps the
-//! pipeline away from this process.
+//! The system around the program: git and its repositories, the connection to a server, signals, and the protection
+//! of this process from the pipeline.
 
 pub mod confine;
 pub mod git;

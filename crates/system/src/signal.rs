@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Whether somebody has asked to stop. Once it is tripped it stays so.
+/// Whether a signal has asked to stop. Once tripped, it stays tripped.
 #[derive(Debug)]
 pub struct Interrupt {
     tripped: Arc<AtomicBool>,
@@ -60,7 +60,7 @@ impl Interrupt {
     }
 
     fn listen(&self, signal: i32) -> anyhow::Result<()> {
-        // Handlers run in the order in which they are registered: whoever the pipe wakes finds the
+        // Handlers run in the order in which they are registered, so a thread that the pipe wakes finds the
         // flag set.
         signal_hook::flag::register(signal, Arc::clone(&self.tripped))
             .and_then(|_| signal_hook::low_level::pipe::register(signal, self.trigger.try_clone()?))
@@ -78,17 +78,17 @@ impl Interrupt {
             .expect("somebody holds the other end");
     }
 
-    /// Whether somebody has asked to stop.
+    /// Whether a signal has asked to stop.
     pub fn tripped(&self) -> bool {
         self.tripped.load(Ordering::SeqCst)
     }
 
-    /// A descriptor that is readable once somebody has asked to stop.
+    /// A descriptor that is readable once a signal has asked to stop.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.watched.as_fd()
     }
 
-    /// Sleeps until the time is over or somebody asks to stop. Returns whether it slept to the end.
+    /// Sleeps until the time is over or a signal asks to stop. Returns whether it slept to the end.
     pub fn sleep(&self, time: Duration) -> bool {
         let end = Instant::now() + time;
         loop {
@@ -100,14 +100,14 @@ impl Interrupt {
                 return true;
             }
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
-            // The loop looks at the clock and at the flag anew, whatever has ended the poll.
+            // The loop checks the clock and the flag again, whatever has ended the poll.
             let _ = poll(&mut fds, Some(&timespec(left)));
         }
     }
 }
 
-/// From here on a signal that asks to stop ends whatever waits, rather than the process, so that a
-/// prompt can put the terminal back as it was.
+/// From now on a signal that asks to stop ends the current wait instead of the process, so that a
+/// prompt can restore the terminal.
 ///
 /// # Errors
 ///
@@ -116,8 +116,8 @@ pub fn heed() -> anyhow::Result<()> {
     Interrupt::of_process().map(|_| ())
 }
 
-/// Waits until something can be read from a terminal. Returns whether there is something: a signal asked to stop, or the
-/// terminal is gone, where there is nothing. A signal that comes while nobody waits is not missed.
+/// Waits until something can be read from a terminal. Returns false where a signal asked to stop, or the
+/// terminal is gone. A signal that comes while no thread waits is not missed.
 pub fn can_read(file: BorrowedFd<'_>) -> bool {
     let Ok(interrupt) = Interrupt::of_process() else {
         return true;
@@ -136,7 +136,7 @@ pub fn can_read(file: BorrowedFd<'_>) -> bool {
             }
             // The flag is set before the descriptor can be read, and the next round sees it.
             Ok(_) | Err(Errno::INTR) => {}
-            // Whoever reads is told why it cannot be done.
+            // The reader will get the error itself.
             Err(_) => return true,
         }
     }

@@ -123,7 +123,7 @@ impl Fields {
         self
     }
 
-    /// The digest of what was added.
+    /// The digest of all added fields.
     pub fn digest(self) -> Digest {
         Digest(self.0.finalize().into())
     }

@@ -1,4 +1,4 @@
-//! Opens paths that somebody else has named, or has filled with links, without ever leaving a folder.
+//! Opens paths from others, or through links of others, without ever leaving a folder.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -10,25 +10,25 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, statat};
 use rustix::io::Errno;
 
-/// A folder that is held open. What is found below it stays below it, whoever exchanges names for links
-/// between two looks: every look begins at the folder itself, and none follows a link to the outside.
+/// A folder that is held open. Lookups never leave it, even if somebody replaces names by links
+/// between two of them: every lookup begins at the folder itself, and none follows a link to the outside.
 #[derive(Debug)]
 pub struct Beneath {
     folder: OwnedFd,
 }
 
-/// Something in a folder.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its name within the folder.
     pub name: OsString,
-    /// What it is; a link is a link, wherever it leads.
+    /// The kind of the entry; a link is reported as a link, wherever it leads.
     pub kind: EntryKind,
-    /// Its size in bytes, of a file.
+    /// The size in bytes, for a file.
     pub size: u64,
 }
 
-/// What stands in a folder.
+/// The kinds of entries of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
@@ -39,12 +39,12 @@ pub enum EntryKind {
     Link,
     /// A pipe, a socket or a device.
     Other,
-    /// It cannot be looked at.
+    /// The entry cannot be inspected.
     Unreadable,
 }
 
 impl Entry {
-    /// Something that cannot be looked at.
+    /// An entry that cannot be inspected.
     pub fn unreadable() -> Self {
         Self {
             name: OsString::new(),
@@ -57,16 +57,16 @@ impl Entry {
 /// Why a path was not opened.
 #[derive(Debug)]
 pub enum NotOpened {
-    /// There is nothing.
+    /// The path does not exist.
     Absent,
-    /// It leads out of the folder, by a link or by what was written.
+    /// The path leads out of the folder, by a link or by its own components.
     Escapes,
-    /// It is there and cannot be opened.
+    /// The path exists but cannot be opened.
     Refused(io::Error),
 }
 
 impl Beneath {
-    /// Takes hold of a folder.
+    /// Opens a folder and holds it.
     ///
     /// # Errors
     ///
@@ -77,12 +77,11 @@ impl Beneath {
         Ok(Self { folder })
     }
 
-    /// Opens what a relative path names, of whatever kind it is, to read it. Nothing waits for the other
-    /// end of a pipe.
+    /// Opens a relative path of any kind for reading. It does not wait for the other end of a pipe.
     ///
     /// # Errors
     ///
-    /// Where there is nothing, where it leads elsewhere, and where it cannot be opened.
+    /// Where the path does not exist, where it leads outside, and where it cannot be opened.
     pub fn open(&self, path: &Path) -> Result<File, NotOpened> {
         if !is_inside(path) {
             return Err(NotOpened::Escapes);
@@ -92,26 +91,26 @@ impl Beneath {
         Ok(File::from(opened))
     }
 
-    /// Whether there is something under a relative path; what cannot be read counts.
+    /// Whether a relative path exists; an entry that cannot be read counts as existing.
     ///
     /// # Errors
     ///
-    /// Where it leads elsewhere, and where the system does not tell.
+    /// Where the path leads outside, and where the system does not tell.
     pub fn exists(&self, path: &Path) -> Result<bool, NotOpened> {
         match self.open(path) {
             Ok(_) => Ok(true),
             Err(NotOpened::Absent) => Ok(false),
-            // The last component was reached: a file without the right to read it, or a socket.
+            // The last component was reached: it is a file without read permission, or a socket.
             Err(NotOpened::Refused(error)) if is_there(&error) => Ok(true),
             Err(other) => Err(other),
         }
     }
 
-    /// What is in a folder, at most so much of it, in the order of the names. No link is followed.
+    /// The entries of a folder, at most this many, in the order of their names. No link is followed.
     ///
     /// # Errors
     ///
-    /// Where there is no such folder, where it leads elsewhere, and where it cannot be read.
+    /// Where the folder does not exist, where it leads outside, and where it cannot be read.
     pub fn entries(&self, folder: &Path, most: usize) -> Result<Vec<Entry>, NotOpened> {
         let opened = self.open(folder)?;
         let listed = Dir::read_from(&opened).map_err(not_opened)?;
@@ -150,9 +149,9 @@ impl Beneath {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         loop {
             match openat2(&self.folder, path, flags, Mode::empty(), resolve) {
-                // Something was renamed meanwhile, and the kernel cannot tell whether it is inside.
+                // A path was renamed in the meantime, and the kernel cannot tell whether it is inside.
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                // Linux before 5.6, and strict sandboxes.
+                // Linux before 5.6 and strict sandboxes do not have the system call.
                 Err(Errno::NOSYS | Errno::PERM) => return self.walk(path, flags),
                 opened => return opened,
             }
@@ -164,8 +163,8 @@ impl Beneath {
         self.walk(path, flags)
     }
 
-    /// Goes down one component after the other and follows no link at all: without the help of the
-    /// system nothing tells where a link leads by the time it is followed.
+    /// Opens one component after the other and follows no link at all: without the help of the
+    /// system nobody can know where a link leads by the time it is followed.
     fn walk(&self, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
         use rustix::fs::openat;
         let names: Vec<_> = path
@@ -185,14 +184,14 @@ impl Beneath {
     }
 }
 
-/// Whether a path names something below the folder that it starts in, as far as its letters tell.
+/// Whether a path stays below the folder that it starts in, judged by its text alone.
 pub fn is_inside(path: &Path) -> bool {
     let mut parts = path.components();
     let stays = |part| matches!(part, Component::Normal(_) | Component::CurDir);
     !path.as_os_str().is_empty() && parts.all(stays)
 }
 
-/// Whether an error tells that the last component is there.
+/// Whether an error shows that the last component exists.
 fn is_there(error: &io::Error) -> bool {
     let code = error.raw_os_error();
     [Errno::ACCESS, Errno::NXIO, Errno::ISDIR]

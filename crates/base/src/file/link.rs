@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// The first part of a path that is a symbolic link, as far as the path leads through the working
-/// directory. What lies above that is the machine's own and may be linked as it likes.
+/// The first part of a path that is a symbolic link, within the working directory. Folders above it
+/// belong to the machine and may be links.
 pub fn on_the_way(path: &Path) -> Option<PathBuf> {
     let below = match std::env::current_dir() {
         Ok(here) => path.strip_prefix(here).unwrap_or(path),

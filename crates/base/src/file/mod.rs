@@ -13,8 +13,8 @@ use anyhow::Context as _;
 
 use crate::digest::Digest;
 
-/// The file that marks a folder as the output of runs: what lies there is ours, neither a case nor
-/// code of the pipeline, and the next run removes it.
+/// The file that marks a folder as the output of runs: its content is ours, is neither a case nor
+/// code of the pipeline, and is removed by the next run.
 pub const OUTPUT_MARK: &str = ".kelvin-run";
 
 /// Reads a whole file as text.
@@ -35,7 +35,7 @@ pub fn is_printed_to(path: &Path) -> bool {
     is_it(io::stdout().as_fd()) || is_it(io::stderr().as_fd())
 }
 
-/// Writes a file so that it is whole or not there: a temporary file beside it, then a rename.
+/// Writes a file completely or not at all: a temporary file beside it, then a rename.
 pub fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| file.write_all(text))
 }
@@ -79,14 +79,14 @@ pub fn write_with(
     Ok(())
 }
 
-/// A temporary file is private; a report is for everybody the umask allows.
+/// A temporary file is private, but a report is for everybody whom the umask allows.
 fn default_mode() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
     fs::Permissions::from_mode(0o666)
 }
 
 /// A name that is one folder on every platform: letters, digits, `_`, `-` and inner dots, at most
-/// 80 bytes. What had to be changed gets a hash of the original, so two names never share a folder.
+/// 80 bytes. A changed name gets a hash of the original, so two names never share a folder.
 pub fn slug(name: &str) -> String {
     const MOST: usize = 80;
     let mut slug = String::with_capacity(name.len());

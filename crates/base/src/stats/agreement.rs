@@ -5,19 +5,19 @@ use crate::stats::mean;
 /// The kappa of two raters who each say yes or no.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kappa {
-    /// From -1 to 1; 0 is what chance gives.
+    /// From -1 to 1; 0 is the value that chance gives.
     pub value: f64,
     /// Whether one of the raters says the same of everything. Then kappa is 0 whatever the share of
     /// agreement is, since chance alone would give that share.
     pub is_constant: bool,
 }
 
-/// The kappa of Cohen between two raters, of which each says yes from `threshold` on (Cohen, "A
+/// Cohen's kappa between two raters, each of whom says yes at a score of at least `threshold` (Cohen, "A
 /// coefficient of agreement for nominal scales", Educational and Psychological Measurement 20, 1960).
-/// None of nothing.
+/// None for an empty list.
 ///
-/// Two raters who say the same of everything agree by chance as much as they do: the formula is 0/0
-/// there, and 0 is told, because nothing shows that they would agree on anything else.
+/// Two raters who both say the same of everything agree no more than chance would. The formula is then 0/0,
+/// and the result is 0, because nothing shows that they would agree on anything else.
 pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
     let share = |says_yes: &dyn Fn(&(f64, f64)) -> bool| {
         let count = pairs.iter().filter(|pair| says_yes(pair)).count();
@@ -42,7 +42,7 @@ pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
     })
 }
 
-/// The mean absolute difference; none of nothing.
+/// The mean absolute difference; none for an empty list.
 pub fn mean_absolute_error(pairs: &[(f64, f64)]) -> Option<f64> {
     let errors: Vec<f64> = pairs
         .iter()

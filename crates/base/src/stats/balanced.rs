@@ -3,20 +3,20 @@
 use super::interval::interval_of;
 use crate::stats::mean;
 
-/// A mean in which each part counts once, with the mean of its samples, however often it was run. A part is what is
-/// run: a variant of a case, or the case itself where it has none. What is in doubt is run again, and would weigh
-/// more for it if every sample counted the same.
+/// A mean in which each part counts once, with the mean of its samples, however often it was run. A part is a variant
+/// of a case, or the case itself where it has no variants. Doubtful parts are run again, and would weigh
+/// more if every sample counted the same.
 #[derive(Clone, Debug, Default)]
 pub struct Balanced {
     /// The mean of each part.
     means: Vec<f64>,
-    /// Of each case the sum over its parts, and how many they are.
+    /// For each case the sum over its parts, and the number of its parts.
     cases: Vec<(f64, usize)>,
     samples: usize,
 }
 
 impl Balanced {
-    /// Adds a case with the samples of each of its parts. A part without samples is none.
+    /// Adds a case with the samples of each of its parts. A part without samples does not count.
     pub fn add(&mut self, parts: impl IntoIterator<Item = Vec<f64>>) {
         let before = self.means.len();
         for part in parts {
@@ -29,7 +29,7 @@ impl Balanced {
         }
     }
 
-    /// The mean; none of nothing.
+    /// The mean; none where there are no samples.
     pub fn value(&self) -> Option<f64> {
         mean(&self.means)
     }
@@ -39,8 +39,8 @@ impl Balanced {
         self.samples
     }
 
-    /// The 95 % interval of a mean of values from 0 to 1; none below two cases. Each part is taken to have been run
-    /// as often as they were on average.
+    /// The 95 % interval of a mean of values from 0 to 1; none below two cases. Every part is assumed to have the
+    /// average number of runs.
     pub fn interval(&self) -> Option<(f64, f64)> {
         let runs = self.samples as f64 / self.means.len().max(1) as f64;
         let cases = self.cases.iter();
@@ -71,7 +71,7 @@ mod tests {
         assert_eq!(one_case_in_doubt.samples(), 12);
         let one_variant_in_doubt = of(&[&[&[0.0; 5], &[1.0]], &[&[1.0], &[1.0]]]);
         assert_eq!(one_variant_in_doubt.value(), Some(0.75));
-        // A part that never answered is none, and neither is a case of such parts.
+        // A part that never answered does not count, and neither does a case of such parts.
         assert_eq!(of(&[&[&[1.0], &[]], &[&[]]]).value(), Some(1.0));
         assert_eq!(of(&[]).value(), None);
     }

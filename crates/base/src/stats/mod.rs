@@ -14,7 +14,7 @@ pub use rank::{auc, spearman};
 pub use special::ln_beta;
 pub use student::upper_quantile as t_upper_quantile;
 
-/// The mean; none of nothing. Equal values give that value, to the last bit.
+/// The mean; none for an empty list. Equal values give exactly that value.
 pub fn mean(values: &[f64]) -> Option<f64> {
     let (first, rest) = values.split_first()?;
     if rest.iter().all(|value| value == first) {

@@ -17,9 +17,9 @@ fn mid_ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The rank correlation of Spearman: that of Pearson between the ranks, where ties share their mean
-/// rank (Kendall and Gibbons, "Rank Correlation Methods", 1990, section 3.8). None of fewer than three
-/// pairs, and none where one side has a single value: then it ranks nothing.
+/// Spearman's rank correlation: Pearson's correlation between the ranks, where ties share their mean
+/// rank (Kendall and Gibbons, "Rank Correlation Methods", 1990, section 3.8). None for fewer than three
+/// pairs, and none where all values of one side are equal, since they have no order.
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.len() < 3 {
         return None;

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-/// From here on five terms of the Stirling series are exact to the last bit or two.
+/// From this value on, five terms of the Stirling series are exact to the last bit or two.
 const STIRLING_FROM: f64 = 15.0;
 
 /// The natural logarithm of the gamma function, for `z > 0`.
@@ -31,7 +31,7 @@ pub(super) fn beta_cdf(x: f64, a: f64, b: f64) -> f64 {
     beta_cdf_of_pair(x, 1.0 - x, a, b)
 }
 
-/// The same where `y = 1 - x` is known better than it can be computed from `x`.
+/// The same for a `y = 1 - x` that is known more exactly than it can be computed from `x`.
 pub(super) fn beta_cdf_of_pair(x: f64, y: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
@@ -39,7 +39,7 @@ pub(super) fn beta_cdf_of_pair(x: f64, y: f64, a: f64, b: f64) -> f64 {
     if y <= 0.0 {
         return 1.0;
     }
-    // The fraction converges fast below the mean; above it the symmetry (DLMF 8.17.4) serves.
+    // The fraction converges fast below the mean; above it the symmetry (DLMF 8.17.4) is used.
     if x <= (a + 1.0) / (a + b + 2.0) {
         beta_power(x, y, a, b) / a * continued_fraction(x, a, b)
     } else {
@@ -104,7 +104,7 @@ fn deviance(x: f64, m: f64) -> f64 {
     sum
 }
 
-/// What Stirling's formula `√(2π/z) (z/e)^z` lacks of `Γ(z)`, as a logarithm.
+/// The logarithm of the factor between Stirling's formula `√(2π/z) (z/e)^z` and `Γ(z)`.
 fn stirling_error(z: f64) -> f64 {
     if z >= STIRLING_FROM {
         stirling_series(z)

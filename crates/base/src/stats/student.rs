@@ -1,4 +1,4 @@
-//! Student's t: its upper tail and the quantile of that, for any real degrees of freedom.
+//! Student's t: its upper tail and the quantile of that tail, for any real degrees of freedom.
 
 use super::special::{beta_cdf_of_pair, ln_beta};
 

@@ -6,22 +6,22 @@ use super::request::ID;
 
 /// The longest reason that is kept, in characters.
 const REASON: usize = 500;
-/// What stands for a reason in the comment that asks; whoever copies it has given none.
+/// The placeholder for a reason in the comment that asks. A comment that copies it gives no reason.
 const PLACEHOLDER: &str = "REASON";
 
-/// What a comment asks for.
+/// The decision in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApprovalCommand {
-    /// What is to be done.
+    /// The act that the comment asks for.
     pub act: Act,
-    /// The id of the request that it is about; none where it names none.
+    /// The id of the request that the comment names; none where it names none.
     pub names: Option<String>,
-    /// Why; empty where nobody can read a reason there.
+    /// The reason; empty where it has no readable text.
     pub reason: String,
 }
 
-/// The command that a comment is; none where it is no command. The command is the first line, whole: a quote of it, a
-/// command in a sentence or below a sentence is none.
+/// The command in a comment; none where there is none. The command must be the whole first line: a quote of a command,
+/// or a command within or below a sentence does not count.
 pub fn read(body: &str) -> Option<ApprovalCommand> {
     let line = body.lines().next()?;
     let rest = line.strip_prefix("/kelvin")?;
@@ -51,16 +51,16 @@ pub fn read(body: &str) -> Option<ApprovalCommand> {
     Some(ApprovalCommand { act, names, reason })
 }
 
-/// Whether a word is the id of a request, as the comment that asks has it.
+/// Whether a word is the id of a request, in the form of the comment that asks.
 fn is_id(word: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     word.len() == ID && word.bytes().all(is_digit)
 }
 
-/// Whether somebody can read a reason there: it has a letter or a digit that is seen, and is not the word that
-/// stands for a reason in what asks for it.
+/// Whether a reason says something to people: it has a visible letter or digit, and is not the placeholder
+/// of the comment that asks.
 fn says_something(reason: &str) -> bool {
-    // Letters by their kind, and nothing on the screen.
+    // These are letters by their kind, but show nothing on the screen.
     let is_blank = |sign: char| matches!(sign, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
     let is_seen = |sign: char| sign.is_alphanumeric() && !is_blank(sign);
     reason.trim() != PLACEHOLDER && reason.chars().take(REASON).any(is_seen)

@@ -1,4 +1,4 @@
-//! What becomes of a request, made of what people did and what they may do.
+//! Decides about a request, by what people did and what they are allowed to do.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,18 +6,18 @@ use super::rules::{Rights, Rules, Standing};
 use super::{Approval, Decided, State};
 use kelvin_base::clock::of_seconds;
 
-/// What somebody did on the pull request, as GitHub tells it.
+/// An act on the pull request, as GitHub reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deed {
-    /// Who, by the name on GitHub.
+    /// The person's name on GitHub.
     pub by: String,
-    /// Whether it is a person who did it, and by hand: no bot, and no app in a person's name.
+    /// Whether a person did it by hand, and not a bot or an app in a person's name.
     pub is_person: bool,
-    /// When, in seconds since the epoch, by GitHub's time.
+    /// The time in seconds since the epoch, by GitHub's clock.
     pub at: i64,
-    /// What.
+    /// The act.
     pub act: Act,
-    /// The id of the request that a comment names; none where it names none, as a label.
+    /// The id of the request that a comment names; none where it names none, and for a label.
     pub names: Option<String>,
     /// The reason in a comment.
     pub reason: String,
@@ -25,7 +25,7 @@ pub struct Deed {
     pub is_edited: bool,
 }
 
-/// What can be done about a request.
+/// The acts that can decide about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// A comment that approves.
@@ -34,7 +34,7 @@ pub enum Act {
     Reject,
     /// The label that approves was added.
     Label,
-    /// That label was taken off.
+    /// The label that approves was removed.
     Unlabel,
 }
 
@@ -43,30 +43,30 @@ pub enum Act {
 pub struct OtherRequest {
     /// Its id.
     pub id: String,
-    /// When it was asked, in seconds since the epoch, by GitHub's time.
+    /// When it was asked, in seconds since the epoch, by GitHub's clock.
     pub at: i64,
 }
 
-/// What GitHub knows about a request, beside who may do what.
+/// The facts about a request from GitHub, except for the rights of people.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// The id of the request.
     pub id: String,
-    /// When it was asked, in seconds since the epoch, by GitHub's time.
+    /// When it was asked, in seconds since the epoch, by GitHub's clock.
     pub asked_at: i64,
-    /// What else was asked about the same commit.
+    /// The other requests about the same commit.
     pub others: Vec<OtherRequest>,
-    /// GitHub's time now.
+    /// The current time by GitHub's clock.
     pub now: i64,
-    /// Who wrote the change, in lower case.
+    /// The authors of the change, in lower case.
     pub authors: BTreeSet<String>,
     /// Whether the label that approves is on the pull request now.
     pub is_labelled: bool,
-    /// What people did, in the order in which it happened.
+    /// The acts of people, in the order in which they happened.
     pub deeds: Vec<Deed>,
 }
 
-/// The deeds that decide if their authors may, and in sentences why others do not.
+/// The deeds that decide if their authors have the right to, and sentences about why the other deeds do not count.
 pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<String>) {
     let deadline = facts.asked_at.saturating_add(rules.timeout_s);
     let last_unlabel = facts
@@ -89,8 +89,8 @@ pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<Stri
         if is_of_another && names != Some(&*facts.id) {
             continue;
         }
-        // Whoever names no request has decided about the one that there was. Of several nobody knows which one was read
-        // before; a rejection is nobody's to pass over, and counts for all of them.
+        // A deed that names no request is about the only one that was open then. If several were open, nobody knows
+        // which one the person had read. A rejection must never be ignored, so it counts for all of them.
         let waiting = facts.others.iter().filter(|other| other.at <= deed.at);
         let is_unclear = names.is_none() && deed.act != Act::Reject && waiting.count() > 0;
         let is_author = || facts.authors.contains(&deed.by.to_lowercase());
@@ -141,14 +141,14 @@ pub fn eligible<'a>(rules: &Rules, facts: &'a Facts) -> (Vec<&'a Deed>, Vec<Stri
     (found, ignored)
 }
 
-/// Decides. A rejection counts before an approval, whichever came first: where two who may decide
-/// disagree, nobody has agreed. Of several equal decisions the first one counts.
+/// Decides. A rejection counts more than an approval, whichever came first: where two people with the right to decide
+/// disagree, there is no agreement. Of several equal decisions the first one counts.
 pub fn decide(approval: &mut Approval, facts: &Facts, rights: &BTreeMap<String, Rights>) {
     let rules = approval.rules.clone();
     let (found, ignored) = eligible(&rules, facts);
     approval.ignored = ignored;
     let mut counting = Vec::new();
-    // Who may have rejected is nobody to pass over.
+    // A possible rejection must not be ignored.
     let mut may_be_rejected = false;
     for deed in found {
         match rules.standing(&deed.by, rights.get(&deed.by.to_lowercase())) {

@@ -1,6 +1,6 @@
-//! Whether somebody who may has approved a regression. What GitHub knows comes in as values, and what is
-//! decided is made of these alone, anew in every run: a comment that was deleted, a label that was taken
-//! off and a right that was lost count for nothing.
+//! Whether a person with the right to do so has approved a regression. The facts from GitHub come in as values, and the
+//! decision is made from them alone, anew in every run: a deleted comment, a removed label and a lost right
+//! do not count.
 
 mod command;
 mod decide;
@@ -62,8 +62,8 @@ pub enum State {
 }
 
 impl State {
-    /// The state after something has happened. Only what is pending becomes something else: whatever
-    /// is decided needs a new request.
+    /// The state after an event. Only a pending request changes its state: after a decision, a new
+    /// request is needed.
     pub const fn then(self, next: Self) -> Self {
         match self {
             Self::Pending => next,
@@ -86,7 +86,7 @@ pub struct Decided {
 }
 
 impl Approval {
-    /// A request that nobody has decided about, and that was asked nowhere yet.
+    /// A request without a decision that was not asked anywhere yet.
     pub fn pending(request: Request, rules: Rules, last_good: String) -> Self {
         Self {
             state: State::Pending,
@@ -104,7 +104,7 @@ impl Approval {
         }
     }
 
-    /// The same where there is a pull request to ask on.
+    /// The same request, with the pull request on which it is asked.
     #[must_use]
     pub fn asked_on(mut self, origin: Origin) -> Self {
         self.id = self.request.id(Some(&origin));
@@ -112,17 +112,17 @@ impl Approval {
         self
     }
 
-    /// What it says in one sentence: who decided, or what to do.
+    /// The approval in one sentence: who decided, or what to do.
     pub fn sentence(&self) -> String {
         words::sentence(self)
     }
 
-    /// Who may decide, in words with names between backticks.
+    /// The people who may decide, in words with names between backticks.
     pub fn who(&self) -> String {
         words::who(self)
     }
 
-    /// How somebody approves, in such words.
+    /// How a person approves, in words with names between backticks.
     pub fn how(&self) -> String {
         words::how(self)
     }

@@ -1,4 +1,4 @@
-//! Which regressions somebody approves: the metrics and the cases, each with how far it fell.
+//! The regressions that are approved: the metrics and the cases, each with the size of its drop.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::super::look::GUARD;
 use super::super::policy::Effect;
 use super::super::verdict::{Cause, ReasonCode, Verdict, Word};
 
-/// More of them than this are no matter for one decision.
+/// A change with more regressions than this cannot be approved as one decision.
 const MOST: usize = 200;
 
 /// A regression that somebody is asked to approve.
@@ -39,12 +39,12 @@ pub struct Regressed {
     pub suspected: bool,
 }
 
-/// Everything that a verdict fails for, if all of it can be approved.
+/// The regressions that make a verdict fail, if all of them can be approved.
 ///
 /// # Errors
 ///
-/// What it fails for that nobody can approve: what was not measured is not known, and an approval is
-/// about what is known.
+/// The reason for which the verdict fails and that nobody can approve: an unmeasured value is unknown, and an
+/// approval needs known values.
 pub fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regressed>, String> {
     let mut found = Vec::new();
     let failing = verdict
@@ -136,8 +136,8 @@ pub fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regressed>, St
     Ok(found)
 }
 
-/// What of `now` is not among what was asked for; empty where all of it is. A metric that fell further
-/// than before by more than the gate takes for noise is another regression.
+/// The regressions of `now` that are not among the requested ones; empty where all are. A metric that fell further
+/// than before by more than the gate's tolerance for noise is another regression.
 pub fn beyond<'a>(asked: &[Regressed], now: &'a [Regressed]) -> Vec<&'a Regressed> {
     let is_covered = |one: &Regressed| {
         asked.iter().any(|other| {
@@ -157,13 +157,13 @@ pub fn beyond<'a>(asked: &[Regressed], now: &'a [Regressed]) -> Vec<&'a Regresse
     now.iter().filter(|one| !is_covered(one)).collect()
 }
 
-/// Four decimals: what people are shown is what they approve.
+/// Rounds to four decimals: people approve the values that they are shown.
 fn rounded(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }
 
 impl Regressed {
-    /// In a few words, names between backticks.
+    /// A short description, with names between backticks.
     pub fn words(&self) -> String {
         match (&self.case, self.base, self.head) {
             (Some(case), _, _) => format!("`{case}` broke in `{}`", self.metric),

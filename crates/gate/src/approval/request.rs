@@ -1,4 +1,4 @@
-//! The request for a decision: what it is bound to, and the hidden line by which it is found again.
+//! The request for a decision: the facts that it is bound to, and the hidden line by which it is found again.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,11 +9,11 @@ use super::super::verdict::Word;
 use super::regressions::{self, Regressed};
 use kelvin_base::digest::Fields;
 
-/// The version of the hidden line. A line of another version is none: its request is asked anew.
+/// The version of the hidden line. A line of another version is ignored: its request is asked anew.
 const VERSION: u32 = 1;
-/// So many digits the id of a request has.
+/// The number of digits of the id of a request.
 pub(super) const ID: usize = 12;
-/// The longest hidden line; a comment has to hold the words beside it.
+/// The longest hidden line; a comment also needs space for its text.
 const MOST: usize = 40_000;
 
 /// What somebody is asked to decide about. Whoever decides decides about this and nothing else.
@@ -43,7 +43,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Whether both are of the same configuration: its name alone may be that of two files.
+    /// Whether both are of the same configuration: two files may have the same name of a configuration.
     pub fn is_of(&self, other: &Self) -> bool {
         self.key == other.key && self.config == other.config
     }
@@ -58,8 +58,8 @@ struct Line {
 }
 
 impl Request {
-    /// The id that people name it by. Two requests share it only if they are about the same and of the same
-    /// configuration: two that regress alike are two decisions.
+    /// The id by which people name the request. Two requests share it only if they have the same content and the same
+    /// configuration: two configurations with the same regression need two decisions.
     pub fn id(&self, origin: Option<&Origin>) -> String {
         let of_origin = |field: fn(&Origin) -> &str| origin.map_or("", field);
         let mut fields = Fields::of("kelvin/approval/v2")
@@ -76,7 +76,8 @@ impl Request {
         fields.digest().short(ID)
     }
 
-    /// What the gate found, whoever approved it since: a regression, unless all of it is only suspected.
+    /// The finding of the gate, even if it was approved since: a regression, or a suspected one where all of it is only
+    /// suspected.
     pub fn found(&self) -> Word {
         match self.regressions.iter().all(|one| one.suspected) {
             true => Word::Inconclusive,
@@ -84,7 +85,7 @@ impl Request {
         }
     }
 
-    /// Whether a decision about this request is one about what was found now. `base`: whether the base
+    /// Whether a decision about this request also decides about the current findings. `base`: whether the base
     /// has to be the same; after the merge it is another one.
     pub fn covers(&self, now: &Self, base: bool) -> bool {
         self.head == now.head
@@ -105,7 +106,7 @@ pub fn write(request: &Request, origin: &Origin) -> Result<String, String> {
         origin: origin.clone(),
     };
     let text = serde_json::to_vec(&line).map_err(|error| error.to_string())?;
-    // Neither `--` nor `>` occurs in this alphabet, so no name can end the line.
+    // The alphabet of the encoding contains neither `--` nor `>`, so no name can end the line.
     let line = format!("<!-- kelvin-approval {} -->\n", STANDARD.encode(text));
     match line.len() <= MOST {
         true => Ok(line),
@@ -113,7 +114,7 @@ pub fn write(request: &Request, origin: &Origin) -> Result<String, String> {
     }
 }
 
-/// The request that a comment begins with; none where it begins with none.
+/// The request at the beginning of a comment; none where the comment does not begin with one.
 pub fn read(body: &str) -> Option<(Request, Origin)> {
     let line = body.lines().next()?.trim_end();
     let text = line

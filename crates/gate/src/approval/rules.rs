@@ -1,4 +1,4 @@
-//! Who may decide, and how: the rules of the base branch, and what GitHub says of a person.
+//! Who may decide, and how: the rules of the base branch, and the rights of a person by GitHub.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl From<&ApprovalSettings> for Rules {
     }
 }
 
-/// What GitHub says that a person may do now; each part may be out of reach.
+/// The current rights of a person by GitHub; each part may be unavailable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rights {
     /// `admin`, `maintain`, `write`, `triage`, `read` or `none`.
@@ -62,19 +62,19 @@ impl Rules {
         self.by.iter().filter_map(|name| name.split_once('/'))
     }
 
-    /// Whether this person need not be in a team to be one of those who may decide.
+    /// Whether the rules name this person as one who may decide, without any team.
     pub fn names(&self, login: &str) -> bool {
         let is_named = |name: &String| name == WRITERS || name.eq_ignore_ascii_case(login);
         self.by.iter().any(is_named)
     }
 
-    /// Whether a person may be one of those who may decide, as far as it shows without asking.
+    /// Whether a person may be allowed to decide, as far as is known without asking GitHub.
     pub fn may_name(&self, login: &str) -> bool {
         self.names(login) || self.teams().next().is_some()
     }
 
-    /// Whether a person may decide. Whoever may not push to the repository may not, whatever the
-    /// configuration says: who was removed from a repository is often left in its files.
+    /// Whether a person may decide. A person without the right to push may not decide, whatever the
+    /// configuration says: names of people who were removed from a repository often stay in its files.
     pub(super) fn standing(&self, login: &str, rights: Option<&Rights>) -> Standing {
         if !self.may_name(login) {
             return Standing::MayNot(UNNAMED.to_owned());

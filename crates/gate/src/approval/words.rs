@@ -1,11 +1,11 @@
-//! What a request says to people.
+//! The text of a request for people.
 
 use std::fmt::Write as _;
 
 use super::{Approval, State};
 use kelvin_record::approval::WRITERS;
 
-/// So many regressions are named in one sentence.
+/// The number of regressions that one sentence names.
 const NAMED: usize = 3;
 
 pub(super) fn sentence(approval: &Approval) -> String {
@@ -57,7 +57,7 @@ pub(super) fn sentence(approval: &Approval) -> String {
     }
 }
 
-/// The regressions, the first of them by name.
+/// The regressions in words; only the first of them are named.
 fn named(approval: &Approval) -> String {
     let all = &approval.request.regressions;
     let mut names: Vec<String> = all.iter().take(NAMED).map(|one| one.words()).collect();
@@ -82,7 +82,7 @@ pub(super) fn who(approval: &Approval) -> String {
 }
 
 pub(super) fn how(approval: &Approval) -> String {
-    // Where there is no pull request to ask on, there is no request to name.
+    // Without a pull request to ask on, there is no request to name.
     let id = match approval.origin {
         Some(_) => format!("{} ", approval.id),
         None => String::new(),

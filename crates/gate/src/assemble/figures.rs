@@ -9,15 +9,15 @@ use crate::unpaired;
 use crate::verdict::{Cause, CellCounts, Driver, MetricVerdict, SwapsVerdict};
 use kelvin_record::Direction;
 
-/// Cases that a drop is put down to, and variants of each.
+/// The most cases that are named as the source of a drop, and the most variants of each.
 const MOST_DRIVERS: usize = 3;
 const MOST_VARIANTS: usize = 5;
 
-/// What the sum of many numbers that cancel out may leave.
+/// The largest rounding error of a sum of many numbers that cancel each other out.
 const ROUNDING: f64 = 1e-12;
 
 impl Assembly<'_> {
-    /// What is told of a metric.
+    /// The figures of a metric for the verdict.
     pub(super) fn told(
         &self,
         id: &str,
@@ -26,7 +26,7 @@ impl Assembly<'_> {
         look: Option<&Look>,
         found: &Finding,
     ) -> MetricVerdict {
-        // From a loss back to the value; the direction turns both ways alike.
+        // This turns a loss back into the value: the same function turns both ways.
         let value = |turned: f64| loss(pair.direction, turned);
         let names: Vec<&str> = match self.unpaired.get(id).filter(|_| found.unpaired) {
             Some(seen) => seen.names.iter().map(String::as_str).collect(),
@@ -93,17 +93,17 @@ fn swaps(decision: &TypeDecision) -> SwapsVerdict {
     }
 }
 
-/// A figure that is 0 but for the last digits of its terms is 0.
+/// Replaces a figure that differs from 0 only by rounding by 0.
 fn rounded(figure: Option<f64>) -> Option<f64> {
     figure.map(|figure| if figure.abs() < ROUNDING { 0.0 } else { figure })
 }
 
-/// How much worse the head is by what the sides report.
+/// How much worse the head is, by the values in the two reports.
 pub(super) fn drop_of_values(pair: &MetricPair<'_>) -> Option<f64> {
     Some(loss(pair.direction, pair.head?) - loss(pair.direction, pair.base?))
 }
 
-/// The cases that add most to a drop.
+/// The cases that contribute most to a drop.
 fn drivers(pair: &MetricPair<'_>, names: &[&str], look: &Look) -> Vec<Driver> {
     let mut shares: Vec<(&str, f64)> = names
         .iter()

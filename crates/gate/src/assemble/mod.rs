@@ -1,4 +1,4 @@
-//! From decisions to the verdict: what each metric's outcome means under the policy.
+//! From decisions to the verdict: the meaning of each metric's outcome under the policy.
 
 mod figures;
 mod turnover;
@@ -22,25 +22,25 @@ use kelvin_record::{Direction, Nouns, probe_of};
 /// Everything a verdict is made from.
 pub(super) struct Assembly<'a> {
     pub(super) policy: &'a Policy,
-    /// Why the two sides cannot be compared at all, where they cannot.
+    /// Why the two sides cannot be compared; none where they can.
     pub(super) incomparable: Option<&'a str>,
     pub(super) comparison: &'a Comparison<'a>,
-    /// By metric; of every metric that has cells.
+    /// The decision for every metric that has cells.
     pub(super) decisions: BTreeMap<String, Decision>,
-    /// By metric; of every metric that is judged by its swaps.
+    /// The decision for every metric that is judged by its swaps.
     pub(super) types: BTreeMap<String, TypeDecision>,
-    /// By metric; of every metric whose inputs changed.
+    /// The look at every metric whose inputs changed.
     pub(super) unpaired: BTreeMap<String, Seen>,
     /// Whether the cases whose inputs changed were run again.
     pub(super) ran_unpaired: bool,
 }
 
-/// How one metric came out, before its words.
+/// The result for one metric, before it is put in words.
 struct Finding {
     word: Word,
     cause: Cause,
     why: Option<String>,
-    /// It is found in the cases of the same name, not in the pairs.
+    /// Whether it was found in the cases of the same name, and not in the pairs.
     unpaired: bool,
 }
 
@@ -102,7 +102,7 @@ impl Assembly<'_> {
             .filter(|metric| metric.policy == Attention::Gate)
             .map(|metric| metric.verdict)
             .collect();
-        // That the pipeline answered says nothing of what it answered.
+        // An answer of the pipeline alone says nothing of its content.
         let only_failures = metrics
             .iter()
             .filter(|(_, metric)| metric.policy == Attention::Gate)
@@ -110,7 +110,7 @@ impl Assembly<'_> {
         if only_failures {
             reasons.push((Rank::of(Urgency::Doubt), nothing_gated()));
         }
-        // What fails, what warns, the rest; of each what matters most, and in a stable order.
+        // The order is failures, warnings, the rest; within each the most important first, and stable.
         let effect = |reason: &Reason| reason.effect.map_or(2, |effect| effect as u8);
         reasons.sort_by(|(one, a), (other, b)| {
             effect(a).cmp(&effect(b)).then_with(|| one.order(other))
@@ -156,7 +156,7 @@ impl Assembly<'_> {
         pair.map(|pair| pair.nouns.clone()).unwrap_or_default()
     }
 
-    /// What is answered otherwise, by probe.
+    /// The answers that differ from the base, by probe.
     fn answers(&self) -> BTreeMap<String, ChangedAnswers> {
         let answers = self.comparison.answers.iter();
         let answers = answers.filter(|_| self.incomparable.is_none());
@@ -167,7 +167,7 @@ impl Assembly<'_> {
         changed.collect()
     }
 
-    /// How much each item of a probe lost in the gated metric in which it lost most.
+    /// How much each item of a probe lost, in the gated metric in which it lost most.
     fn losses(&self, probe: &str) -> BTreeMap<&str, f64> {
         let metrics = self.comparison.metrics.iter();
         let gated = metrics.filter(|(id, pair)| pair.gated && probe_of(id) == probe);
@@ -220,7 +220,7 @@ impl Assembly<'_> {
         verdict
     }
 
-    /// What became of the metric.
+    /// The finding for a metric.
     fn found(&self, id: &str, pair: &MetricPair<'_>, decision: Option<&Decision>) -> Finding {
         let finding = |word, cause| Finding {
             word,
@@ -272,7 +272,7 @@ impl Assembly<'_> {
         compared
     }
 
-    /// A metric without values by case: nothing tells its noise.
+    /// The finding for a metric without values by case, whose noise is unknown.
     fn by_value(&self, id: &str, pair: &MetricPair<'_>) -> Finding {
         let finding = |word, cause| Finding {
             word,
@@ -292,7 +292,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// What a finding does.
+    /// The effect of a finding.
     fn effect(&self, policy: Attention, found: &Finding, ending: Option<Ending>) -> Option<Effect> {
         let rerun = ending.is_some_and(Ending::was_rerun);
         let effect = match (found.word, found.cause) {
@@ -315,7 +315,7 @@ impl Assembly<'_> {
     }
 }
 
-/// What is demanded of every item, and no run of a new one gave. Its base is none, so it fails nothing.
+/// New items that never meet a demand for every item. They have no base, so they fail nothing.
 fn added_broken(id: &str, pair: &MetricPair<'_>) -> Option<Reason> {
     let worst = match pair.direction {
         Direction::Higher => pair.range.low,
@@ -342,7 +342,7 @@ fn added_broken(id: &str, pair: &MetricPair<'_>) -> Option<Reason> {
     })
 }
 
-/// What the swaps of a type say.
+/// The finding from the swaps of a type.
 const fn of_type(decision: &TypeDecision) -> Finding {
     let (word, cause) = match decision.verdict {
         TypeVerdict::Pass | TypeVerdict::MadeRoom => (Word::Pass, Cause::Bounded),
@@ -380,7 +380,7 @@ fn seen(look: &Look) -> Finding {
     }
 }
 
-/// What is said where no metric is gated, which is never a pass.
+/// The reason where no metric is gated, which is never a pass.
 fn nothing_gated() -> Reason {
     Reason {
         code: ReasonCode::NothingGated,
@@ -390,7 +390,7 @@ fn nothing_gated() -> Reason {
     }
 }
 
-/// The worst of the gated metrics; a new one has no say where there are others.
+/// The worst word of the gated metrics; a new metric counts only where there are no others.
 fn worst(words: &[Word]) -> Word {
     let old = words.iter().filter(|word| **word != Word::NoBaseline).max();
     match old {

@@ -1,4 +1,4 @@
-//! What was lost and what has turned over, as a part of the verdict of a metric.
+//! The effect of lost inputs and of turnover on the verdict of a metric.
 
 use super::{Assembly, Finding};
 use crate::compare::{MetricPair, Presence};
@@ -13,7 +13,7 @@ use crate::unpaired::{has_turned, is_thin};
 use crate::verdict::{Cause, Reason, ReasonCode, Word};
 
 impl Assembly<'_> {
-    /// What the pairs say, unless more was lost than may be, or the cases of the same name say worse.
+    /// The finding from the pairs, unless more was lost than is allowed, or the cases of the same name are worse.
     pub(super) fn with_turnover(
         &self,
         id: &str,
@@ -45,7 +45,7 @@ impl Assembly<'_> {
                 unpaired: false,
             };
         }
-        // Where nothing can be paired, the cases of the same name are all there is.
+        // Where nothing can be paired, only the cases of the same name are left.
         let whole = &pair.coverage.whole;
         let is_alone = whole.paired == 0 && whole.base > 0;
         match seen.map(|seen| seen.look.reason) {
@@ -64,7 +64,8 @@ impl Assembly<'_> {
         }
     }
 
-    /// So many items lost and so few won that no noise explains it, however little it is of the mean.
+    /// A finding where many more items were lost than won, so that noise cannot explain it, even if the mean hardly
+    /// drops.
     fn by_items(&self, id: &str, pair: &MetricPair<'_>, paired: &Finding) -> Option<Finding> {
         if pair.is_failure_rate || self.types.contains_key(id) || self.policy.is_exact() {
             return None;
@@ -79,7 +80,7 @@ impl Assembly<'_> {
         })
     }
 
-    /// A pass may not rest on what is left, where a drop beyond the limit can hide in what is missing.
+    /// A pass may not depend on the measured part if a drop beyond the limit can hide in the missing part.
     fn with_missing(&self, id: &str, pair: &MetricPair<'_>, paired: Finding) -> Finding {
         let look = self
             .decisions
@@ -104,7 +105,7 @@ impl Assembly<'_> {
         }
     }
 
-    /// Why too little of a metric was measured, where that is so.
+    /// Why too little of a metric was measured; none where enough was.
     fn too_little(&self, pair: &MetricPair<'_>) -> Option<(Cause, String)> {
         let coverage = &pair.coverage;
         if !coverage.withdrawn_types.is_empty() {
@@ -139,8 +140,8 @@ impl Assembly<'_> {
         }
     }
 
-    /// What is told beside the reason of a metric: what it was judged without, and which of its inputs
-    /// are others.
+    /// Further reasons beside that of a metric: the values that it was judged without, and the inputs that
+    /// changed.
     pub(super) fn beside(&self, id: &str, policy: Attention, subject: &Subject<'_>) -> Vec<Reason> {
         let mut beside = Vec::new();
         let mut tell = |code, effect, text| {
@@ -162,7 +163,7 @@ impl Assembly<'_> {
             return beside;
         }
         let effect = match policy {
-            // It is the reason itself.
+            // In this case the metric's own reason says it.
             _ if verdict.cause == Cause::Edited => return beside,
             _ if !is_thin(pair) => None,
             Attention::Gate => Some(self.policy.on_edited),

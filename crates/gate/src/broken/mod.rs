@@ -1,48 +1,49 @@
-//! One case that broke completely: a mean hides it among fifty others, so it is looked for apart.
+//! Finds single cases that broke completely: in a mean over fifty cases such a case does not show.
 //!
 //! The evidence is an e-value (Vovk and Wang, "E-values: calibration, combination and
-//! applications", Annals of Statistics 49, 2021): how much better the runs of the case fit "it is
-//! broken" than "it is its usual noise". It may be looked at after every run.
+//! applications", Annals of Statistics 49, 2021): how much better the runs of the case fit the hypothesis that
+//! it is broken than its usual noise. It may be computed after every run.
 
 use super::look::{Case, GUARD, are_kept_within, pair};
 use kelvin_base::stats::ln_beta;
 
-/// A run that is worse than the base's median by this much is a bad one.
+/// A run is bad if it is worse than the base's median by at least this much.
 const BAD: f64 = 0.5;
 
-/// Fewer base runs than this say too little of the case's own noise.
+/// Fewer base runs than this say too little about the noise of the case.
 const FEWEST_BASE_RUNS: usize = 3;
 
-/// A case is run up to so often. At a noise of 0.15, one case of two hundred takes so many runs.
+/// The most runs of a case. At a noise of 0.15, one case of two hundred takes so many runs.
 const MOST_RUNS: usize = 12;
 
 /// The probability of a false alarm over all cases of all gated metrics.
 const ALPHA: f64 = 0.02;
 
-/// The same of saying that a case may be broken.
+/// The probability of a false alarm in saying that a case may be broken.
 const ALPHA_OF_DOUBT: f64 = 0.05;
 
-/// How often the runs of a broken case are bad: a Beta with these parameters.
+/// The parameters of a Beta distribution for the share of bad runs of a broken case.
 const BROKEN: (f64, f64) = (9.0, 1.0);
 
-/// How many runs the noise of all cases together weighs in the expectation for one.
+/// The number of runs as which the noise of all cases together counts in the expectation for one case.
 const PRIOR_WEIGHT: f64 = 6.0;
 
-/// What a case gives rise to.
+/// The finding for a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Finding {
-    /// Nothing: its first run is not that bad, or its further runs fit its noise.
+    /// The case is not broken: its first run is not bad enough, or its further runs fit its noise.
     Clear,
-    /// It must be run this often in all before more can be said.
+    /// The case must be run this often in all before more can be said.
     Rerun(usize),
-    /// It is broken.
+    /// The case is broken.
     Broken {
         /// How many of the runs were bad.
         bad: usize,
         /// How many runs there were.
         runs: usize,
     },
-    /// It may be broken, and nothing more can be told: too few base runs, or enough of the head.
+    /// The case may be broken, and more cannot be found out: there are too few base runs, or the head was run often
+    /// enough.
     Suspected {
         /// How many of the runs were bad.
         bad: usize,
@@ -51,28 +52,28 @@ pub enum Finding {
     },
 }
 
-/// What is asked of the cases of a metric.
+/// The demand on the cases of a metric.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
-    /// Whether the configuration demands it of every case, so that one good run of the base shows that it held there.
+    /// Whether the configuration demands the metric of every case: then one good run shows that it held on the base.
     pub is_declared: bool,
-    /// Whether its values come from ranks: from rank 1 to 2 is half of a reciprocal rank, and nothing broke. A case is
-    /// lost where it has the worst value, and that is never certain.
+    /// Whether the values come from ranks: a fall from rank 1 to 2 halves a reciprocal rank, but nothing broke. A case
+    /// is lost if it has the worst value, and that is never certain.
     pub by_rank: bool,
 }
 
-/// What is usual in a suite: how often a run of an unchanged case is bad.
+/// The usual noise in a suite: how often a run of an unchanged case is bad.
 #[derive(Clone, Copy, Debug)]
 pub struct Guard {
     /// The usual rate of bad runs.
     rate: f64,
     /// The logarithm of the e-value from which a case is called broken.
     enough: f64,
-    /// The pipeline is declared deterministic: one run tells.
+    /// Whether the pipeline is declared deterministic: then one run tells.
     deterministic: bool,
-    /// Repeats are no runs of their own, as stored reports of the base show: nothing is certain.
+    /// Whether stored reports of the base show that repeats are not independent runs: then nothing is certain.
     are_kept: bool,
-    /// The logarithm of the e-value from which it is said that a case may be broken.
+    /// The logarithm of the e-value from which a case is reported as possibly broken.
     doubtful: f64,
     demand: Demand,
 }
@@ -103,8 +104,9 @@ impl Guard {
         }
         let hypotheses = (count.max(1) * gated.max(1)) as f64;
         Self {
-            // Half a bad run in one more: a rate of 0 would make the first bad run a certainty. Where the base was not
-            // repeated, noise makes as many cases better as it makes worse.
+            // Half a bad run in one additional run: a rate of 0 would turn the first bad run into a certainty. Where
+            // the base was not repeated, the cases that got better count, since noise makes as many cases better as
+            // worse.
             rate: match runs {
                 0 => (better as f64 + 0.5) / (count as f64 + 1.0),
                 _ => (bad as f64 + 0.5) / (runs as f64 + 1.0),
@@ -117,7 +119,7 @@ impl Guard {
         }
     }
 
-    /// Judges a case by the runs that there are. `may_rerun`: whether there can be more.
+    /// Judges a case by the runs so far. `may_rerun`: whether more runs are possible.
     pub fn judge(&self, case: &Case, may_rerun: bool) -> Finding {
         let Some(runs) = Runs::of(case, self.demand) else {
             return Finding::Clear;
@@ -128,7 +130,8 @@ impl Guard {
         if self.deterministic {
             return Finding::Broken { bad: 1, runs: 1 };
         }
-        // What the configuration demands, and an answer at all, held where it held once.
+        // What the configuration demands, and that there is an answer at all, is known to hold on the base after one
+        // good run.
         let is_demanded = self.demand.is_declared || runs.is_unanswered;
         let fewest = if is_demanded { 1 } else { FEWEST_BASE_RUNS };
         let is_known = !self.are_kept && runs.base >= fewest;
@@ -150,11 +153,11 @@ impl Guard {
             }
         }
         let so_far = runs.head.len();
-        // No more runs than could settle it, were they all bad.
+        // Asks for no more runs than would settle the matter if all of them were bad.
         let settled = (so_far + 1..=MOST_RUNS)
             .find(|all| self.log_e_value(&runs, bad + all - so_far, *all) >= self.enough);
         match settled {
-            // Runs that failed are runs: who asks for them again gets none.
+            // Failed runs count as runs: asking for them again gives no value.
             Some(all) if may_rerun && is_known && case.head_runs() < all => Finding::Rerun(all),
             _ if so_sure >= self.doubtful => Finding::Suspected { bad, runs: so_far },
             _ => Finding::Clear,
@@ -175,7 +178,7 @@ impl Guard {
 }
 
 impl Runs {
-    /// None where the base has no value. What the head has no value for is bad.
+    /// None where the base has no value. A run of the head without a value is bad.
     fn of(case: &Case, demand: Demand) -> Option<Self> {
         let (paired, lost) = pair(std::slice::from_ref(case));
         let Some(paired) = paired.first() else {
@@ -202,10 +205,10 @@ impl Runs {
         })
     }
 
-    /// A case of which the head has no value at all.
+    /// The runs of a case without any value on the head.
     fn unanswered(case: &Case, demand: Demand) -> Option<Self> {
         let base = case.cells.iter().map(|cell| cell.base.runs()).max()?;
-        // A value that ranks make is missing where nothing was found to be ranked: that is told as a failure.
+        // A value from ranks is missing where nothing was found to rank, which is reported as a failure.
         (!demand.by_rank).then(|| Self {
             base,
             bad_base: 0,

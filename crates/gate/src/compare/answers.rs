@@ -10,7 +10,7 @@ use kelvin_record::{Answer, Answered, AnsweredInput, AnsweredItem, ComparedItem,
 /// The answers of one probe on both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AnswerPairs {
-    /// What one of the items is called, and several of them.
+    /// The words for one item and for several items.
     pub nouns: Nouns,
     /// The types of evidence that both sides declare, each with the metric that it is gated by.
     pub types: Vec<(String, String)>,
@@ -21,32 +21,32 @@ pub struct AnswerPairs {
 /// The answers to one item on the base and on the head; none where a run failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ItemAnswers {
-    /// Its name.
+    /// The name of the item.
     pub name: String,
     /// What was asked, for people.
     pub asked: Option<String>,
-    /// What should be answered by the head's word, for people.
+    /// The answer that the head expects, for people.
     pub expected: Option<String>,
-    /// To the item as it is.
+    /// The answers to the item as it is.
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
-    /// To the variants of both sides that should be answered like it, run after run.
+    /// The answers to the variants of both sides that should be answered like the item, run after run.
     pub own: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// The names of these variants on the base and on the head.
     pub own_names: (Vec<String>, Vec<String>),
-    /// To its variants in which evidence was exchanged.
+    /// The answers to the variants in which evidence was exchanged.
     pub swaps: Vec<SwapAnswers>,
 }
 
 /// The answers to a variant in which a unit was exchanged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SwapAnswers {
-    /// The place of its type.
+    /// The index of the type of the unit.
     pub of_type: usize,
     /// The item that the unit comes from.
     pub donor: Option<String>,
-    /// Its names on the base and on the head.
+    /// The names of the variant on the base and on the head.
     pub names: (String, String),
-    /// What was answered.
+    /// The answers on the base and on the head.
     pub answers: (Vec<Option<Answer>>, Vec<Option<Answer>>),
 }
 
@@ -102,8 +102,8 @@ impl Sides<'_, '_> {
     }
 }
 
-/// A pipeline may abstain with null, and that is an answer. Where no item is given it by itself, on neither side, null is
-/// what is left of an answer to evidence that was exchanged: there was none.
+/// A pipeline may abstain with null, which is an answer. Where neither side answers null to any item as it is, a null
+/// for exchanged evidence is a missing answer.
 fn without_nulls(mut items: Vec<ItemAnswers>) -> Vec<ItemAnswers> {
     let is_null = |answer: &Option<Answer>| *answer == Some(Answer::Null);
     let abstains = items.iter().any(|item| {

@@ -1,4 +1,4 @@
-//! What became of a case.
+//! How a case changed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// Tells two values of a case apart.
+    /// How a case changed between two values.
     pub(super) fn between(metric: &Metric, base: f64, head: f64) -> Self {
         let direction = metric.direction;
         let (before, after) = (loss(direction, base), loss(direction, head));

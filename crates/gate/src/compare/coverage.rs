@@ -1,9 +1,9 @@
-//! How much of a metric both sides measured, in cells: what is paired, what was lost, and what has
+//! How much of a metric both sides measured, in cells: the paired ones, the lost ones, and those that
 //! turned over.
 //!
-//! *Lost* is an input that the head planned and has no value for, and what the change withdrew: a
-//! case, a kind, a type. *Turned over* is an input that is another one on the head, because cases
-//! were edited, added or removed, or because another version writes it otherwise.
+//! *Lost* is an input that the head planned but has no value for, and everything that the change withdrew: a case, a
+//! kind, a type. *Turned over* is an input that differs on the head, because cases were edited, added or removed, or
+//! because another version writes it differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,46 +14,46 @@ use kelvin_record::{CaseValue, ComparedItems, Metric, VariantPart, probe_of};
 /// How much of a metric both sides measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage<'a> {
-    /// Of all its cells.
+    /// The extent over all cells.
     pub whole: Extent,
-    /// Of the cells of each governing type.
+    /// The extent over the cells of each governing type.
     pub types: BTreeMap<&'a str, Extent>,
     /// How many cases have a cell that the base measured.
     pub base_cases: usize,
     /// How many cases have a cell that both sides measured.
     pub cases: usize,
-    /// The governing types of the base of which the head plans nothing.
+    /// The governing types of the base for which the head plans nothing.
     pub withdrawn_types: Vec<&'a str>,
-    /// The kinds of the base that the head does not make, by its configuration.
+    /// The kinds of the base that the head's configuration leaves out.
     pub withdrawn_kinds: Vec<&'a str>,
     /// The cases that lost a cell, with how many.
     pub lost: BTreeMap<&'a str, usize>,
 }
 
-/// How many cells became of what.
+/// Counts of cells, by what happened to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Cells that the base measured.
     pub base: usize,
-    /// Of these, those that the head measured with the same input.
+    /// Of the base's cells, those that the head measured with the same input.
     pub paired: usize,
-    /// Of these, those that the head has no value for, or that were withdrawn.
+    /// Of the base's cells, those for which the head has no value, or that were withdrawn.
     pub lost: usize,
-    /// Of these, those whose input is another one on the head.
+    /// Of the base's cells, those whose input differs on the head.
     pub turned: usize,
     /// Cells that the head planned in cases that the base has, and that did not fail on both sides.
     planned: usize,
-    /// Of these, those without a value.
+    /// Of the planned cells, those without a value.
     failed: usize,
     /// Cells that the head planned in cases that only it has.
     added: usize,
-    /// Of these, those without a value.
+    /// Of the added cells, those without a value.
     added_failed: usize,
 }
 
 impl Extent {
-    /// The largest share that is missing, as how many of how many: of what the base measured, of what
-    /// the head planned in the same cases, and of all that it planned. Many new cases hide no loss
+    /// The largest missing share, as a count and its total: of the cells that the base measured, of those that
+    /// the head planned in the same cases, and of all cells that it planned. Many new cases hide no loss
     /// in the old ones.
     pub fn missing(&self) -> (usize, usize) {
         let shares = [
@@ -94,7 +94,7 @@ pub(super) struct Sides<'s, 'a> {
 }
 
 impl<'a> Sides<'_, 'a> {
-    /// What became of the cells of these cases.
+    /// The coverage of these cases.
     pub(super) fn coverage(&self, names: &BTreeSet<&'a str>) -> Coverage<'a> {
         let mut found = Coverage::default();
         let of_head: BTreeSet<VariantPart<'_>> = self.parts(names, self.metrics.1, self.sides.1);
@@ -114,7 +114,7 @@ impl<'a> Sides<'_, 'a> {
             .into_iter()
             .filter(|kind| self.is_withdrawn(kind))
             .collect();
-        // Another configuration may plan fewer variants; the same one never does.
+        // With another configuration fewer variants may be planned; with the same configuration never.
         let mut planned_fewer = BTreeSet::new();
         if self.is_configured_otherwise() {
             planned_fewer = kinds(&of_head);
@@ -126,13 +126,13 @@ impl<'a> Sides<'_, 'a> {
         found
     }
 
-    /// Whether the metric says how often there was no answer.
+    /// Whether the metric counts how often there was no answer.
     pub(super) fn is_failure_rate(&self) -> bool {
         let mut sides = [self.metrics.0, self.metrics.1].into_iter().flatten();
         sides.any(|side| side.is_failure_rate)
     }
 
-    /// The parts that a side measured or planned in some cases: of the base what has a value.
+    /// The parts of some cases that a side measured or planned; of the base only those with a value.
     pub(super) fn parts(
         &self,
         names: &BTreeSet<&'a str>,
@@ -147,8 +147,8 @@ impl<'a> Sides<'_, 'a> {
             .collect()
     }
 
-    /// Whether the head's configuration leaves a kind out that the base's had. A kind that is made
-    /// and counts elsewhere is none of these, and neither is one that this version does not know.
+    /// Whether the head's configuration leaves out a kind that the base's configuration had. A kind that is still made
+    /// but counts elsewhere is not withdrawn, and neither is one that this version does not know.
     fn is_withdrawn(&self, kind: &str) -> bool {
         let made = |items: Option<&ComparedItems<'a>>| {
             let items = items.into_iter().flat_map(|items| items.by_name.values());
@@ -167,7 +167,7 @@ impl<'a> Sides<'_, 'a> {
         settings(base) != settings(head)
     }
 
-    /// What the probe of the metric looked at on both sides.
+    /// The items of the metric's probe on both sides.
     fn items(&self) -> (Option<&ComparedItems<'a>>, Option<&ComparedItems<'a>>) {
         let probe = probe_of(self.id);
         let (base, head) = self.sides;
@@ -193,7 +193,7 @@ impl<'a> Sides<'_, 'a> {
             .collect()
     }
 
-    /// What a variant is of. How often inputs fail is not a matter of types.
+    /// The kind and the type of a variant. For a failure rate, types do not matter.
     pub(super) fn part(&self, name: &str, variant: &str, side: &Measured<'a>) -> VariantPart<'a> {
         if self.is_failure_rate() {
             return VariantPart::default();
@@ -211,7 +211,7 @@ impl<'a> Sides<'_, 'a> {
             value.map_or_else(Vec::new, |value| self.cells(name, value, side))
         };
         let (mut base, mut head) = (of(base, self.sides.0), of(head, self.sides.1));
-        // Where one side has no cells the case is paired as a whole.
+        // Where one side has no cells, the case is paired as a whole.
         let whole = [&base, &head]
             .iter()
             .any(|side| matches!(side.as_slice(), [cell] if cell.input.is_none()));
@@ -262,7 +262,7 @@ impl<'a> Sides<'_, 'a> {
         for (part, tally) in tally {
             let withdrawn = match () {
                 () if is_gone => tally.alone,
-                // The case is there, and nothing of this part is planned for it any more.
+                // The case still exists, but nothing of this part is planned for it any more.
                 () if tally.of_head == 0 && (part.unit_type.is_some() || part.kind.is_none()) => {
                     tally.alone
                 }
@@ -301,7 +301,7 @@ impl<'a> Sides<'_, 'a> {
         }
     }
 
-    /// Whether both sides know the text of a case, and it is another one.
+    /// Whether both sides know the text of a case, and the texts differ.
     pub(super) fn is_edited(&self, name: &str) -> bool {
         let input = |side: &Measured<'a>| side.item(self.id, name).map(|item| item.digest);
         input(self.sides.0)
@@ -310,7 +310,7 @@ impl<'a> Sides<'_, 'a> {
     }
 }
 
-/// What became of the cells of one part of a case.
+/// Counts of the cells of one part of a case.
 #[derive(Default)]
 struct Tally {
     /// Cells of the base, measured or not.
@@ -325,11 +325,11 @@ struct Tally {
     of_head: usize,
     /// Cells of the head that did not fail on both sides.
     planned: usize,
-    /// Of these, those without a value.
+    /// Of the planned cells, those without a value.
     without: usize,
 }
 
-/// The cells of a case as one, which has a value where any of them has.
+/// The cells of a case joined to one, which has a value where any of them has.
 fn joined(cells: Vec<Planned<'_>>) -> Vec<Planned<'_>> {
     if cells.is_empty() {
         return cells;

@@ -20,21 +20,21 @@ pub use coverage::Coverage;
 pub use stored::{StoredComparison, StoredMetric};
 pub use turnover::{Turnover, Unpaired};
 
-/// What two values may differ by and still be the same.
+/// Two values that differ by at most this are the same.
 const GUARD: f64 = 1e-9;
 
-/// One side: what a report holds of it.
+/// One side: the content of its report that is compared.
 #[derive(Clone, Debug)]
 pub struct Measured<'a> {
     /// The figures, by id.
     pub metrics: &'a BTreeMap<String, Metric>,
-    /// What each probe looked at, by its name.
+    /// The items of each probe, by its name.
     pub items: BTreeMap<&'a str, ComparedItems<'a>>,
-    /// What its items were answered, by the name of the probe.
+    /// The answers to the items, by the name of the probe.
     pub answered: BTreeMap<&'a str, Answered<'a>>,
     /// The cases that the run was restricted to; empty means all.
     pub only: &'a [String],
-    /// The share of these that it measured; none means all of them.
+    /// The shard of these cases that the run measured; none means all of them.
     pub shard: Option<Shard>,
 }
 
@@ -43,9 +43,9 @@ pub struct Measured<'a> {
 pub struct Comparison<'a> {
     /// Every metric of either side, by id.
     pub metrics: BTreeMap<&'a str, MetricPair<'a>>,
-    /// What became of the items of each probe, by its name.
+    /// The turnover of the items of each probe, by its name.
     pub turnover: BTreeMap<&'a str, Turnover>,
-    /// What the items of each probe were answered on both sides, by its name.
+    /// The answers to the items of each probe on both sides, by its name.
     pub answers: BTreeMap<&'a str, AnswerPairs>,
     /// Other stored reports of the base's code, each beside the same head.
     pub stored: Vec<StoredComparison<'a>>,
@@ -54,19 +54,19 @@ pub struct Comparison<'a> {
 /// One metric on both sides.
 #[derive(Clone, Debug)]
 pub struct MetricPair<'a> {
-    /// What the items are called that it is measured on.
+    /// The words for the items that the metric is measured on.
     pub nouns: Nouns,
     /// Which way is better.
     pub direction: Direction,
-    /// Which values it can have.
+    /// The possible values of the metric.
     pub range: Range,
-    /// Whether either side has it gated unless the configuration says otherwise.
+    /// Whether either side gates it by default.
     pub gated: bool,
-    /// Whether people are shown it first, also where the gate does not look at it.
+    /// Whether people are shown it first, even where it is not gated.
     pub headline: bool,
     /// Whether its values by case come from ranks.
     pub by_rank: bool,
-    /// Whether it says how often there was no answer, and nothing of the answers.
+    /// Whether it only counts how often there was no answer.
     pub is_failure_rate: bool,
     /// Whether the configuration demands it of every item.
     pub is_declared: bool,
@@ -74,11 +74,11 @@ pub struct MetricPair<'a> {
     pub crosses: bool,
     /// Which side has it.
     pub presence: Presence,
-    /// What the base reports, over all of its own samples; null where it has none.
+    /// The value of the base, over all of its own samples; null where it has none.
     pub base: Option<f64>,
-    /// What the head reports.
+    /// The value of the head.
     pub head: Option<f64>,
-    /// Why the side that lacks a value lacks it.
+    /// Why a side has no value.
     pub reason: Option<&'a str>,
     /// Every case of either side, by name; empty for a metric that has no values by case.
     pub cases: BTreeMap<&'a str, CasePair<'a>>,
@@ -89,38 +89,38 @@ pub struct MetricPair<'a> {
 /// Which side has a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Both, and they mean the same by it.
+    /// Both sides have it, with the same meaning.
     Both,
     /// The head alone: it is new.
     HeadOnly,
     /// The base alone: coverage that was lost.
     BaseOnly,
-    /// Both, and what is better on one is worse on the other.
+    /// Both sides have it, but with opposite directions.
     Turned,
 }
 
 /// One case of a metric on both sides.
 #[derive(Clone, Debug)]
 pub struct CasePair<'a> {
-    /// What became of it.
+    /// How the case changed.
     pub change: Change,
-    /// The mean over the cells that both sides measured; where there is none, what that side
-    /// reports for the case.
+    /// The mean over the cells that both sides measured; where there is none, the value that the base reports
+    /// for the case.
     pub base: Option<f64>,
     /// The same of the head.
     pub head: Option<f64>,
-    /// How much worse it is, in the metric's unit; none without a cell that both sides measured.
+    /// How much worse the case is, in the metric's unit; none without a cell that both sides measured.
     pub drop: Option<f64>,
     /// How many samples of the metric each cell stands for.
     pub samples: usize,
     /// How many variants of the case the head runs.
     pub variants: usize,
-    /// What the base measured, each with what the head measured for the same input: nothing where
-    /// it has none. Empty for cases that were added or edited.
+    /// The cells that the base measured, each with the values of the head for the same input, which are empty
+    /// where it has none. No cells for cases that were added or edited.
     pub cells: Vec<CellPair<'a>>,
     /// How many variants of either side have no counterpart with the same input.
     pub not_comparable: usize,
-    /// All that either side measured of it, inputs that changed counted in; none where a side has
+    /// Everything that either side measured of the case, changed inputs included; none where a side has
     /// nothing.
     pub unpaired: Option<Unpaired>,
 }
@@ -142,7 +142,7 @@ pub struct CellPair<'a> {
     pub head_pairs: &'a [Vec<Option<f64>>],
 }
 
-/// How many cases and variants of a metric can be compared, and what became of the others.
+/// How many cases and variants of a metric can be compared, and how many cannot, by reason.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -154,11 +154,11 @@ pub struct Counts {
     pub added: usize,
     /// Cases that only the base has.
     pub removed: usize,
-    /// Cases whose text is another.
+    /// Cases whose text was edited.
     pub edited: usize,
     /// Cases that one side could not measure, or whose variants all have other inputs.
     pub unmeasured: usize,
-    /// Variants of compared cases without a counterpart of the same input.
+    /// Variants of compared cases for which the other side has no variant with the same input.
     pub not_comparable: usize,
 }
 
@@ -181,9 +181,9 @@ pub fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Comparison<'a> {
     }
 }
 
-/// What became of the items of each probe that both sides ran.
+/// The turnover of the items of each probe that both sides ran.
 fn turnover<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, Turnover> {
-    // The items of a probe that observes are those of the others, which tell what became of them.
+    // A probe that observes others has their items, whose turnover the others report.
     let own = base.items.iter().filter(|(_, items)| !items.are_of_others);
     let both = own.filter_map(|(probe, before)| {
         let found = Turnover::between((base, before), (head, head.items.get(probe)?));
@@ -192,7 +192,7 @@ fn turnover<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, T
     both.collect()
 }
 
-/// A value turned so that more is worse.
+/// The value as a loss, so that more is worse.
 pub fn loss(direction: Direction, value: f64) -> f64 {
     match direction {
         Direction::Higher => 1.0 - value,
@@ -200,7 +200,7 @@ pub fn loss(direction: Direction, value: f64) -> f64 {
     }
 }
 
-/// The mean of what was measured; none of nothing.
+/// The mean of the measured values; none where there are none.
 fn mean(values: &[Option<f64>]) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0_u32);
     for value in values.iter().flatten().filter(|value| value.is_finite()) {
@@ -211,7 +211,7 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
 }
 
 impl<'a> MetricPair<'a> {
-    /// Counts the cases by what became of them.
+    /// Counts the cases by how they changed.
     #[cfg(test)]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
@@ -265,7 +265,7 @@ impl<'a> CasePair<'a> {
 }
 
 impl CellPair<'_> {
-    /// Whether both sides measured it.
+    /// Whether both sides have the metric with the same meaning.
     pub fn is_common(&self) -> bool {
         mean(self.base).is_some() && mean(self.head).is_some()
     }

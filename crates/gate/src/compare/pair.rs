@@ -1,4 +1,4 @@
-//! The pairing itself.
+//! The pairing of metrics, cases and cells.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +59,7 @@ pub(super) fn metric<'a>(
     })
 }
 
-/// Every case of either side; one outside what a run was restricted to is neither lost nor new.
+/// Every case of either side. A case that a restricted run left out is neither lost nor new.
 fn names<'a>(both: &Sides<'_, 'a>) -> BTreeSet<&'a str> {
     [both.metrics.0, both.metrics.1]
         .iter()
@@ -100,7 +100,7 @@ fn cases<'a>(
 }
 
 impl<'a> Measured<'a> {
-    /// What a metric was measured on under this name.
+    /// The item of this name that a metric was measured on.
     pub(super) fn item(&self, id: &str, name: &str) -> Option<&ComparedItem<'a>> {
         self.items.get(probe_of(id))?.by_name.get(name)
     }
@@ -152,7 +152,7 @@ fn case<'a>(
     };
     let (base, head) = match values {
         (Some(base), Some(head)) => (base, head),
-        // The case is there and the metric has nothing for it, or it is not there at all.
+        // The case exists but the metric has no value for it, or the case does not exist at all.
         (Some(base), None) => {
             let change = if items.1.is_some() {
                 Change::Unmeasured
@@ -201,8 +201,8 @@ fn case<'a>(
     }
 }
 
-/// A case that has no cells on a side stands for as many samples as one run of it has on both sides, however often
-/// it was run.
+/// The number of samples that a case without cells on a side stands for: as many as one run of it has on both sides,
+/// however often it was run.
 fn samples(base: &CaseValue, head: &CaseValue) -> usize {
     if base.cells.is_empty() || head.cells.is_empty() {
         base.samples_of_a_run().min(head.samples_of_a_run())
@@ -211,7 +211,7 @@ fn samples(base: &CaseValue, head: &CaseValue) -> usize {
     }
 }
 
-/// The cells of the base, each with its counterpart; and how many of either side have none. Where a
+/// The cells of the base, each with its counterpart, and the number of cells of either side without one. Where a
 /// side has no cells, as in the report of another tool, the case is its own cell.
 fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, usize) {
     if base.cells.is_empty() || head.cells.is_empty() {
@@ -225,7 +225,7 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
         };
         return (vec![itself], 0);
     }
-    // By the input, not by the name: names count up, and one more variant shifts them.
+    // Pairs by the input and not by the name: names are numbered, and one more variant shifts them.
     let by_input: BTreeMap<Digest, &Cell> =
         head.cells.values().map(|cell| (cell.input, cell)).collect();
     let mut paired = BTreeSet::new();
@@ -250,7 +250,7 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
     (cells, alone)
 }
 
-/// What the base measured of a case that the head lacks.
+/// The cells of the base in a case that the head lacks.
 fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
     let cell = |variant, input, base| CellPair {
         variant,

@@ -2,16 +2,16 @@
 
 use super::{CellPair, Comparison, MetricPair};
 
-/// Such a report, compared with the head.
+/// Another stored report, compared with the head.
 #[derive(Clone, Debug)]
 pub struct StoredComparison<'a> {
-    /// What it has beside what the head has.
+    /// The comparison of the stored report with the head.
     pub comparison: Comparison<'a>,
-    /// Whether its first answers may be those of another report, from the cache of kelvin.
+    /// Whether its first answers may come from the cache of kelvin, and so from another report.
     pub first_is_copied: bool,
 }
 
-/// A metric of such a report.
+/// A metric of another stored report.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredMetric<'s, 'a> {
     metric: &'s MetricPair<'a>,
@@ -22,7 +22,7 @@ pub struct StoredMetric<'s, 'a> {
 type Values<'a> = (&'a [Option<f64>], Vec<Vec<Option<f64>>>);
 
 impl<'a> StoredComparison<'a> {
-    /// A metric of it.
+    /// A metric of the stored report.
     pub fn metric(&self, id: &str) -> Option<StoredMetric<'_, 'a>> {
         Some(StoredMetric {
             metric: self.comparison.metrics.get(id)?,
@@ -32,7 +32,7 @@ impl<'a> StoredComparison<'a> {
 }
 
 impl<'a> StoredMetric<'_, 'a> {
-    /// What it has for the input of a cell of the base; none where it has no value for it.
+    /// The values for the input of a cell of the base; none where the stored report has no value for it.
     pub fn cell(&self, case: &str, cell: &CellPair<'_>) -> Option<Values<'a>> {
         let cells = &self.metric.cases.get(case)?.cells;
         let same =
@@ -42,7 +42,7 @@ impl<'a> StoredMetric<'_, 'a> {
     }
 }
 
-/// What the base of a cell has after the first answers to each input; none where that is nothing.
+/// The values of a cell of the base after the first answers to each input; none where no values are left.
 fn answers<'a>(cell: &CellPair<'a>, first: usize) -> Option<Values<'a>> {
     let values = cell.base.get(first..)?;
     let pairs = cell.base_pairs.iter().skip(first);

@@ -1,5 +1,5 @@
-//! Inputs that are others on the head: how many cases were edited, and what the cases of the same
-//! name come to when their cells are not paired.
+//! Inputs that differ on the head: how many cases were edited, and the values of the cases of the same
+//! name when their cells are not paired.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,14 +30,14 @@ pub struct Turnover {
 }
 
 impl Turnover {
-    /// What became of the items of one probe: of each side the whole, and what that probe has.
+    /// The turnover of the items of one probe. Each side is given as a whole and by its items of that probe.
     pub(super) fn between(
         (base, before): (&Measured<'_>, &ComparedItems<'_>),
         (head, after): (&Measured<'_>, &ComparedItems<'_>),
     ) -> Self {
         let nouns = before.nouns.clone();
         let (before, after) = (&before.by_name, &after.by_name);
-        // A probe that one side did not run at all is a matter of its metrics.
+        // A probe that one side did not run at all is reported by its metrics.
         if before.is_empty() || after.is_empty() {
             return Self::default();
         }
@@ -59,7 +59,7 @@ impl Turnover {
         found
     }
 
-    /// Whether neither side has any.
+    /// Whether neither side has any such item.
     pub const fn is_empty(&self) -> bool {
         self.base == 0 && self.added == 0
     }
@@ -70,16 +70,16 @@ impl Turnover {
 pub struct Unpaired {
     /// The mean of every repeat on the base.
     pub base: Vec<Option<f64>>,
-    /// The same of the head.
+    /// The mean of every repeat on the head.
     pub head: Vec<Option<f64>>,
-    /// How many samples of the metric the base took of it.
+    /// The number of samples of the metric in the case on the base.
     pub samples: usize,
 }
 
-/// Makes [`Unpaired`] of the cases of a metric.
+/// Computes [`Unpaired`] from the cases of a metric.
 pub(super) struct Whole<'s, 'a> {
     both: &'s Sides<'s, 'a>,
-    /// The kinds and types that both sides count into the metric.
+    /// The kinds and types that count into the metric on both sides.
     common: BTreeSet<VariantPart<'a>>,
 }
 
@@ -93,8 +93,8 @@ impl<'s, 'a> Whole<'s, 'a> {
         }
     }
 
-    /// The means of a case. An input that both sides have and only one has a value for is in
-    /// neither mean, and so is what only one side counts into the metric.
+    /// The means of a case. An input that both sides have but only one has a value for is left out of both
+    /// means, and so is every part that counts into the metric on one side only.
     pub(super) fn case(
         &self,
         name: &str,

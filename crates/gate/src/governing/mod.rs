@@ -1,11 +1,12 @@
-//! The gate by governing type: does the decision still follow what it followed on the base?
+//! The gate by governing type: does the decision still follow the types that it followed on the base?
 //!
-//! A mean over all swaps cannot tell. Where two conditions have to hold, forgetting one lets the other decide more
-//! often, so the mean stays or rises; and whatever noise moves counts as merit. So each declared type is judged by
-//! itself, by its items: a swap moves the decision or it does not, on the base and on the head.
+//! A mean over all swaps cannot tell. Where two conditions have to hold and one is forgotten, the other decides more
+//! often, so the mean stays or rises; and every move by noise counts as merit. So each declared type is judged
+//! separately, by its items: a swap moves the decision or it does not, on the base and on the head.
 //!
 //! The rule and its constants come from a study over eight families of rules (AND, OR, majority, lexicographic, sum,
-//! narrow band, maximum, routing); `docs/gate.md` has what it found, and what cannot be decided without labels.
+//! narrow band, maximum, routing); `docs/gate.md` has its results, and the questions that cannot be decided without
+//! labels.
 
 mod own;
 mod pairs;
@@ -22,28 +23,28 @@ use super::looks::Ending;
 use crate::compare::AnswerPairs;
 use kelvin_record::Nouns;
 
-/// How one type came out.
+/// The decision about one type.
 #[derive(Clone, Debug)]
 pub struct TypeDecision {
-    /// What the items are called whose units are of types.
+    /// The words for the items whose units have types.
     pub nouns: Nouns,
     /// The name of the type.
     pub name: String,
-    /// What the last look told of it.
+    /// The figures of the last look.
     pub figures: TypeFigures,
-    /// What became of it.
+    /// The status of the type.
     pub status: Status,
-    /// What follows.
+    /// The verdict on the type.
     pub verdict: TypeVerdict,
     /// How the looks ended.
     pub ending: Ending,
     /// How often the base was run.
     pub base_runs: usize,
-    /// The types that decide now and did not on the base.
+    /// The types that decide now but did not on the base.
     pub new: Vec<String>,
-    /// The cases that were left out of the figures, because their answers vary too much on the base.
+    /// The cases that were left out of the figures because their answers vary too much on the base.
     pub unsteady: Vec<String>,
-    /// The answers that no case is given, where it is open because of them.
+    /// The answers that no case has, where they keep the type open.
     pub strays: Option<strays::Strays>,
 }
 

@@ -1,4 +1,4 @@
-//! Which items are usually answered otherwise on the head, with the noise of both sides taken out.
+//! The items whose usual answer differs on the head, with the noise of both sides taken into account.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use super::rule::{Answers, Own, Side, Suite};
 use crate::compare::{AnswerPairs, ItemAnswers};
 use kelvin_record::Answer;
 
-/// The chance that one of the two usual answers is not the usual one, up to which an item counts as changed. Where
-/// answers were seen to vary it is the rate of false discoveries (Benjamini and Hochberg, 1995): among two hundred noisy
-/// items some always turn.
+/// The largest chance that one of the two usual answers is not the true usual one, for an item that counts as changed.
+/// Where answers were seen to vary it is the rate of false discoveries (Benjamini and Hochberg, 1995): among two
+/// hundred noisy items some always change by chance.
 const CHANCE: f64 = 0.05;
 
-/// Two means of numbers differ where they are this many standard errors apart.
+/// Two means of numbers differ if they are at least this many standard errors apart.
 const APART: f64 = 3.3;
 
 /// The own answers of the items of a probe.
@@ -20,18 +20,19 @@ pub struct OwnAnswers<'p> {
     suite: Suite,
 }
 
-/// An item that is answered otherwise.
+/// An item with another answer.
 pub struct OtherAnswer<'p> {
     /// The item.
     pub item: &'p ItemAnswers,
     /// The usual answer of the base, for people.
     pub base: String,
-    /// That of the head.
+    /// The usual answer of the head.
     pub head: String,
 }
 
 impl<'p> OwnAnswers<'p> {
-    /// Of the answers of one probe. An item without an answer on the head is no item that is answered otherwise.
+    /// Compares the answers of one probe. An item without an answer on the head does not count as one with another
+    /// answer.
     pub fn of(pairs: &'p AnswerPairs) -> Self {
         let items = pairs.items.iter();
         Self {
@@ -45,7 +46,7 @@ impl<'p> OwnAnswers<'p> {
         self.answered().count()
     }
 
-    /// The items that are answered otherwise, in the order of their names.
+    /// The items with another answer, in the order of their names.
     pub fn changed(&self) -> Vec<OtherAnswer<'p>> {
         let is_changed = self.is_changed();
         let changed = self.answered().filter(|(at, _)| is_changed[*at]);
@@ -61,7 +62,8 @@ impl<'p> OwnAnswers<'p> {
             .collect()
     }
 
-    /// How many of the other items have an answer that is not the usual one of the base: on the base, and on the head.
+    /// How many of the unchanged items have an answer that is not the usual one of the base: on the base, and on the
+    /// head.
     pub fn varied(&self) -> (usize, usize) {
         let is_changed = self.is_changed();
         let others = self.answered().filter(|(at, _)| !is_changed[*at]);
@@ -90,7 +92,7 @@ impl<'p> OwnAnswers<'p> {
         }
     }
 
-    /// The places and answers of the items that both sides have answered.
+    /// The items that both sides have answered, each with its index.
     fn answered(&self) -> impl Iterator<Item = (usize, &'p ItemAnswers)> + '_ {
         let cases = self.suite.cases.iter().enumerate();
         let items = cases.map(|(at, case)| (at, self.items[case.name.as_str()]));
@@ -98,7 +100,7 @@ impl<'p> OwnAnswers<'p> {
     }
 }
 
-/// The answers of the base and of the head to an item and to what should be answered like it.
+/// The answers of the base and of the head to an item and to the variants that should be answered like it.
 fn sides(item: &ItemAnswers) -> (impl Iterator<Item = &Answer>, impl Iterator<Item = &Answer>) {
     let base = item.itself.0.iter().chain(&item.own.0).flatten();
     let head = item.itself.1.iter().chain(&item.own.1).flatten();
@@ -135,8 +137,8 @@ fn classes(base: &Side<u32>, head: &Side<u32>) -> Vec<bool> {
     changed
 }
 
-/// How likely it is that another answer is the usual one, after so many of these have been given, where each is another
-/// than the usual one with a chance of `e`: the odds of the two, by Bayes' rule and with no opinion beforehand.
+/// The probability that another answer is the usual one, given the answers seen, where each answer differs
+/// from the usual one with a probability of `e`: the odds of the two, by Bayes' rule with a flat prior.
 fn unlikely(e: f64, usual: u32, answers: &[u32]) -> f64 {
     let same = answers.iter().filter(|answer| **answer == usual).count();
     let others = answers.len() - same;
@@ -165,7 +167,7 @@ fn numbers(base: &Side<f64>, head: &Side<f64>) -> Vec<bool> {
         .collect()
 }
 
-/// By case: the mean, the sum of the squared distances to it, and the degrees of freedom.
+/// For each case: the mean, the sum of the squared distances to it, and the degrees of freedom.
 fn spreads(side: &Side<f64>) -> Vec<(f64, f64, f64)> {
     let cases = side.own.iter();
     cases
@@ -178,7 +180,7 @@ fn spreads(side: &Side<f64>) -> Vec<(f64, f64, f64)> {
         .collect()
 }
 
-/// The answer that is given most often; of equals the first.
+/// The most frequent answer; among equally frequent ones the first.
 fn usual<'a>(answers: impl Iterator<Item = &'a Answer>) -> Option<&'a Answer> {
     let mut counts: Vec<(&Answer, usize)> = Vec::new();
     for answer in answers {
@@ -201,8 +203,8 @@ mod tests {
 
     const OF_BASE: usize = 3;
 
-    /// Items of four kinds of answers that are answered otherwise with a chance of `noise`, so many times on the head; the
-    /// usual answers of the first ones change.
+    /// Items with four kinds of answers that vary with a chance of `noise`, run so many times on the head; the usual
+    /// answers of the first ones change.
     fn pairs(seed: u64, items: usize, noise: f64, of_head: usize, changed: usize) -> AnswerPairs {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut answers = |usual: usize, runs: usize| -> Vec<Option<Answer>> {

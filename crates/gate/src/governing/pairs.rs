@@ -1,4 +1,4 @@
-//! The suite that the rule judges, made of the answers of a probe on both sides.
+//! The suite that the rule judges, built from the answers of a probe on both sides.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use super::rule::{Answers, Case, Item, Side, Suite};
 use crate::compare::{AnswerPairs, ItemAnswers};
 use kelvin_record::Answer;
 
-/// With no more different answers than this, numbers are taken as classes: a rating is one of five.
+/// With at most this many different answers, numbers count as classes: a rating has one of five values.
 const MOST_CLASSES: usize = 6;
 
 impl Suite {
-    /// Of the answers of one probe. What the head does not answer counts as an answer that moved nothing: the worst
-    /// that a swap can get. What the base did not answer tells nothing.
+    /// Builds the suite from the answers of one probe. A missing answer of the head counts as an answer that moved
+    /// nothing, which is the worst for a swap. A missing answer of the base tells nothing.
     pub fn of(pairs: &AnswerPairs) -> Self {
         let answered: Vec<&ItemAnswers> = pairs
             .items
@@ -80,7 +80,7 @@ fn own(item: &ItemAnswers) -> (impl Iterator<Item = &Answer>, impl Iterator<Item
     (base.flatten(), head.flatten())
 }
 
-/// Whether the answers are numbers, and not a few levels.
+/// Whether the answers are numbers with more than a few different values.
 fn numbers(items: &[&ItemAnswers]) -> bool {
     let mut known: Vec<f64> = Vec::new();
     for item in items {
@@ -109,7 +109,7 @@ fn number(answer: &Answer) -> f64 {
     }
 }
 
-/// Of equals the first.
+/// The most frequent answer; among equally frequent ones the first.
 fn most_frequent<A: Copy + PartialEq>(answers: &[A]) -> A {
     let times = |one: &A| answers.iter().filter(|other| *other == one).count();
     let mut most = answers[0];

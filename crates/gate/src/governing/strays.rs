@@ -1,8 +1,8 @@
-//! Answers to swaps that no case is given.
+//! Answers to swaps that no case has.
 //!
-//! The rule counts that a swap moves the decision, and not where to, since a third answer may be right. So a head that
-//! gives an answer of its own to everything that was exchanged (an apology, a text that is never the same) would follow
-//! more than the base did. Where a type is followed by such answers alone, nobody knows whether it is.
+//! The rule counts whether a swap moves the decision, but not where to, since a third answer may be right. So a head
+//! that gives every exchanged input an answer of its own (an apology, a text that is never the same) would seem to
+//! follow more than the base did. Where a type is followed only by such answers, nobody knows whether it really is.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,15 @@ use super::{Open, TypeDecision};
 use crate::compare::{AnswerPairs, ItemAnswers};
 use kelvin_record::Answer;
 
-/// Numbers are seldom the same, so it is the way that tells. Where swaps go more than twice as far as the two cases are
-/// apart, so that the squared way is more than this, they do not lead from the one to the other.
+/// Numbers are seldom the same, so the distance decides. Where swaps move more than twice as far as the two cases are
+/// apart, so that the squared distance exceeds this factor, the swaps do not lead from one case to the other.
 const FAR: f64 = 4.0;
 
-/// Where more of the swaps of the base than this lead to answers that no case is given, answers are not of a few kinds.
+/// Where more of the base's swaps than this lead to answers that no case has, the answers do not come from a few
+/// classes.
 const MOST_NEW: f64 = 0.1;
 
-/// What a swap of a type was answered with on the head.
+/// The answers on the head to swaps of a type that no case has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strays {
     /// How many swaps have such an answer.
@@ -27,8 +28,8 @@ pub struct Strays {
     pub(super) example: String,
 }
 
-/// Opens each type that only such answers keep from being lost. `decisions` are those of the suite, in the order of its
-/// types.
+/// Opens each type that only such answers keep from being lost. `decisions` are those of the suite, in the order of
+/// its types.
 pub(super) fn open(
     decisions: &mut [(String, TypeDecision)],
     pairs: &AnswerPairs,
@@ -66,9 +67,9 @@ pub(super) fn open(
     }
 }
 
-/// The same answers with those of the head to a case in place of each stray one, and the strays of each type; none where
-/// there are none, and where answers are made of what the evidence says, so that exchanges lead to new ones on the base as
-/// well.
+/// The same answers with each stray one of the head replaced by its answer to a case, and the strays of each type. None
+/// where there are no strays, and where answers repeat the evidence, so that exchanges lead to new answers on the base
+/// as well.
 fn without(pairs: &AnswerPairs) -> Option<(AnswerPairs, Vec<Option<Strays>>)> {
     let texts = |answers: &[&Vec<Option<Answer>>]| -> Vec<String> {
         let answers = answers.iter().copied().flatten().flatten();

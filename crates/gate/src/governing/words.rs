@@ -1,4 +1,4 @@
-//! What is told of a type.
+//! The sentences about a type.
 
 use super::{Open, Status, TypeDecision, TypeFigures, TypeVerdict};
 use crate::looks::Ending;
@@ -7,7 +7,7 @@ use kelvin_page::display;
 use kelvin_record::Nouns;
 
 impl TypeDecision {
-    /// What became of the type, in a sentence.
+    /// The status of the type in a sentence.
     pub fn sentence(&self) -> String {
         let of = name(&self.name);
         let items = &self.nouns.items;
@@ -33,7 +33,7 @@ impl TypeDecision {
         }
     }
 
-    /// Whether a pass says nothing of it.
+    /// Whether a pass says nothing about the type.
     pub fn is_unseen(&self) -> bool {
         self.verdict == TypeVerdict::Pass && self.figures.is_blind()
     }
@@ -107,10 +107,10 @@ impl TypeDecision {
     }
 }
 
-/// How many times as many swaps would show the loss of a type, where so few move the decision now; none where that costs
-/// more than other cases do, or where none moves it.
+/// The factor by which the swaps would have to grow to show the loss of a type of which so few move the decision now;
+/// none where that costs more than adding other cases, or where no swap moves it.
 fn more_swaps(moved: usize) -> Option<usize> {
-    /// With five to nine swaps that tell a loss is red in two of three worlds, with so many in nearly all.
+    /// With five to nine telling swaps a loss is red in two of three worlds, with this many in nearly all.
     const ENOUGH: usize = 2 * super::rule::FEWEST_TELLING;
     const MOST_TIMES: usize = 5;
     let times = ENOUGH.div_ceil(moved.max(1));
@@ -118,7 +118,7 @@ fn more_swaps(moved: usize) -> Option<usize> {
 }
 
 impl TypeFigures {
-    /// The other way to see a loss, where a few swaps move the decision already; else nothing.
+    /// The other way to see a loss, where a few swaps move the decision already; otherwise empty.
     pub fn or_more_swaps(&self) -> String {
         let is_counted = self.likely_loss.is_some();
         match more_swaps(self.moved_base).filter(|_| is_counted) {
@@ -127,7 +127,7 @@ impl TypeFigures {
         }
     }
 
-    /// How many swaps moved the decision then and now; of numbers, how far.
+    /// How many swaps moved the decision on the base and on the head; for numbers, how far.
     fn sentence(&self, items: &str) -> String {
         if self.likely_loss.is_none() && self.moved_base > 0 {
             return format!(

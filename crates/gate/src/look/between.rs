@@ -1,41 +1,40 @@
-//! How far stored reports of the same code are apart beyond what their own noise explains: from one day to
-//! another the service behind a pipeline may answer otherwise, or the pipeline keeps its answers for as long
-//! as a report takes.
+//! How far stored reports of the same code differ beyond their own noise: from one day to another the service behind a
+//! pipeline may answer differently, or the pipeline keeps its answers for as long as a report takes.
 //!
 //! Each report is a draw of a random effect (one-way random effects). A variance between reports is the moment
 //! estimator without weights of Hedges and Olkin, "Statistical Methods for Meta-Analysis" (1985), section 9.4,
-//! which DerSimonian and Laird, "Meta-analysis in clinical trials" (1986), set beside theirs: the variance
-//! between the means of the reports, less the mean of what noise within them makes of it; 0 where that is
-//! negative. It is taken twice: of the suite as a whole, and of the cases each by itself.
+//! which DerSimonian and Laird, "Meta-analysis in clinical trials" (1986), compare with theirs: the variance
+//! between the means of the reports, minus the mean contribution of the noise within them; 0 where that is
+//! negative. It is computed twice: for the suite as a whole, and for each case separately.
 
 use super::GUARD;
 use super::paired::{OfReport, Paired};
 
-/// Fewer reports tell nothing of how far they are apart.
+/// Fewer reports do not tell how far reports differ.
 const FEWEST: usize = 3;
 
-/// Where repeats within a report explain less than this share of how far its cases are from those of another,
+/// Where repeats within a report explain less than this share of the distance between the cases of two reports,
 /// the pipeline seems to keep its answers for as long as a report takes.
 const SHARE_OF_REPEATS: f64 = 0.5;
 
-/// How far one report is from another, beyond its own noise.
+/// How far one report differs from another, beyond its own noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Between {
     /// The variance of the mean loss of the suite from report to report.
     variance: f64,
-    /// How many reports the mean of the base is made of.
+    /// How many reports the mean of the base is taken from.
     reports: f64,
 }
 
-/// A case that every report has.
+/// A case that every report has measured.
 struct Whole {
     share: f64,
     reports: Vec<OfReport>,
 }
 
 impl Between {
-    /// Of cases over `total` samples; none where the base is of fewer than three reports, or where what is
-    /// within them explains how far they are apart.
+    /// Computes the effect for cases over `total` samples; none where the base has fewer than three reports, or where
+    /// the noise within them explains their differences.
     pub(super) fn of(cases: &[Paired], total: f64) -> Option<Self> {
         let (whole, count) = whole(cases, total)?;
         let variance = of_suite(&whole, count).max(0.0) + of_cases(&whole).max(0.0);
@@ -45,8 +44,8 @@ impl Between {
         })
     }
 
-    /// What it adds to the variance of a drop, with its degrees of freedom: the head is of a day of its own,
-    /// the base the mean of as many days as there are reports.
+    /// The part that this effect adds to the variance of a drop, with its degrees of freedom: the head is of another
+    /// day, and the base is the mean of as many days as there are reports.
     pub(super) fn term(self) -> (f64, f64) {
         let days = 1.0 + 1.0 / self.reports;
         (self.variance * days, self.reports - 1.0)
@@ -58,7 +57,7 @@ impl Between {
     }
 }
 
-/// Whether repeats within a report hardly vary where reports differ: then they are no runs of their own.
+/// Whether repeats within a report hardly vary although reports differ: then repeats are not independent runs.
 pub(crate) fn are_kept_within(cases: &[Paired]) -> bool {
     let total: f64 = cases.iter().map(Paired::samples).sum();
     let Some((whole, _)) = whole(cases, total) else {
@@ -69,7 +68,7 @@ pub(crate) fn are_kept_within(cases: &[Paired]) -> bool {
     alone > 0.0 && of_cases(&whole) > (1.0 - SHARE_OF_REPEATS) * alone
 }
 
-/// The cases that every report has, and how many reports there are.
+/// The cases that every report has measured, and the number of reports.
 fn whole(cases: &[Paired], total: f64) -> Option<(Vec<Whole>, usize)> {
     let counts = cases.iter().map(|case| case.sides().0.by_report().len());
     let count = counts.max().filter(|count| *count >= FEWEST)?;
@@ -84,8 +83,8 @@ fn whole(cases: &[Paired], total: f64) -> Option<(Vec<Whole>, usize)> {
     Some((whole.collect(), count))
 }
 
-/// What moves all cases together: the variance between the means of the suite, less what the cases make of it
-/// that each move by themselves. A move of all is in those too, with the square of each share.
+/// The effect that moves all cases together: the variance between the means of the suite, minus the part that
+/// comes from cases that move separately. A common move is contained in that part too, with the square of each share.
 fn of_suite(cases: &[Whole], count: usize) -> f64 {
     let of_report = |report: usize| -> f64 {
         let shares = cases
@@ -102,8 +101,8 @@ fn of_suite(cases: &[Whole], count: usize) -> f64 {
     }
 }
 
-/// What moves each case by itself from report to report, and not within one; nothing where no report has
-/// repeats.
+/// The effect that moves each case separately from report to report, but not within a report; nothing where no
+/// report has repeats.
 fn of_cases(cases: &[Whole]) -> f64 {
     let beyond = cases.iter().filter_map(|case| {
         let noise: Vec<f64> = case
@@ -118,7 +117,7 @@ fn of_cases(cases: &[Whole]) -> f64 {
 }
 
 impl Whole {
-    /// What it adds to the variance of the suite's mean from report to report, if no other case moves with it.
+    /// The part of the case in the variance of the suite's mean from report to report, if no other case moves with it.
     fn alone(&self) -> f64 {
         let means = self.reports.iter().map(|report| report.mean);
         self.share.powi(2) * variance(means)

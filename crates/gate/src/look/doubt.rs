@@ -1,22 +1,22 @@
-//! Where the error of a drop comes from, case by case: what more runs would lessen.
+//! The sources of the error of a drop, case by case: they show where more runs would reduce it.
 
 use super::Case;
 use super::paired::{Paired, Part, Side, pair};
 use super::usual::Usual;
 
-/// How many runs the noise of all cases together weighs beside that of the case itself.
+/// The number of runs as which the noise of all cases together counts beside the noise of the case itself.
 const WEIGHT_OF_ALL: f64 = 1.0;
 
-/// What one case adds to the error of a drop.
+/// The part of one case in the error of a drop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Doubt {
-    /// The place of the case.
+    /// The index of the case.
     pub(crate) place: usize,
     /// The square of its share in the drop.
     pub(crate) weight: f64,
-    /// The variance of its mean with the answer to its own input, a single run.
+    /// The variance of the case's mean due to the answer to its own input, for a single run.
     pub(crate) shared: f64,
-    /// The variance with the answers to its variants; 0 where the first tells both at once.
+    /// The variance due to the answers to its variants; 0 where the first variance contains both.
     pub(crate) own: f64,
     /// How often its own input and its variants were run on the base.
     pub(crate) base: (usize, usize),
@@ -58,13 +58,13 @@ pub(crate) fn doubts(cases: &[Case]) -> Vec<Doubt> {
     paired.iter().map(of_case).collect()
 }
 
-/// What stays doubtful of a case that moved, though its repeats agree: the fewer there are, the more.
+/// The remaining doubt about a case that moved although its repeats agree: the fewer repeats, the more.
 fn unconfirmed(case: &Paired) -> f64 {
     let (base, head) = case.sides();
     case.difference().powi(2) / (4.0 * (base.shared().runs + head.shared().runs))
 }
 
-/// The usual variance of both parts. Where nothing was repeated, what the cases moved tells it: half of
+/// The usual variance of both parts. Where nothing was repeated, it is estimated from the moves of the cases: half of
 /// the squared difference is noise of each side, if all of it is noise.
 fn usual(paired: &[Paired]) -> (f64, f64) {
     let moved: f64 = paired.iter().map(|case| case.difference().powi(2)).sum();
@@ -76,8 +76,8 @@ fn usual(paired: &[Paired]) -> (f64, f64) {
     )
 }
 
-/// The variance of a case, of both sides together, drawn towards the usual one: two runs that agree do
-/// not mean that it never varies.
+/// The variance of a case on both sides together, shrunk towards the usual one: two runs that agree do
+/// not mean that the case never varies.
 fn mixed(parts: &[Part], usual: f64) -> f64 {
     let (mut sum, mut freedom) = (WEIGHT_OF_ALL * usual, WEIGHT_OF_ALL);
     for part in parts {

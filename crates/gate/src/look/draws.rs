@@ -1,4 +1,4 @@
-//! What one side measured of a cell: the losses of its answers, next to those to the unperturbed input.
+//! The values of one side for a cell: the losses of its answers, compared with those to the unperturbed input.
 
 /// The losses of one cell on one side; none where an invocation failed.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -9,18 +9,18 @@ pub struct Draws {
     /// answer to the unperturbed input, which all cells of the case share. Empty where a repeat was
     /// compared with no other repeat.
     pub pairs: Vec<Vec<Option<f64>>>,
-    /// Where the answers come from several reports: how many of them each has, in turn. Empty for one report.
+    /// How many answers each report has, in turn, where the answers come from several reports. Empty for one report.
     pub reports: Vec<Answers>,
 }
 
 /// How many answers a report has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answers {
-    /// How many losses of repeats.
+    /// The number of losses of repeats.
     values: usize,
-    /// How many answers to the cell's own input stand in pairs.
+    /// The number of answers to the cell's own input in the pairs.
     own: usize,
-    /// How many answers to the unperturbed input they stand in pairs with.
+    /// The number of answers to the unperturbed input in the pairs.
     shared: usize,
 }
 
@@ -35,9 +35,9 @@ impl From<Vec<Option<f64>>> for Draws {
 }
 
 impl Draws {
-    /// The answers of several reports as those of one. Answers of different reports were never compared, so
-    /// that the pairs of each stay among themselves. `crosses`: whether every answer to the cell's own input is
-    /// compared with every one to the unperturbed input, where there are several.
+    /// Joins the answers of several reports. Answers of different reports were never compared, so
+    /// each report keeps its own pairs. `crosses`: whether every answer to the cell's own input is
+    /// compared with every answer to the unperturbed input, where there are several.
     pub fn joined(parts: Vec<Self>, crosses: bool) -> Self {
         let is_crossed = crosses || parts.iter().any(Self::is_crossed);
         let shared: Vec<usize> = parts.iter().map(Self::shared_runs).collect();
@@ -66,7 +66,7 @@ impl Draws {
         joined
     }
 
-    /// All pairs; where each repeat was compared with itself alone, these.
+    /// All pairs; where each repeat was only compared with itself, one pair for each repeat.
     fn by_own(&self) -> Vec<Vec<Option<f64>>> {
         if self.is_crossed() {
             return self.pairs.clone();
@@ -81,7 +81,7 @@ impl Draws {
         row.collect()
     }
 
-    /// The answers of each report by itself, where there are several.
+    /// The answers of each report separately, where there are several reports.
     pub(super) fn by_report(&self) -> Vec<Self> {
         let (mut values, mut own, mut shared) = (0, 0, 0);
         let of_report = self.reports.iter().map(|answers| {
@@ -109,13 +109,13 @@ impl Draws {
         self.values.len().max(self.pairs.len())
     }
 
-    /// How many answers to the unperturbed input its losses are taken from.
+    /// How many answers to the unperturbed input the losses are computed from.
     pub(super) fn shared_runs(&self) -> usize {
         let crossed = self.pairs.iter().map(Vec::len).max();
         crossed.unwrap_or(self.values.len())
     }
 
-    /// Whether several answers to the cell's own input stand beside each other.
+    /// Whether there are several answers to the cell's own input.
     pub(crate) fn repeats_variants(&self) -> bool {
         self.pairs.len() > 1
     }
@@ -124,7 +124,7 @@ impl Draws {
         !self.pairs.is_empty()
     }
 
-    /// The mean of what was measured.
+    /// The mean of the measured losses.
     pub(super) fn mean(&self) -> Option<f64> {
         match self.is_crossed() {
             true => mean(self.pairs.iter().flatten().copied()),
@@ -132,18 +132,18 @@ impl Draws {
         }
     }
 
-    /// The loss with one answer to the unperturbed input, over all answers to the cell's own.
+    /// The mean loss with one answer to the unperturbed input, over all answers to the cell's own input.
     pub(super) fn with_shared(&self, at: usize) -> Option<f64> {
         mean(self.pairs.iter().map(|own| own.get(at).copied().flatten()))
     }
 
-    /// The loss of each answer to the cell's own input, over all answers to the unperturbed one.
+    /// The mean loss of each answer to the cell's own input, over all answers to the unperturbed input.
     pub(super) fn of_own(&self) -> Vec<f64> {
         let own = self.pairs.iter();
         own.filter_map(|own| mean(own.iter().copied())).collect()
     }
 
-    /// The loss of one repeat: that of the answers with the same number, in the same report.
+    /// The loss of one repeat, from the two answers with the same number in the same report.
     pub(super) fn repeat(&self, at: usize) -> Option<f64> {
         let value = match self.is_crossed() {
             true => {
@@ -155,7 +155,7 @@ impl Draws {
         finite(value.copied().flatten())
     }
 
-    /// The answers of one repeat, by their places.
+    /// The answers of one repeat, by their indices.
     fn of_repeat(&self, at: usize) -> Option<(usize, usize)> {
         if self.reports.is_empty() {
             return Some((at, at));
@@ -172,7 +172,7 @@ impl Draws {
         None
     }
 
-    /// How many repeats there are whose answers have the same number.
+    /// The number of repeats with both answers.
     pub(super) fn repeats(&self) -> usize {
         match (self.is_crossed(), self.reports.is_empty()) {
             (true, true) => self.own_runs().min(self.shared_runs()),
@@ -185,7 +185,7 @@ impl Draws {
     }
 }
 
-/// The mean of what was measured.
+/// The mean of the measured losses.
 fn mean(losses: impl Iterator<Item = Option<f64>>) -> Option<f64> {
     let (mut sum, mut count) = (0.0, 0_u32);
     for loss in losses.filter_map(finite) {

@@ -1,6 +1,6 @@
 //! One look at one metric: is the head worse than the base by more than its noise explains?
 //!
-//! Everything is a loss: a bigger value is worse. The suite is fixed, so the noise that matters is
+//! Every value is a loss: a bigger value is worse. The suite is fixed, so the relevant noise is
 //! that of running it again, not that of drawing other cases.
 
 mod between;
@@ -17,44 +17,44 @@ pub(super) use paired::pair;
 
 use paired::Paired;
 
-/// Two losses this close are the same: no drop of a metric is told from rounding below it.
+/// Two losses that differ by at most this are the same: a smaller drop cannot be told from rounding.
 pub const GUARD: f64 = 1e-9;
 
-/// How sure the upper bound is.
+/// The confidence of the upper bound.
 pub const UPPER_CONFIDENCE: f64 = 0.90;
 
-/// Fewer cells than this per case, and one flip makes a case unstable or hides that it is: then
+/// With fewer cells than this per case, a single flip makes a case unstable or hides that it is unstable, so
 /// every case is re-run.
 const FEW_CELLS: f64 = 3.0;
 
-/// The power that the minimum detectable drop is stated for.
+/// The power for the minimum detectable drop.
 const POWER: f64 = 0.80;
 
-/// One case as both sides saw it.
+/// One case with the values of both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Case {
-    /// What both sides ran: the variants whose input was the same, or the case itself.
+    /// The cells that both sides ran: the variants whose input was the same, or the case itself.
     pub cells: Vec<Cell>,
     /// How many samples of the metric each cell stands for; 1 where cells are variants.
     pub weight: f64,
-    /// How many inputs are run with every repeat of it beside its own.
+    /// How many inputs are run with every repeat of the case beside its own input.
     pub variants: usize,
-    /// Whether its own input can be repeated without the others, since every answer to it is compared with
-    /// all of theirs.
+    /// Whether the own input can be repeated without the variants, since every answer to it is compared with
+    /// all answers to them.
     pub crosses: bool,
 }
 
 /// One cell on both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
-    /// On the base.
+    /// The values of the base.
     pub base: Draws,
-    /// On the head.
+    /// The values of the head.
     pub head: Draws,
 }
 
 impl Case {
-    /// How often it was run on the head, failed or not.
+    /// How often the cell was run on the head, failed runs included.
     pub fn head_runs(&self) -> usize {
         self.cells
             .iter()
@@ -64,47 +64,47 @@ impl Case {
     }
 }
 
-/// Where the noise is read from.
+/// The source of the estimate of noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noise {
-    /// The pipeline is declared deterministic: there is none.
+    /// There is no noise: the pipeline is declared deterministic.
     Declared,
-    /// From the repeats; from the differences between cases where nothing was repeated.
+    /// The repeats; the differences between cases where nothing was repeated.
     Repeats,
-    /// From the differences between cases, whatever was repeated.
+    /// The differences between cases, even where repeats exist.
     Cases,
 }
 
-/// What a look is asked.
+/// The parameters of a look.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// A drop beyond this is a regression; in the metric's own unit.
+    /// The limit of the drop, in the metric's own unit. A larger drop is a regression.
     pub max_drop: f64,
-    /// No drop can be wider than this, whatever happens: the width of the metric's range; infinite where
-    /// the range is open.
+    /// The largest possible drop: the width of the metric's range, which is infinite where the
+    /// range is open.
     pub widest: f64,
     /// The probability of a false alarm that this look may spend on all gated metrics together.
     pub alpha: f64,
     /// How many metrics are gated: each gets its share of alpha.
     pub gated: usize,
-    /// Where the noise is read from.
+    /// The source of the estimate of noise.
     pub noise: Noise,
-    /// The share of the cases that may have been lost.
+    /// The share of the cases that may be lost.
     pub max_missing: f64,
 }
 
-/// What a look says.
+/// The outcome of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Worse, and not by noise.
+    /// The head is worse, and noise does not explain it.
     Regression,
-    /// Not worse by more than is allowed.
+    /// The head is not worse by more than is allowed.
     Pass,
-    /// Neither can be said yet.
+    /// Neither is certain yet.
     Inconclusive,
 }
 
-/// Why it says so.
+/// The reason for the outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// The drop is beyond the limit and beyond its noise.
@@ -117,14 +117,14 @@ pub enum Reason {
     Wide,
 }
 
-/// How the bounds came about.
+/// The source of the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
     /// The pipeline is declared deterministic.
     Declared,
     /// Both sides are equal, value by value.
     Identical,
-    /// The repeats, none of which varied.
+    /// There are repeats, and none of them varied.
     Still,
     /// The variation between repeats.
     Repeats,
@@ -132,18 +132,18 @@ pub enum Basis {
     Cases,
 }
 
-/// What one look saw.
+/// The result of one look.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// What it says.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why.
+    /// The reason for the outcome.
     pub reason: Reason,
-    /// What the bounds rest on.
+    /// The source of the bounds.
     pub basis: Basis,
     /// The mean loss of the base over the cells that both sides have.
     pub base: f64,
-    /// The same of the head.
+    /// The mean loss of the head over these cells.
     pub head: f64,
     /// Head minus base: positive is worse.
     pub drop: f64,
@@ -153,45 +153,45 @@ pub struct Look {
     pub upper: Option<f64>,
     /// This metric's share of alpha, for the lower bound.
     pub alpha: f64,
-    /// The smallest true drop that would be found four times in five; none where none would.
+    /// The smallest true drop that would be found four times in five; none where no drop would be.
     pub detectable: Option<f64>,
-    /// What one cell is worth.
+    /// The change of the mean when one cell changes.
     pub resolution: f64,
     /// How many cases were judged.
     pub cases: usize,
-    /// How many cells they have.
+    /// How many cells these cases have.
     pub cells: usize,
     /// How many of the cases moved.
     pub moved: usize,
-    /// What each case adds to the drop, by its place; 0 for a case that was not judged.
+    /// The contribution of each case to the drop, by index; 0 for a case that was not judged.
     pub shares: Vec<f64>,
-    /// The places of all cases that both sides measured.
+    /// The indices of all cases that both sides measured.
     pub judged: Vec<usize>,
-    /// The places of the cases that moved or varied, or of all where a case has too few cells.
+    /// The indices of the cases that moved or varied, or of all cases where a case has too few cells.
     pub unstable: Vec<usize>,
-    /// The places of the cases that the base measured and the head did not.
+    /// The indices of the cases that the base measured but the head did not.
     pub lost: Vec<usize>,
     /// The standard error of the drop; infinite where one case and one run tell nothing.
     pub error: f64,
-    /// Most of that error is of cases that the base ran once: re-runs of the head hardly lessen it.
+    /// Whether most of the error comes from cases that the base ran once: re-runs of the head hardly reduce it.
     pub rests_on_single_bases: bool,
-    /// How far one stored report of the base is from another, as a standard deviation, where several serve as
-    /// repeats and their own noise does not explain it.
+    /// How far one stored report of the base differs from another, as a standard deviation, where several serve as
+    /// repeats and their own noise does not explain the difference.
     pub between_reports: Option<f64>,
-    /// The part of the squared error that comes from that: no run beside a base that stays lessens it.
+    /// The part of the squared error that comes from this difference: no run beside a fixed base reduces it.
     pub fixed: f64,
-    /// The drop is beyond the limit, and not without the cases of which the head has a single value.
+    /// Whether the drop exceeds the limit only because of cases for which the head has a single value.
     pub is_unconfirmed: bool,
 }
 
-/// Why there is nothing to look at.
+/// Why a look is impossible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmeasured {
     /// The base has no value either.
     Nothing,
     /// Too many cases that the base measured have no value on the head.
     Coverage {
-        /// Their places.
+        /// The indices of these cases.
         lost: Vec<usize>,
         /// How many the base measured.
         of: usize,

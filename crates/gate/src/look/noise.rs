@@ -1,4 +1,4 @@
-//! How far a drop may be off: its standard error, and the bounds that follow.
+//! How far a drop may be off: its standard error, and the bounds from it.
 
 use super::between::Between;
 use super::paired::Paired;
@@ -6,27 +6,27 @@ use super::usual::Usual;
 use super::{Basis, Noise, POWER, Question, UPPER_CONFIDENCE};
 use kelvin_base::stats;
 
-/// Fewer cases than this, with one run on each side, can move and still tell nothing.
+/// With one run on each side and fewer cases than this, a metric in which a case moved cannot pass.
 pub(super) const FEW_CASES: usize = 5;
 
-/// What stands in for alpha in the minimum detectable drop at a look that spends none: the share
-/// that the next looks would have.
+/// Replaces alpha in the minimum detectable drop at a look that spends no alpha: the share that the
+/// next looks would have.
 const NEXT_ALPHA: f64 = 0.03;
 
 /// How far a drop may be off.
 pub(super) struct Spread {
-    /// What that is known from.
+    /// The source of this knowledge.
     pub(super) basis: Basis,
-    /// How far all of it may be off.
+    /// How far the whole drop may be off.
     whole: Error,
-    /// The standard error of the cases that the base ran once: what no re-run of the head can lessen.
+    /// The standard error of the cases that the base ran once, which no re-run of the head can reduce.
     of_single_bases: f64,
-    /// What cases lost of which each side has a single value, where it is repeats that tell: their
+    /// The loss of cases with a single value on each side, where the noise comes from repeats: their
     /// re-runs failed, or came from answers that the pipeline keeps.
     unrepeated: f64,
-    /// How far the rest may be off.
+    /// How far the rest of the drop may be off.
     rest: Error,
-    /// How far stored reports of the base are apart, which no run of today lessens.
+    /// How far stored reports of the base differ, which no run of today reduces.
     between: Option<Between>,
 }
 
@@ -39,7 +39,7 @@ struct Error {
     freedom: f64,
 }
 
-/// The ends of what the drop may be; none where that is unbounded.
+/// The bounds of the drop; none where it is unbounded.
 pub(super) struct Bounds {
     pub(super) lower: Option<f64>,
     pub(super) upper: Option<f64>,
@@ -122,8 +122,8 @@ fn within<'a>(usual: &Usual, cases: impl Iterator<Item = &'a Paired>, total: f64
     }
 }
 
-/// The variance between the cases (Cochran, "Sampling Techniques", 1977, section 6.4): all that one
-/// run on each side tells.
+/// The variance between the cases (Cochran, "Sampling Techniques", 1977, section 6.4), the only estimate with one
+/// run on each side.
 fn between_cases(cases: &[Paired], total: f64, drop: f64) -> Error {
     let n = cases.len() as f64;
     let squares: f64 = cases
@@ -142,25 +142,25 @@ fn between_cases(cases: &[Paired], total: f64, drop: f64) -> Error {
     }
 }
 
-/// What cases with a single value on the head add to the drop.
+/// The contribution to the drop of cases with a single value on the head.
 pub(super) fn lost_on_single_runs(cases: &[Paired], total: f64) -> f64 {
     lost(cases.iter().filter(|case| is_single(case)), total)
 }
 
-/// What cases add to the drop that got worse.
+/// The contribution to the drop of the cases that got worse.
 fn lost<'a>(cases: impl Iterator<Item = &'a Paired>, total: f64) -> f64 {
     cases
         .map(|case| (case.samples() / total * case.difference()).max(0.0))
         .sum()
 }
 
-/// Whether the head has a single value of a case.
+/// Whether the head has a single value for a case.
 fn is_single(case: &Paired) -> bool {
     case.sides().1.is_single()
 }
 
 impl Spread {
-    /// The same, where the base is of reports that are further apart than their own noise explains.
+    /// Widens the spread, where the reports of the base differ more than their own noise explains.
     fn wider_by(self, between: Between) -> Self {
         Self {
             whole: self.whole.and(between.term()),
@@ -170,24 +170,24 @@ impl Spread {
         }
     }
 
-    /// How far one stored report of the base is from another, where their own noise does not explain it.
+    /// How far one stored report of the base differs from another, where their own noise does not explain it.
     pub(super) fn between_reports(&self) -> Option<f64> {
         self.between.map(Between::deviation)
     }
 
-    /// What that adds to the square of the error.
+    /// The part of that difference in the squared error.
     pub(super) fn fixed(&self) -> f64 {
         self.between.map_or(0.0, |between| between.term().0)
     }
 
-    /// Lower at confidence `1 - alpha`, upper at 0.90.
+    /// The lower bound at confidence `1 - alpha`, and the upper bound at 0.90.
     pub(super) fn bounds(&self, drop: f64, alpha: f64) -> Bounds {
-        // A look that may spend nothing says nothing of the lower end, but of a declared pipeline.
+        // A look that may spend no alpha has no lower bound, except for a pipeline that is declared deterministic.
         let lower = match () {
             () if self.basis == Basis::Declared => Some(drop),
             () if alpha <= 0.0 => None,
-            // How much of a difference between two single runs is luck nobody knows. So none of it
-            // counts as a drop, and it does not hide what repeats confirm.
+            // Nobody knows how much of a difference between two single runs is luck. So the difference
+            // does not count as a drop, but it does not hide what repeats confirm either.
             () => Some(drop - self.unrepeated - self.rest.off(alpha)),
         };
         let finite = |bound: &f64| bound.is_finite();
@@ -207,8 +207,8 @@ impl Spread {
         self.whole.standard
     }
 
-    /// The true drop that is found with the power of four times in five: it must pass the limit
-    /// and its noise, and then fall short of neither by bad luck.
+    /// The true drop that is found with a power of four in five: it must exceed the limit and its
+    /// noise, even with bad luck.
     pub(super) fn detectable(&self, question: &Question, alpha: f64) -> Option<f64> {
         let alpha = if alpha > 0.0 {
             alpha
@@ -219,8 +219,8 @@ impl Spread {
         Some(least).filter(|least| least.is_finite())
     }
 
-    /// The part of the drop that rests on one run of the head alone, where it is repeats that tell:
-    /// cases whose re-run failed. No regression may rest on it.
+    /// The part of the drop from cases with a single run of the head, where the noise comes from repeats:
+    /// their re-run failed. No regression may depend on this part.
     pub(super) fn rests_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
         if !matches!(self.basis, Basis::Still | Basis::Repeats) {
             return 0.0;
@@ -228,8 +228,8 @@ impl Spread {
         lost_on_single_runs(cases, total)
     }
 
-    /// What cases gained, as a positive number, against one run of the base alone: by chance that run
-    /// may have been worse than the base is. No pass may rest on it.
+    /// The gain of cases with a single run of the base, as a positive number: that run may by chance
+    /// have been worse than the base usually is. No pass may depend on this gain.
     pub(super) fn gained_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
         if !matches!(self.basis, Basis::Still | Basis::Repeats) {
             return 0.0;
@@ -248,7 +248,8 @@ impl Error {
         freedom: 1.0,
     };
 
-    /// With one more independent part: a variance and its degrees of freedom, as Welch and Satterthwaite have it.
+    /// Adds one more independent part, with its variance and degrees of freedom, by the formula of Welch and
+    /// Satterthwaite.
     fn and(self, (variance, freedom): (f64, f64)) -> Self {
         let own = self.standard * self.standard;
         let all = own + variance;
@@ -262,7 +263,7 @@ impl Error {
         }
     }
 
-    /// How far off the mean may be on one side, with probability `1 - alpha`.
+    /// How far the mean may be off on one side, with probability `1 - alpha`.
     fn off(&self, alpha: f64) -> f64 {
         if self.standard == 0.0 {
             return 0.0;

@@ -1,4 +1,4 @@
-//! What two sides have in common of one case: its mean loss, and how far that varies from run to run.
+//! One case with the cells that two sides share: its mean loss, and how far the mean varies from run to run.
 
 use super::draws::Draws;
 use super::{Case, Cell, GUARD};
@@ -13,28 +13,28 @@ pub(crate) struct Paired {
     head: Side,
 }
 
-/// One side of it.
+/// One side of the case.
 pub(crate) struct Side {
-    /// The mean over the common cells.
+    /// The mean over the shared cells.
     mean: f64,
-    /// The same of every repeat that gave any value.
+    /// The mean of every repeat that gave any value.
     repeats: Vec<f64>,
     /// Whether any two values of one cell differ.
     varies: bool,
     /// How the mean varies with the answer to the input that all cells share.
     shared: Part,
-    /// How it varies with the answers to the cells' own inputs; none where the repeats tell both at once.
+    /// How the mean varies with the answers to the cells' own inputs; none where `shared` contains both.
     own: Option<Part>,
     /// The variance of a single cell between the answers to its own input, and the degrees of freedom
     /// that it was taken from; 0 of them where nothing was repeated.
     cell: (f64, f64),
     /// The lowest and the highest mean of a cell.
     range: (f64, f64),
-    /// What each stored report has of it, where the answers come from several; none where one lacks a cell.
+    /// The values of each stored report for the case, where there are several; none for a report that lacks a cell.
     by_report: Vec<Option<OfReport>>,
 }
 
-/// What one of several reports has of a case.
+/// The values of one of several reports for a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct OfReport {
     /// The mean over the cells.
@@ -48,12 +48,12 @@ pub(super) struct OfReport {
 pub(super) struct Part {
     /// The variance of the case's mean loss between single runs; none below two of them.
     pub(super) variance: Option<f64>,
-    /// How many runs.
+    /// The number of runs.
     pub(super) runs: f64,
 }
 
 impl Part {
-    /// With the variance of both together, weighed by degrees of freedom, where its own is less.
+    /// Takes the pooled variance of both, weighted by degrees of freedom, if its own is smaller.
     pub(super) fn at_least_as_noisy_as(self, other: Self) -> Self {
         let together = self.variance.zip(other.variance).map(|(own, other_own)| {
             let (freedom, other_freedom) = (self.runs - 1.0, other.runs - 1.0);
@@ -67,8 +67,8 @@ impl Part {
     }
 }
 
-/// Splits the cases that the base measured into those that the head measured too, and the places
-/// of those it lost.
+/// Splits the cases that the base measured into those that the head measured too, and the indices
+/// of those that the head lost.
 pub(crate) fn pair(cases: &[Case]) -> (Vec<Paired>, Vec<usize>) {
     let mut paired = Vec::with_capacity(cases.len());
     let mut lost = Vec::new();
@@ -111,7 +111,7 @@ impl Paired {
         self.weight
     }
 
-    /// How many samples of the metric it stands for.
+    /// How many samples of the metric the case stands for.
     pub(super) fn samples(&self) -> f64 {
         self.weight * self.cells as f64
     }
@@ -128,7 +128,7 @@ impl Paired {
         self.head.mean - self.base.mean
     }
 
-    /// Equal in every cell of every repeat: the same measurement.
+    /// Whether all values of both sides are equal in every cell of every repeat: this is the same measurement.
     pub(super) const fn is_identical(&self) -> bool {
         self.identical
     }
@@ -161,7 +161,7 @@ impl Side {
                     variance: variance(&repeats),
                     runs: repeats.len() as f64,
                 };
-                // One answer to everything: nobody knows which of them the luck is in.
+                // There is one answer to everything, so nobody knows to which input the luck belongs.
                 let own = (repeats.len() < 2).then_some(part);
                 let freedom = part.variance.map_or(0.0, |_| part.runs - 1.0);
                 (part, own, (part.variance.unwrap_or(0.0), freedom))
@@ -198,7 +198,7 @@ impl Side {
         self.varies
     }
 
-    /// Whether there is a single value of it.
+    /// Whether the side has a single value of the case.
     pub(super) fn is_single(&self) -> bool {
         self.shared.runs < 2.0 && self.own.is_none_or(|own| own.runs < 2.0)
     }
@@ -216,7 +216,7 @@ impl Side {
         self.range
     }
 
-    /// What each stored report has, where there are several.
+    /// The values of each stored report, where there are several.
     pub(super) fn by_report(&self) -> &[Option<OfReport>] {
         &self.by_report
     }
@@ -227,9 +227,9 @@ impl Side {
     }
 }
 
-/// The two parts of the noise of a two-sample mean over all pairs, as the jackknife has them (Arvesen,
+/// The two parts of the noise of a two-sample mean over all pairs, by the jackknife (Arvesen,
 /// "Jackknifing U-statistics", Annals of Mathematical Statistics 40, 1969): the variance of the means
-/// that leave one answer of one kind fixed. What both kinds make together is counted in each, so that
+/// that fix one answer of one kind. The joint effect of both kinds is counted in each part, so that
 /// the error is rather too large than too small.
 fn crossed(cells: &[&Draws], means: &[f64]) -> (Part, Option<Part>, (f64, f64)) {
     let count = cells.len() as f64;
@@ -252,7 +252,7 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (Part, Option<Part>, (f64, f64)) 
         }
     }
     let own = Part {
-        // The mean over the cells; those without repeats are taken to vary like the others.
+        // This is the mean over the cells; those without repeats are assumed to vary like the others.
         variance: (known > 0.0).then(|| sum / known / count),
         runs: most as f64,
     };
@@ -264,7 +264,7 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (Part, Option<Part>, (f64, f64)) 
     (shared, Some(own), (cell, freedom))
 }
 
-/// What each report has of a case; none where it lacks a cell, since the others are not as hard.
+/// The values of each report for a case; none for a report that lacks a cell, since other cells are not equally hard.
 fn by_report(cells: &[&Draws]) -> Vec<Option<OfReport>> {
     let all: Vec<Vec<Draws>> = cells.iter().map(|cell| cell.by_report()).collect();
     let count = all.iter().map(Vec::len).min().unwrap_or(0);
@@ -284,7 +284,7 @@ fn by_report(cells: &[&Draws]) -> Vec<Option<OfReport>> {
     (0..count).map(of_report).collect()
 }
 
-/// The mean over the cells in each round. A round that lacks a cell takes that cell's mean for it, so that
+/// The mean over the cells in each round. A cell that is missing in a round is replaced by its mean, so that
 /// cells which failed now and then do not shift the mean of the case.
 fn rows(
     cells: &[&Draws],

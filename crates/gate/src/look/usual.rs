@@ -1,41 +1,41 @@
-//! What noise is usual in a suite, and with it the variance of each case's difference.
+//! The usual noise in a suite, and from it the variance of each case's difference.
 //!
-//! A side that ran a case once says nothing of its noise, and its one run may have been a lucky one. It
-//! is taken to vary like the other side, like the other cases, and at least as far as single calls were
+//! A side that ran a case once tells nothing about its noise, and its one run may have been lucky. So it
+//! is assumed to vary like the other side, like the other cases, and at least as much as single calls were
 //! seen to differ.
 
 use super::paired::{Paired, Part};
 
-/// How many runs the noise of all cases together weighs beside that of the case itself, where a side ran
-/// the case once.
+/// The number of runs as which the noise of all cases together counts beside that of the case itself, where a side
+/// ran the case once.
 const WEIGHT_OF_ALL: f64 = 2.0;
 
-/// How many repeats without any variation it takes for half of the noise that a coin would have. Few
-/// repeats that agree are no proof that a pipeline has no noise.
+/// The number of repeats without variation that halve the assumed noise of a coin. Few repeats that
+/// agree are no proof that a pipeline has no noise.
 const DOUBT: f64 = 6.0;
 
-/// The variance of a coin: the largest of values between 0 and 1.
+/// The variance of a fair coin, the largest for values between 0 and 1.
 const COIN: f64 = 0.25;
 
-/// How much of the noise of single calls a side that ran once is held to have at least. All of it would
+/// The least share of the noise of single calls that is assumed for a side that ran once. All of that noise would
 /// be too much, since the cases that were run again are those that vary.
 const LEAST_OF_CALLS: f64 = 0.5;
 
-/// What noise is usual in a suite.
+/// The usual noise in a suite.
 pub(super) struct Usual {
-    /// The variance of a case's mean between answers to the shared input, and to the cells' own; none
+    /// The variance of a case's mean between answers to the shared input, and to the cells' own inputs; none
     /// where nothing was repeated.
     shared: Option<f64>,
     own: Option<f64>,
     /// The variance of a single cell.
     cell: f64,
-    /// The lowest loss of a cell, and the distance from there to the highest.
+    /// The lowest loss of a cell, and the distance from it to the highest loss.
     low: f64,
     scale: f64,
 }
 
 impl Usual {
-    /// Learns it from all cases of both sides.
+    /// Computes the usual noise from all cases of both sides.
     pub(super) fn of(cases: &[Paired]) -> Self {
         let (mut shared, mut own, mut cell) = (Mean::default(), Mean::default(), Mean::default());
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
@@ -61,12 +61,12 @@ impl Usual {
         }
     }
 
-    /// The usual variance with the answer to the shared input; none where nothing was repeated.
+    /// The usual variance due to the answer to the shared input; none where nothing was repeated.
     pub(super) const fn shared(&self) -> Option<f64> {
         self.shared
     }
 
-    /// The same with the answers to the cells' own.
+    /// The usual variance due to the answers to the cells' own inputs.
     pub(super) const fn own(&self) -> Option<f64> {
         self.own
     }
@@ -75,21 +75,21 @@ impl Usual {
     pub(super) fn terms(&self, case: &Paired) -> Vec<(f64, f64)> {
         let (base, head) = case.sides();
         if base.is_single() && head.is_single() {
-            // It was not run again. The squared difference is what noise alone would make it on average.
+            // The case was not run again. On average, noise alone would make the squared difference this large.
             return match case.has_moved() {
                 true => vec![(case.difference().powi(2), 1.0)],
                 false => Vec::new(),
             };
         }
         let mut terms = Vec::with_capacity(4);
-        // What did not move has no luck in it that a drop could rest on.
+        // A case that did not move has no luck that a drop could depend on.
         let of_calls = match case.has_moved() {
             true => LEAST_OF_CALLS * self.cell,
             false => 0.0,
         };
         let least = of_calls * self.reach(case);
-        // The noise of a base of several reports is known well: few runs of the head that agree do not mean that it
-        // has less.
+        // The noise of a base with several reports is well known: if a few runs of the head agree, that does not mean
+        // that the head has less noise.
         let of_head = |base: Part, head: Part| match case.sides().0.by_report().is_empty() {
             true => head,
             false => head.at_least_as_noisy_as(base),
@@ -100,8 +100,8 @@ impl Usual {
             self.shared,
             least,
         );
-        // Where one side has its own answers apart, the other one may have them too, or its repeats tell
-        // both at once.
+        // Where one side reports the noise of its own answers separately, the other side may do so too, or its repeats
+        // contain both parts.
         match (base.own(), head.own()) {
             (Some(one), Some(other)) if one.variance.or(other.variance).is_some() => {
                 let least = of_calls / case.cells() as f64;
@@ -117,14 +117,14 @@ impl Usual {
         terms
     }
 
-    /// How far the answer to the shared input takes the mean of a case along, squared: all the way where
-    /// its cells agree, and at least as far as it has moved.
+    /// How far the answer to the shared input moves the mean of a case, squared: by the full scale where
+    /// its cells agree, and at least as far as the case has moved.
     fn reach(&self, case: &Paired) -> f64 {
         let moved = case.difference().powi(2);
         if self.scale <= 0.0 {
             return moved;
         }
-        // The side that was repeated is the one that is known.
+        // Only the side that was repeated has a known variance.
         let known = match case.sides().1.is_single() {
             true => case.base(),
             false => case.head(),
@@ -134,7 +134,7 @@ impl Usual {
     }
 }
 
-/// Adds what both sides make of one part of the noise.
+/// Adds the contribution of both sides to one part of the noise.
 fn add(terms: &mut Vec<(f64, f64)>, (one, other): (Part, Part), usual: Option<f64>, least: f64) {
     match (one.variance, other.variance) {
         (Some(here), Some(there)) => {
@@ -151,7 +151,7 @@ fn add(terms: &mut Vec<(f64, f64)>, (one, other): (Part, Part), usual: Option<f6
     }
 }
 
-/// Adds a side with repeats, and the other one, which has a single run.
+/// Adds a side with repeats, and the other side, which has a single run.
 fn borrow(
     terms: &mut Vec<(f64, f64)>,
     (part, known): (Part, f64),
@@ -166,7 +166,7 @@ fn borrow(
     terms.push((mixed.max(least) / runs, freedom + weight));
 }
 
-/// A mean variance, weighed by degrees of freedom.
+/// A mean variance, weighted by degrees of freedom.
 #[derive(Default)]
 struct Mean {
     sum: f64,

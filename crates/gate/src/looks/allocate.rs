@@ -1,5 +1,5 @@
-//! Where the next calls go: to the input, the variants and the side where the errors of the open metrics
-//! shrink most for each call.
+//! Decides where the next calls go: to the input, the variants and the side where each call reduces the errors of the
+//! open metrics most.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -9,17 +9,17 @@ use crate::look;
 use crate::look::{Case, Doubt, Look};
 use kelvin_record::{Repeats, WantedRepeats};
 
-/// How often an unstable case is run before the second look, where its own input can be repeated without
-/// its variants. An answer to that input is one call and moves every cell of the case.
+/// The runs of an unstable case before the second look, where its own input can be repeated without
+/// its variants. An answer to that input is one call and affects every cell of the case.
 const OPENING: Repeats = Repeats {
     input: 4,
     variants: 2,
 };
 
-/// The same where every repeat takes all inputs.
+/// The same number where every repeat needs all inputs.
 const OPENING_OF_ALL: usize = 3;
 
-/// What is tried where the budget does not reach, one after the other; all cases get the same.
+/// Cheaper choices for a small budget, which are tried one after the other; all cases get the same one.
 const CHEAPER: [(Repeats, usize); 3] = [
     (
         Repeats {
@@ -44,16 +44,16 @@ const CHEAPER: [(Repeats, usize); 3] = [
     ),
 ];
 
-/// An error below this is none.
+/// An error below this counts as none.
 const NO_ERROR: f64 = 1e-9;
 
-/// A metric that is open, with the last look at it.
+/// An open metric with its last look.
 pub(super) struct Open<'a> {
     pub(super) subject: &'a Subject,
     pub(super) look: &'a Look,
 }
 
-/// What can be run.
+/// The runs that are possible.
 pub(super) struct Allocation<'a> {
     pub(super) means: Means,
     /// The cases whose base was run beside the head.
@@ -69,7 +69,7 @@ struct Item {
     head: Repeats,
 }
 
-/// One thing that can be done: run one more time an input, or variants, or both, of a case on a side.
+/// One possible run of a case on a side: its own input, its variants, or both.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum What {
     Input,
@@ -85,11 +85,11 @@ impl Allocation<'_> {
         base.into_iter().chain(head).collect()
     }
 
-    /// The first re-run: everything that moved or varied, better or worse. None where the budget does not
-    /// reach.
+    /// The first re-run: every case that moved or varied, better or worse. None where the budget does not
+    /// suffice.
     ///
-    /// A base that stays as it is needs all cases: where only those are run again that moved, the luck of the
-    /// head goes and that of the base stays, and the drop is off by that luck.
+    /// With a fixed base, all cases must be run again: if only the cases that moved are, the luck of the
+    /// head averages out but that of the base stays, and the drop is biased by it.
     pub(super) fn opening(&self, open: &[Open<'_>]) -> Option<Rerun> {
         let full = std::iter::once((OPENING, OPENING_OF_ALL));
         full.chain(CHEAPER).find_map(|(crossed, all)| {
@@ -115,14 +115,14 @@ impl Allocation<'_> {
         })
     }
 
-    /// Whether repeats of a base that stays as it is tell how much the answers to the variants vary, so that
-    /// those of the head can wait.
+    /// Whether repeats of a fixed base tell how much the answers to the variants vary, so that
+    /// repeats of the head's variants can wait.
     fn knows_variants(&self, case: &Case) -> bool {
         let mut cells = case.cells.iter();
         !self.means.base && cells.any(|cell| cell.base.repeats_variants())
     }
 
-    /// The places of the cases that the first re-run takes.
+    /// The indices of the cases that the first re-run includes.
     fn to_repeat(&self, open: &Open<'_>) -> Vec<usize> {
         match self.means.base {
             true => open.look.unstable.clone(),
@@ -130,7 +130,7 @@ impl Allocation<'_> {
         }
     }
 
-    /// The next re-run, of about `batch` calls. None where nothing is left.
+    /// The next re-run, of about `batch` calls. None where no run is left.
     pub(super) fn next(&self, open: &[Open<'_>], batch: usize) -> Option<Rerun> {
         let items = items(open, self.fresh);
         let gains = gains(open);
@@ -138,7 +138,7 @@ impl Allocation<'_> {
         let mut heap = BinaryHeap::new();
         for ((name, what), gain) in &gains {
             for side in self.sides() {
-                // What is stable was not run again, and the stored runs of its base stay.
+                // A stable case was not run again, and its stored runs of the base stay.
                 if side == Side::Base && !self.fresh.contains(*name) {
                     continue;
                 }
@@ -189,7 +189,7 @@ impl Allocation<'_> {
         }
     }
 
-    /// The re-run, if it asks for anything and is paid for by what is left.
+    /// The re-run, if it requests any run and the remaining calls suffice.
     fn affordable(&self, rerun: Rerun, items: &BTreeMap<&str, Item>) -> Option<Rerun> {
         let cost = |side: Side, wanted: &WantedRepeats| -> usize {
             let of_each = wanted.iter().map(|(name, runs)| {
@@ -223,8 +223,8 @@ fn want(rerun: &mut Rerun, side: Side, name: &str, runs: Repeats) {
         .raise(&runs.into());
 }
 
-/// Every case of the open metrics, with how often it was run. Repeats of a base that was not run beside the
-/// head do not count, since the first new ones take their place.
+/// Every case of the open metrics, with the number of its runs. Repeats of a base that was not run beside the
+/// head do not count, since the first new runs replace them.
 fn items<'o>(open: &[Open<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, Item> {
     let mut items: BTreeMap<&str, Item> = BTreeMap::new();
     for open in open {
@@ -248,8 +248,8 @@ fn items<'o>(open: &[Open<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, I
     items
 }
 
-/// What one run of a kind takes from the errors, were there a single one: the sum over the open metrics
-/// of its variance, as a share of theirs.
+/// How much one run of a kind would reduce the errors, if it were the only one: the sum over the open metrics
+/// of its variance, as a share of their variances.
 fn gains<'o>(open: &[Open<'o>]) -> BTreeMap<(&'o str, What), f64> {
     let mut gains: BTreeMap<(&str, What), f64> = BTreeMap::new();
     for open in open {
@@ -274,7 +274,7 @@ fn gains<'o>(open: &[Open<'o>]) -> BTreeMap<(&'o str, What), f64> {
     gains
 }
 
-/// A case that neither moved nor was run again is left alone.
+/// Whether a case moved or was run again; any other case is left alone.
 pub(super) const fn is_in_doubt(doubt: &Doubt) -> bool {
     let is_single = doubt.base.0 < 2 && doubt.base.1 < 2 && doubt.head.0 < 2 && doubt.head.1 < 2;
     doubt.is_unstable || !is_single
@@ -317,7 +317,7 @@ impl Candidate<'_> {
         }
     }
 
-    /// What it takes from the errors for each call: from v / n to v / (n + 1).
+    /// How much it reduces the errors for each call: from v / n to v / (n + 1).
     fn worth(&self) -> f64 {
         let runs = match self.what {
             What::Input => self.runs.input,
@@ -347,7 +347,7 @@ impl PartialOrd for Candidate<'_> {
 }
 
 impl Ord for Candidate<'_> {
-    /// The one that is worth most is the largest; among equals the first by name.
+    /// The most valuable candidate is the largest; among equal ones the first by name.
     fn cmp(&self, other: &Self) -> Ordering {
         let key = |candidate: &Self| (candidate.side, candidate.what);
         self.worth()

@@ -1,25 +1,24 @@
-//! Whether any number of calls that can still be paid for would decide a metric. Where none would, not
-//! one more is made.
+//! Whether the affordable calls can decide a metric at all. Where they cannot, no further call is made.
 
 use super::Side;
 use super::allocate::{Allocation, Open, is_in_doubt};
 use crate::look;
 
-/// How many standard errors a drop must be away from 0 to be called, about.
+/// The approximate number of standard errors by which a drop must exceed 0 to be called.
 const TO_CALL: f64 = 2.4;
 
-/// How many standard errors it must be below the limit to pass, about.
+/// The approximate number of standard errors by which a drop must be below the limit to pass.
 const TO_PASS: f64 = 1.35;
 
-/// Whether what is left may decide it: if the drop moved by as much as the error may still shrink, it would
-/// be beyond what is left of the error.
+/// Whether the remaining calls may decide the metric: if the drop moved by as much as the error may still shrink, it
+/// would exceed the remaining error.
 pub(super) fn is_there(open: &Open<'_>, allocation: &Allocation<'_>) -> bool {
     let look = open.look;
     if !look.error.is_finite() {
         return true;
     }
     let share = share_left(open, allocation).clamp(0.0, 1.0);
-    // Stored reports of other days go as soon as the base is run here.
+    // Stored reports of other days are dropped as soon as the base is run here.
     let fixed = match allocation.means.base {
         true => 0.0,
         false => look.fixed,
@@ -33,7 +32,7 @@ pub(super) fn is_there(open: &Open<'_>, allocation: &Allocation<'_>) -> bool {
     may_fail || may_pass
 }
 
-/// The share of the variance that stays, once all calls that are left were spent evenly on the sides that
+/// The share of the variance that remains if all remaining calls are spent evenly on the sides that
 /// can be run.
 fn share_left(open: &Open<'_>, allocation: &Allocation<'_>) -> f64 {
     let doubts: Vec<_> = look::doubts(&open.subject.cases)

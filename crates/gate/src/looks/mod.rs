@@ -1,5 +1,5 @@
-//! The sequence of looks: what is run again before there is a verdict, and how much of the false alarms
-//! each look may spend. It says what to run; the caller runs it.
+//! The sequence of looks: which runs are made before there is a verdict, and how much of the false-alarm
+//! probability each look may spend. This module says what to run; the caller runs it.
 
 mod allocate;
 mod hope;
@@ -12,7 +12,7 @@ use allocate::{Allocation, Open};
 use kelvin_record::WantedRepeats;
 use tested::tested;
 
-/// How many looks there are after the first one at most.
+/// The most looks after the first one.
 const ROUNDS: usize = 4;
 
 /// The probability of a false alarm that every look after the first one may spend. Equal parts are those
@@ -21,15 +21,15 @@ const ROUNDS: usize = 4;
 /// are known from few runs are too small now and then.
 const ALPHA_OF_A_LOOK: f64 = 0.012;
 
-/// All of it, for a look that is the only one.
+/// The whole probability, for a look that is the only one.
 const ALPHA: f64 = 0.05;
 
-/// A case that was run so often on the head before the first look is not run again before a regression
+/// A case with at least this many runs on the head before the first look needs no re-run before a regression
 /// may be called.
 const ENOUGH_RUNS: usize = 3;
 
-/// With one run of the head and no other possible, fewer cases than this that moved are too few
-/// for a regression.
+/// With one run of the head and no other possible, a regression needs at least this many cases that
+/// moved.
 const FEWEST_MOVED: usize = 5;
 
 /// One gated metric: its cases by name, in the same order at every look.
@@ -39,25 +39,25 @@ pub struct Subject {
     pub names: Vec<String>,
     /// The cases, as many.
     pub cases: Vec<Case>,
-    /// A drop beyond this is a regression.
+    /// The limit of the drop. A larger drop is a regression.
     pub max_drop: f64,
-    /// No drop can be wider than this: the width of the metric's range, infinite where that is open.
+    /// The largest possible drop: the width of the metric's range, infinite where that is open.
     pub widest: f64,
-    /// Whether it says how often there was no answer, and nothing of the answers.
+    /// Whether the metric only counts how often there was no answer.
     pub is_failure_rate: bool,
 }
 
-/// What may be run between the looks.
+/// The runs that are allowed between the looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Means {
-    /// How often an input of the head may be run in all; below 2 there is no re-run.
+    /// The most runs of an input on the head; below 2 there is no re-run.
     pub head_runs: usize,
-    /// Whether the base can be run again beside the head. Then it is, wherever something is open, and no
+    /// Whether the base can be run again beside the head. If so, it is run wherever something is open, and no
     /// regression is called against a base that was measured at another time.
     pub base: bool,
 }
 
-/// What to do next.
+/// The next step.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Run cases again, never from the cache, and look again.
@@ -66,51 +66,51 @@ pub enum Step {
     Decided(BTreeMap<String, Decision>),
 }
 
-/// What to run again: how often each input should have been run in all.
+/// The runs to make: how often each input should have been run in all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rerun {
-    /// On the base. The first runs of a case take the place of the stored ones.
+    /// The runs of the base. The first runs of a case replace the stored ones.
     pub base: WantedRepeats,
-    /// On the head. They are added to those that there are.
+    /// The runs of the head. They are added to the existing ones.
     pub head: WantedRepeats,
 }
 
 /// A side of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// What the change is compared with.
+    /// The version that the change is compared with.
     Base,
     /// The change.
     Head,
 }
 
-/// How one metric came out.
+/// The decision about one metric.
 #[derive(Clone, Debug)]
 pub struct Decision {
-    /// The look that decided, or the last one; or why there was nothing to look at.
+    /// The look that decided, or the last one; or why no look was possible.
     pub look: Result<Look, Unmeasured>,
-    /// How it came to its end.
+    /// How the looks ended.
     pub ending: Ending,
 }
 
-/// How the looks at a metric came to their end.
+/// How the looks at a metric ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// There is a verdict.
     Decided,
-    /// It is open after all re-runs, or nothing that could be afforded would decide it.
+    /// The metric is open after all re-runs, or no affordable run would decide it.
     StillOpen,
-    /// It is open, and nothing could be run again, or nothing was to be.
+    /// The metric is open, and no re-run was possible or allowed.
     NoRerun,
-    /// It is open in a finished report, whose run has run doubtful cases again.
+    /// The metric is open in a finished report, whose run has already run doubtful cases again.
     RerunBefore,
-    /// It is open, and the budget does not allow the first re-run.
+    /// The metric is open, and the budget does not allow the first re-run.
     NoBudget,
-    /// It is open, and the budget ran out after the first re-runs.
+    /// The metric is open, and the budget ran out after the first re-runs.
     BudgetSpent,
-    /// It is open, because the re-runs of the cases that the drop comes from gave no values.
+    /// The metric is open, because the re-runs of the cases that cause the drop gave no values.
     RerunsFailed,
-    /// It is open, because the pipeline answered the re-runs from memory.
+    /// The metric is open, because the pipeline answered the re-runs from memory.
     AnswersKept,
 }
 
@@ -131,21 +131,21 @@ pub struct Looks {
     max_missing: f64,
     means: Means,
     answers_are_kept: bool,
-    /// Whether something was run again for another judgement than these looks.
+    /// Whether another judgement than these looks requested a re-run.
     was_run_again: bool,
-    /// How many looks were taken after something was run again.
+    /// The number of looks after a re-run.
     rounds: usize,
-    /// How many calls there were to spend before the first re-run.
+    /// The number of calls that could be spent before the first re-run.
     calls: usize,
     /// The cases whose base was run beside the head.
     fresh: BTreeSet<String>,
     decided: BTreeMap<String, Decision>,
-    /// The last look at every metric that is open.
+    /// The last look at every open metric.
     open: BTreeMap<String, Look>,
 }
 
 impl Looks {
-    /// Before the first look. `deterministic`: the configuration declares that the pipeline is.
+    /// The state before the first look. `deterministic`: whether the configuration declares the pipeline deterministic.
     pub const fn new(means: Means, deterministic: bool, max_missing: f64) -> Self {
         Self {
             noise: if deterministic {
@@ -170,18 +170,18 @@ impl Looks {
         self.answers_are_kept = are_kept;
     }
 
-    /// Whether the base of a case was to be run beside the head, so that what was stored of it counts no more.
+    /// Whether the base of a case was run beside the head, so that its stored runs do not count any more.
     pub fn has_run_the_base_of(&self, case: &str) -> bool {
         self.fresh.contains(case)
     }
 
-    /// Says that something was run again for another judgement, and the base of these cases beside the head.
+    /// Says that another judgement requested a re-run, and that the base of these cases was run beside the head.
     pub fn has_run_the_base<'c>(&mut self, cases: impl Iterator<Item = &'c String>) {
         self.was_run_again = true;
         self.fresh.extend(cases.cloned());
     }
 
-    /// Looks at what was run so far, of the same metrics every time. `calls`: how many may still be made, on both sides.
+    /// Looks at all runs so far, with the same metrics every time. `calls`: how many may still be made, on both sides.
     pub fn next(&mut self, subjects: &BTreeMap<String, Subject>, calls: usize) -> Step {
         if self.rounds == 0 {
             self.calls = calls;
@@ -237,8 +237,9 @@ impl Looks {
         Step::Rerun(rerun)
     }
 
-    /// Looks again at what is decided, so that every figure is one of all runs. What would not pass any more is open
-    /// again, with its share of the false alarms from there on. A regression, or what was left open, stays so.
+    /// Looks again at the decided metrics, so that every figure covers all runs. A metric that would not pass any more
+    /// is open again, and gets its share of the false alarms from then on. A regression, or a metric that was left
+    /// open, stays so.
     fn look_again(&mut self, subjects: &BTreeMap<String, Subject>) {
         let gated = self.undecided(subjects) + 1;
         for (id, Decision { look, ending }) in std::mem::take(&mut self.decided) {
@@ -255,16 +256,16 @@ impl Looks {
         }
     }
 
-    /// Ends all looks that are still open, because what they asked for could not be run.
+    /// Ends all looks that are still open because the requested runs could not be made.
     pub fn give_up(&mut self, subjects: &BTreeMap<String, Subject>) -> BTreeMap<String, Decision> {
-        // Where the budget ended before the first look, there is one look at what was run.
+        // Where the budget ended before the first look, there is one look at the existing runs.
         if self.open.is_empty()
             && self.decided.is_empty()
             && let Step::Decided(decided) = self.next(subjects, 0)
         {
             return decided;
         }
-        // The last re-run that was asked for was not made.
+        // The last requested re-run was not made.
         self.rounds = self.rounds.saturating_sub(1);
         let ending = match self.rounds {
             0 if !self.was_run_again => Ending::NoBudget,
@@ -273,11 +274,11 @@ impl Looks {
         self.end(subjects, ending)
     }
 
-    /// Takes the look that the runs so far allow: the first one spends nothing, unless the cases that
+    /// Takes the look that the runs so far allow. The first look spends no alpha, unless the cases that
     /// moved were run often enough before it.
     fn look(&self, subject: &Subject, gated: usize) -> Result<Look, Unmeasured> {
         let first = look::look(&subject.cases, &self.question(subject, gated, 0.0))?;
-        // What another judgement had run again was chosen by the luck of the head, and that of the base stays.
+        // The runs for another judgement were chosen by the luck of the head, and the luck of the base stays.
         let has_enough = !self.was_run_again && runs(subject, &first) >= ENOUGH_RUNS;
         let may_spend = self.rounds > 0 || has_enough;
         if first.outcome != Outcome::Inconclusive || !may_spend {
@@ -292,11 +293,11 @@ impl Looks {
         Ok(careful(look, first))
     }
 
-    /// Whether more must be run before the look counts.
+    /// Whether further runs are needed before the look counts.
     fn is_open(&self, look: &Look) -> bool {
         match look.outcome {
             Outcome::Inconclusive => true,
-            // It may be the day of the base that the drop comes from.
+            // The drop may come from the day of the base.
             Outcome::Regression => {
                 self.rounds == 0 && self.means.base && self.noise != Noise::Declared
             }
@@ -304,8 +305,8 @@ impl Looks {
         }
     }
 
-    /// The open metrics that further runs are for. Once one is a regression, only those that may be one
-    /// too: the job fails anyway.
+    /// The open metrics that need further runs. Once one metric is a regression, these are only the possible
+    /// regressions: the job fails anyway.
     fn doubtful<'s>(&'s self, subjects: &'s BTreeMap<String, Subject>) -> Vec<Open<'s>> {
         let is_regression = |decision: &Decision| {
             let look = decision.look.as_ref();
@@ -321,14 +322,14 @@ impl Looks {
             .collect()
     }
 
-    /// Among how many metrics a look divides its false alarms: those that are not decided yet. What has passed
-    /// gives none any more, so that a probe which passes at once takes no power from its neighbours.
+    /// The number of metrics among which a look divides its false alarms: those that are not decided yet. A metric that
+    /// has passed cannot cause one any more, so a probe that passes at once takes no power from its neighbours.
     fn undecided(&self, subjects: &BTreeMap<String, Subject>) -> usize {
         let open = subjects.iter();
         tested(open.filter_map(|(id, subject)| (!self.decided.contains_key(id)).then_some(subject)))
     }
 
-    /// Closes everything that is open.
+    /// Closes every open metric.
     fn end(
         &mut self,
         subjects: &BTreeMap<String, Subject>,
@@ -342,7 +343,7 @@ impl Looks {
                 Ending::NoRerun | Ending::NoBudget if is_first && !self.answers_are_kept => {
                     self.without_repeats(subject, gated, look)
                 }
-                // What another judgement had run again is all that there is. It is looked at once.
+                // Only the runs for another judgement exist. They are looked at once.
                 Ending::BudgetSpent if self.rounds == 0 => self.last_look(subject, gated, look),
                 _ => look,
             };
@@ -351,7 +352,7 @@ impl Looks {
         self.decided.clone()
     }
 
-    /// One run of the head and no other possible: the drop must stand out from the differences
+    /// The decision with one run of the head and no other possible: the drop must stand out from the differences
     /// between at least five cases that moved.
     fn without_repeats(&self, subject: &Subject, gated: usize, first: Look) -> Look {
         let question = Question {
@@ -364,7 +365,7 @@ impl Looks {
         }
     }
 
-    /// The look at what was run for another judgement.
+    /// The look at the runs that another judgement requested.
     fn last_look(&self, subject: &Subject, gated: usize, first: Look) -> Look {
         let question = self.question(subject, gated, ALPHA_OF_A_LOOK);
         match look::look(&subject.cases, &question) {
@@ -373,7 +374,7 @@ impl Looks {
         }
     }
 
-    /// Notes how it ended, if the look left it open; else it is decided.
+    /// Notes how the looks at a metric ended, if it is still open; otherwise it is decided.
     fn close(&mut self, id: &str, look: Result<Look, Unmeasured>, open: Ending) {
         let ending = match &look {
             Ok(look) if look.outcome == Outcome::Inconclusive => match open {
@@ -400,7 +401,7 @@ impl Looks {
     }
 }
 
-/// The same look, but no regression that rests on single runs alone unless enough cases moved.
+/// The same look, but a regression that depends on single runs alone does not count unless enough cases moved.
 fn careful(look: Look, first: Look) -> Look {
     let is_of_single_runs = look.basis == Basis::Cases && look.moved < FEWEST_MOVED;
     match look.outcome {
@@ -409,13 +410,13 @@ fn careful(look: Look, first: Look) -> Look {
     }
 }
 
-/// Whether all that is in doubt was repeated on the head before the first look.
+/// Whether all doubtful cases were repeated on the head before the first look.
 fn has_repeats(open: &[Open<'_>]) -> bool {
     let runs = open.iter().map(|open| runs(open.subject, open.look));
     runs.min().is_some_and(|runs| runs >= ENOUGH_RUNS)
 }
 
-/// How often every unstable case was run on the head at least.
+/// The fewest runs of an unstable case on the head.
 fn runs(subject: &Subject, look: &Look) -> usize {
     let runs = look.unstable.iter();
     let runs = runs.map(|at| subject.cases[*at].head_runs());

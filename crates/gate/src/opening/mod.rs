@@ -1,5 +1,5 @@
-//! What people are told first of a verdict, made once for every page and screen that shows it: the word, what it is
-//! about, what happened, and what to do.
+//! The first words about a verdict, the same for every page and screen that shows it: the verdict, its subject,
+//! what happened, and what to do.
 
 mod next;
 mod page;
@@ -20,7 +20,7 @@ use next::next;
 pub use next::part;
 pub use page::opening;
 
-/// The verdict in a few words, with a mark and how it is meant.
+/// The verdict in a few words, with a mark and its tone.
 fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) {
     let verdict = &judgement.verdict;
     let warn = |word| (Tone::Caution, "⚠️", word);
@@ -63,8 +63,8 @@ pub fn stored(judgement: &Judgement) -> StoredVerdict {
     }
 }
 
-/// What the first reason is about in a few words, so that a heading says what happened: it is all that a list of
-/// notifications shows. A metric stands there only if it dropped. Empty where there is nothing to add.
+/// The subject of the first reason in a few words, so that a heading says what happened: a list of
+/// notifications shows nothing else. A metric is named only if it dropped. Empty where there is nothing to add.
 fn gist(judgement: &Judgement) -> Phrase {
     let verdict = &judgement.verdict;
     if matches!(verdict.verdict, Word::Pass | Word::NoBaseline) {
@@ -97,7 +97,7 @@ fn gist(judgement: &Judgement) -> Phrase {
     }
 }
 
-/// A governing type that was lost, or decides less often.
+/// The words for a governing type that was lost, or decides less often.
 fn of_type(verdict: &Verdict, id: &str) -> Option<Phrase> {
     let metric = verdict.metrics.get(id)?;
     let swaps = metric
@@ -111,7 +111,7 @@ fn of_type(verdict: &Verdict, id: &str) -> Option<Phrase> {
     Some(Phrase::of_name(&swaps.of_type).and(what))
 }
 
-/// A metric that dropped, with both values and how many more dropped beyond what is allowed.
+/// The words for a metric that dropped, with both values and the number of further metrics that dropped too far.
 fn figures(verdict: &Verdict, id: &str, more: usize) -> Phrase {
     let Some(metric) = verdict.metrics.get(id) else {
         return Phrase::default();
@@ -132,7 +132,7 @@ fn figures(verdict: &Verdict, id: &str, more: usize) -> Phrase {
     }
 }
 
-/// The cases that broke in a metric whose mean does not show it.
+/// The words for the cases that broke in a metric whose mean does not show it.
 fn broken(verdict: &Verdict, id: &str) -> Phrase {
     let mut cases = verdict
         .broken_cases
@@ -148,13 +148,13 @@ fn broken(verdict: &Verdict, id: &str) -> Phrase {
     }
 }
 
-/// The reason that people are told first; none where nothing of it counts against the change, and [`calm`] is said.
+/// The first reason for people; none where no reason counts against the change, and [`calm`] is shown.
 fn reason(judgement: &Judgement) -> Option<&Reason> {
     let first = judgement.verdict.reasons.first();
     first.filter(|reason| reason.effect.is_some())
 }
 
-/// What is said where there is no reason to say anything.
+/// The words where no reason counts against the change.
 fn calm(judgement: &Judgement) -> String {
     let gated = judgement
         .verdict
@@ -170,7 +170,7 @@ fn calm(judgement: &Judgement) -> String {
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         (!names.is_empty()).then(|| sentence::names(&names))
     };
-    // What became better comes first, and what nobody can tell is no good news.
+    // The improvements come first, except where something is unknown.
     let turned = turned(judgement).map_or_else(String::new, |items| format!("; {items}"));
     let better = listed(judgement.verdict.new_types().collect());
     let unseen = listed(judgement.verdict.unseen_types().collect());
@@ -181,8 +181,8 @@ fn calm(judgement: &Judgement) -> String {
     format!("{better}{calm}{turned}{unseen}")
 }
 
-/// The items that are worse by half of the scale or more although no metric dropped beyond what is allowed, beside how
-/// many are better by as much; none where none is worse.
+/// The items that are worse by half of the scale or more although no metric dropped beyond its limit, with the
+/// number of items that are better by as much; none where no item is worse.
 fn turned(judgement: &Judgement) -> Option<String> {
     let is_by_mean = |case: &&CaseChange| {
         let metric = judgement.verdict.metrics.get(&case.metric);

@@ -1,4 +1,4 @@
-//! What a reader does next.
+//! The next step for a reader.
 
 use crate::Judgement;
 use crate::answers::ChangedAnswers;
@@ -9,8 +9,8 @@ use crate::verdict::{ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
 use kelvin_record::Nouns;
 
-/// What a reader does next, in sentences. About an approval it is one without its full stop, since a page may
-/// add where it was asked.
+/// The next step for a reader, in sentences. About an approval it is one sentence without its full stop, since a page
+/// may add where it was asked.
 pub(super) fn next(judgement: &Judgement) -> Phrase {
     if let Some(approval) = &judgement.approval {
         return Phrase::text(decision(approval));
@@ -52,7 +52,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
                 .and(" tells what is usual on the base.")
             }
         },
-        // No source was asked where the baseline is turned off.
+        // Where the baseline is turned off, no source was asked.
         (Word::NoBaseline, _) if judgement.tried.is_empty() => Phrase::text(
             "Nothing is gated as long as the baseline is turned off in the configuration.",
         ),
@@ -99,8 +99,8 @@ fn worst_by_half(judgement: &Judgement) -> Option<&CaseChange> {
     })
 }
 
-/// What is left to do about a change that passes. That there is nothing is a claim: it is made only where everything
-/// was looked at, and nothing is answered otherwise.
+/// The next step for a change that passes. "Nothing to do" is a claim: it is made only where everything
+/// was looked at, and no answer differs.
 fn fine(verdict: &Verdict) -> Phrase {
     let mut answers = verdict.answers.values();
     if let Some(advice) = answers.find_map(ChangedAnswers::advice) {
@@ -130,7 +130,7 @@ fn look(judgement: &Judgement, case: &CaseChange) -> Phrase {
     }
 }
 
-/// The part of a case that every page names and shows: that whose answers stand side by side, else the first that
+/// The part of a case that every page names and shows: the part whose answers are shown side by side, or the first that
 /// changed.
 pub fn part<'a>(judgement: &'a Judgement, case: &'a CaseChange) -> Option<&'a str> {
     let mut flips = judgement.flips.iter();

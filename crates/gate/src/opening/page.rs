@@ -1,4 +1,4 @@
-//! All of it as one value, with the answers that went wrong and the figures of both sides.
+//! The whole opening as one value, with the answers that went wrong and the figures of both sides.
 
 use super::{calm, gist, next, reason, word};
 use crate::answers::ChangedAnswers;
@@ -9,18 +9,18 @@ use crate::{Judgement, flips};
 use kelvin_page::{Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow};
 use kelvin_record::Flip;
 
-/// So many answers that went wrong are shown whole.
+/// The number of answers that went wrong and are shown in full.
 const FLIPS: usize = 3;
-/// So many reasons are told.
+/// The number of reasons that are shown.
 const REASONS: usize = 5;
 
-/// What every page and screen says first of a verdict.
+/// The first words of every page and screen about a verdict.
 pub fn opening(judgement: &Judgement) -> Opening {
     let verdict = &judgement.verdict;
     let (tone, mark, word) = word(judgement);
     let told = verdict.reasons.iter().take(REASONS);
     let mut reasons: Vec<String> = told.map(|reason| reason.text.clone()).collect();
-    // As on other pages: what only informs does not stand where people look for the reason.
+    // As on other pages, reasons that only inform are not shown where people look for the main reason.
     if reason(judgement).is_none() {
         reasons.insert(0, calm(judgement));
     }
@@ -75,7 +75,7 @@ fn flipped(flip: &Flip) -> FlippedAnswer {
     }
 }
 
-/// The metrics that people are shown first, with both sides.
+/// The metrics that people are shown first, with the values of both sides.
 fn metrics(judgement: &Judgement) -> Option<Table> {
     const LISTED: usize = 20;
     let shown = judgement.verdict.shown();

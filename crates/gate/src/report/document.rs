@@ -1,4 +1,4 @@
-//! `kelvin/report.json`: what a run measured, in a form that has a version.
+//! `kelvin/report.json`: the results of a run, in a versioned format.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -12,7 +12,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_record::Shard;
 use kelvin_record::{Ending, Kinds, Metric, SectionKind, Sections, StoredSections, probe_of};
 
-/// Grows when an old reader would misread a new report.
+/// The version of the format. It is raised when an old reader would misread a new report.
 pub const SCHEMA_VERSION: u32 = 2;
 
 /// One run of `kelvin check`.
@@ -33,8 +33,8 @@ pub struct Report {
     pub notices: Vec<Notice>,
 }
 
-/// A report as it was stored. Its sections say nothing before the kinds have read them, so nobody can take it for a
-/// [`Report`].
+/// A report as it was stored. Its sections have no meaning before the kinds of probes have read them, so it cannot be
+/// used as a [`Report`].
 #[derive(Debug, Deserialize)]
 pub struct StoredReport {
     schema_version: u32,
@@ -46,7 +46,7 @@ pub struct StoredReport {
 }
 
 impl StoredReport {
-    /// The report, in a program that knows these kinds.
+    /// The report, read by a program that knows these kinds.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Report {
     }
 
     /// The items of a probe whose repeats count as one run, because the pipeline answered them from
-    /// memory. A kind that looks at what the others run has the repeats of theirs.
+    /// memory. A kind that observes other probes has the repeats of their items.
     pub fn kept(&self, probe: &str) -> BTreeSet<&str> {
         match self.probes.kind(probe).is_some_and(SectionKind::observes) {
             true => {
@@ -108,15 +108,15 @@ impl Report {
             .collect()
     }
 
-    /// Keeps what one probe found, with its figures; the names of the others.
+    /// Keeps the section of one probe with its figures, and returns the names of the others.
     pub fn keep_probe(&mut self, probe: &str) -> Vec<String> {
         self.metrics.retain(|id, _| probe_of(id) == probe);
         self.probes.keep(probe)
     }
 
-    /// Whether a run that came to its end has no gated figure at all, because all that was asked for it failed. How
-    /// much failed is known also where nothing else is, so a failure rate does not count. What has no figure for
-    /// another reason, such as answers that no base is there to be graded next to, was measured all the same.
+    /// Whether a finished run has no gated figure at all, because everything that it asked for failed. Failure rates
+    /// are known even then, so they do not count. A figure that is missing for another reason, such as answers that
+    /// need a base to be graded, does not mean that nothing was measured.
     pub fn lacks_figures(&self) -> bool {
         let gated = self.metrics.values();
         let mut gated = gated.filter(|metric| metric.gated && !metric.is_failure_rate);
@@ -125,7 +125,7 @@ impl Report {
         gated.next().is_some_and(is_lost) && gated.all(is_lost)
     }
 
-    /// What was measured and how, without the code that was measured.
+    /// What was measured and how, without the measured code.
     pub fn suite(&self) -> Suite {
         let probes = self.probes.iter();
         Suite {
@@ -142,8 +142,8 @@ impl Report {
         probes.map(|(name, _)| self.kept_of(name).len()).sum()
     }
 
-    /// Whether `kelvin eval` made it, which calls nothing: a check that came to its end has asked the
-    /// pipeline, or an earlier one had. The report of another tool does not say what was called.
+    /// Whether `kelvin eval` made the report. It calls nothing, whereas a finished check has called the
+    /// pipeline, or an earlier check had. The report of another tool does not say what was called.
     pub fn is_evaluation(&self) -> bool {
         let session = &self.run.session;
         let cost = &session.cost;
@@ -154,7 +154,7 @@ impl Report {
     }
 }
 
-/// What two reports of one configuration have in common, whatever it is called.
+/// The part that two reports of one configuration share, whatever its name is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suite {
     /// Everything in the configuration that changes what is measured.
@@ -212,7 +212,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// Which one of how many.
+    /// The shard in the form for the comparison.
     pub const fn shard(self) -> Shard {
         Shard {
             index: self.index,

@@ -1,5 +1,5 @@
 //! The report: the versioned document, its form as JSON, and the page that shows it. All of it is
-//! pure; somebody else writes what is returned.
+//! pure; the caller writes the returned bytes.
 
 mod document;
 pub mod json;

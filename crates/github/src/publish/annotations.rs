@@ -1,14 +1,14 @@
-//! Remarks at the files of the items: which part of a file a drop comes from.
+//! Remarks at the files of the items: they show from which part of a file a drop comes.
 
 use super::{Annotation, Level, Publication};
 use kelvin_gate::policy::Effect;
 use kelvin_page::safe;
 use kelvin_record::probe_of;
 
-/// Remarks in all.
+/// The most remarks.
 const MOST: usize = 100;
 
-/// A remark for each item that got worse and that a person finds in a file, worst first.
+/// A remark for each item that got worse and whose place in a file is known, worst first.
 pub fn of(publication: &Publication<'_>) -> Vec<Annotation> {
     let Some(judgement) = publication.judgement else {
         return Vec::new();
@@ -43,7 +43,7 @@ pub fn of(publication: &Publication<'_>) -> Vec<Annotation> {
                 level: match judgement.verdict.passed {
                     false if fails(&change.metric) => Level::Failure,
                     false => Level::Warning,
-                    // Within what is allowed: worth knowing, nothing to warn of.
+                    // The change is within the limit: worth knowing, but no reason for a warning.
                     true => Level::Notice,
                 },
                 path: file(publication, place.file),
@@ -62,7 +62,7 @@ pub fn of(publication: &Publication<'_>) -> Vec<Annotation> {
         .collect()
 }
 
-/// A file as the repository names it.
+/// The path of a file within the repository.
 fn file(publication: &Publication<'_>, file: &str) -> String {
     let folder = publication.folder.trim_matches('/');
     match folder {

@@ -1,5 +1,4 @@
-//! What a run that may not write leaves behind: data alone, read by a run that may and does not
-//! believe it.
+//! The output of a run that may not write to GitHub: data alone, which a run that may write reads but does not trust.
 
 use std::fmt;
 
@@ -22,8 +21,8 @@ const SCHEMA_VERSION: u32 = 2;
 /// 50,000 cases; packed, as an artifact is, it is a twentieth of that.
 pub const MOST_BYTES: usize = 256 * 1024 * 1024;
 
-/// A run's report and the word of its gate, for somebody else to judge and to publish. No sentence of the run is in
-/// it: whoever publishes it makes all texts of its own judgement.
+/// A run's report and the word of its gate, which another run judges and publishes. The bundle contains no sentences of
+/// the first run: the publishing run makes all texts from its own judgement.
 // The reports are stored ones until the kinds have read them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(bound(deserialize = "R: Deserialize<'de>"))]
@@ -98,15 +97,15 @@ impl From<&Judgement> for SaidVerdict {
 /// Why a bundle cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// It is longer than is read.
+    /// The bundle is too large.
     TooLarge,
-    /// Another version of the program wrote it.
+    /// The bundle comes from another version of the program.
     OtherVersion,
-    /// It is of another run, commit or repository than GitHub says.
+    /// The bundle belongs to another run, commit or repository than GitHub says.
     OtherRun,
-    /// It is of an earlier attempt of the run.
+    /// The bundle belongs to an earlier attempt of the run.
     OtherAttempt,
-    /// It is no bundle at all.
+    /// The file is no bundle at all.
     Unreadable,
 }
 
@@ -125,7 +124,7 @@ impl fmt::Display for BadBundle {
     }
 }
 
-/// The versions alone: those of a bundle of another version are readable where nothing else of it is.
+/// The versions alone, which can be read even in a bundle of another version.
 #[derive(Deserialize)]
 struct Versions {
     schema_version: u32,
@@ -160,12 +159,11 @@ impl Bundle {
         }
     }
 
-    /// Reads a bundle and checks it against the run that GitHub says it is of. Its texts are as
-    /// hostile as before.
+    /// Reads a bundle and checks that it belongs to the run that GitHub names. Its texts stay as hostile as before.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// The problem of the bundle.
     pub fn read(bytes: &[u8], of: &Context, kinds: &Kinds) -> Result<Self, BadBundle> {
         let flawed = |flaw| move |why| BadBundle { flaw, why };
         size(bytes.len()).map_err(flawed(Flaw::TooLarge))?;
@@ -208,11 +206,11 @@ impl Bundle {
         Ok(())
     }
 
-    /// Checks that a bundle is of the attempt of its run that GitHub speaks of.
+    /// Checks that a bundle belongs to the attempt of its run that GitHub names.
     ///
     /// # Errors
     ///
-    /// Where it is of another one.
+    /// Where the bundle belongs to another attempt.
     pub fn demand_attempt(&self, of: &Context) -> Result<(), BadBundle> {
         let (said, known) = (self.run_attempt, of.run_attempt.parse().unwrap_or(1));
         if said == known {
@@ -401,7 +399,7 @@ mod tests {
         assert!(!written.contains(text));
     }
 
-    /// A suite beyond the limit of earlier versions.
+    /// Tests a suite beyond the limit of earlier versions.
     #[test]
     fn an_honest_suite_of_ten_thousand_cases_fits() {
         let one = fixture::report(1, |_, _, _| Some(1.0));

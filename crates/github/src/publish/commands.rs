@@ -1,27 +1,27 @@
 //! Workflow commands: lines of the log that the runner acts on.
 //!
-//! What anybody else printed can hold such lines too, so it is printed between [`stop`] and
-//! [`resume`]; what of it goes into a command of ours is escaped.
+//! Text from others may contain such lines too, so it is printed between [`stop`] and [`resume`]; text from others
+//! inside our own commands is escaped.
 
 use super::{Annotation, Level};
 use kelvin_page::safe;
 
-/// GitHub shows so many errors, so many warnings and so many notices of a step.
+/// The number of errors, of warnings and of notices of a step that GitHub shows.
 const SHOWN: usize = 10;
 /// The longest message, in characters.
 const MESSAGE: usize = 2_000;
 
-/// From here on no line is a command, until [`resume`] with the same token.
+/// The command after which no line is a command, until [`resume`] with the same token.
 pub fn stop(token: &str) -> String {
     format!("::stop-commands::{token}\n")
 }
 
-/// Lines are commands again.
+/// The command after which lines are commands again.
 pub fn resume(token: &str) -> String {
     format!("::{token}::\n")
 }
 
-/// A text of several lines of which none is a command.
+/// A text of several lines in which no line is a command.
 pub fn inert(text: &str) -> String {
     let line = |line: &str| match line.trim_start().starts_with("::") {
         true => format!("| {}", unbracketed(line)),
@@ -37,17 +37,17 @@ pub fn unbracketed(text: &str) -> String {
     text.replace("##[", "## [")
 }
 
-/// Begins a part of the log that is folded away.
+/// Begins a folded part of the log.
 pub fn group(title: &str) -> String {
     format!("::group::{}\n", data(title))
 }
 
-/// Ends it.
+/// Ends a folded part of the log.
 pub fn end_group() -> String {
     "::endgroup::\n".to_owned()
 }
 
-/// Hides a secret in all that follows; one command a line, since the runner compares lines.
+/// Hides a secret in all later lines. There is one command for each line, since the runner compares lines.
 pub fn mask(secret: &str) -> String {
     secret
         .lines()
@@ -72,8 +72,7 @@ pub fn error(text: &str) -> String {
     format!("::error title=Kelvin::{}\n", data(text))
 }
 
-/// Remarks at lines of files, the first of each level as far as GitHub shows them, and how many
-/// more there are.
+/// Remarks at lines of files: the first ones of each level, as many as GitHub shows, and the number of the others.
 pub fn annotations(annotations: &[Annotation]) -> String {
     let mut text = String::new();
     for level in [Level::Failure, Level::Warning, Level::Notice] {
@@ -115,12 +114,12 @@ fn one(annotation: &Annotation) -> String {
     )
 }
 
-/// The text of a command: one line, nothing in it that the runner unescapes into another.
+/// The text of a command in one line, without anything that the runner would unescape into a command.
 fn data(text: &str) -> String {
     escaped(&safe::cut(text, MESSAGE))
 }
 
-/// A value before the text, where colons and commas end it.
+/// A value before the text of a command, where colons and commas would end it.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

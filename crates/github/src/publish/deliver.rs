@@ -1,5 +1,5 @@
-//! Publishing, in an order that never loses the verdict: outputs, summary, check run, comment. Every
-//! surface is best effort; what one refuses is told by a warning and changes nothing else.
+//! Publishes in an order that never loses the verdict: outputs, summary, check run, comment. Every target is best
+//! effort; a refusal becomes a warning and changes nothing else.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -17,7 +17,7 @@ use kelvin_gate::opening::opening;
 use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_page::safe;
 
-/// Where a run is shown.
+/// The places where a run is shown.
 pub struct Surfaces<'a> {
     /// The file that `GITHUB_OUTPUT` names.
     pub outputs: Option<PathBuf>,
@@ -29,14 +29,14 @@ pub struct Surfaces<'a> {
     pub client: Option<&'a Client>,
     /// When a comment is written.
     pub comment: Mode,
-    /// Whether workflow commands mean anything here.
+    /// Whether workflow commands have an effect here.
     pub on_github: bool,
-    /// Prints.
+    /// Prints a text.
     pub say: &'a dyn Fn(&str),
 }
 
 impl Surfaces<'_> {
-    /// Says what could not be done.
+    /// Prints a warning about a failed step.
     pub fn warn(&self, text: &str) {
         if self.on_github {
             (self.say)(&commands::warning(text));
@@ -46,7 +46,7 @@ impl Surfaces<'_> {
     }
 }
 
-/// Publishes; where the comment is, if there is one.
+/// Publishes, and returns the address of the comment, if there is one.
 pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Option<String> {
     write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
         outputs::file(&outputs::of(publication, None))
@@ -93,19 +93,18 @@ pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Opt
     url
 }
 
-/// How far a failure is told.
+/// Where a failure is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Everywhere; a comment that is there already is replaced.
+    /// In all places; an existing comment is replaced.
     Everywhere,
-    /// The same, but what this very attempt of the run has written itself stays.
+    /// In all places, but texts of the same attempt of the run stay.
     EarlierRuns,
-    /// Where only this job is read: what the comment and the check run say is of another commit than
-    /// the one at hand, and stays.
+    /// Only in this job: the comment and the check run are about another commit than the current one, and stay.
     JobOnly,
 }
 
-/// Publishes a run that ended before anything was measured; where the comment is, if one was
+/// Publishes a run that ended before anything was measured, and returns the address of the comment, if one was
 /// replaced.
 pub fn fail(failure: &Failure<'_>, mut surfaces: Surfaces<'_>, reach: Reach) -> Option<String> {
     if surfaces.on_github {
@@ -146,8 +145,8 @@ pub fn fail(failure: &Failure<'_>, mut surfaces: Surfaces<'_>, reach: Reach) -> 
     Some(url)
 }
 
-/// Puts the failure in the place of the comment, where there is one. A first comment it does not
-/// make: the job is red, and nobody takes that for a pass.
+/// Replaces an existing comment by the failure. It does not write a first comment: the job is red, which nobody takes
+/// for a pass.
 fn replace(failure: &Failure<'_>, surfaces: &Surfaces<'_>, reach: Reach) -> Option<String> {
     let context = failure.context;
     let (client, pull_request) = (surfaces.client?, context.pull_request?);
@@ -174,8 +173,8 @@ fn replace(failure: &Failure<'_>, surfaces: &Surfaces<'_>, reach: Reach) -> Opti
     }
 }
 
-/// A line of the log for a run that could not ask for its baseline: it has nothing to say of a case,
-/// so no remark at a file would tell of it.
+/// A line of the log for a run that could not ask for its baseline. Such a run has no result for any case, so no remark
+/// at a file would report the problem.
 fn alarm(judgement: &Judgement) -> Option<String> {
     let verdict = &judgement.verdict;
     if verdict.verdict != Word::BaselineUnreachable {
@@ -189,7 +188,7 @@ fn alarm(judgement: &Judgement) -> Option<String> {
     })
 }
 
-/// Writes the comment, where there is a pull request to write it on.
+/// Writes the comment, where there is a pull request for it.
 fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<String> {
     let context = publication.context;
     let (Some(client), Some(pull_request)) = (surfaces.client, context.pull_request) else {
@@ -221,7 +220,7 @@ fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<Str
     }
 }
 
-/// A pass in which no case changed, neither its text nor its value.
+/// Whether it is a pass in which no case changed, neither its text nor its value.
 fn is_quiet(judgement: &Judgement) -> bool {
     let changed = |change| matches!(change, Change::Win | Change::Loss | Change::Regression);
     judgement.verdict.passed
@@ -241,18 +240,18 @@ fn title(judgement: Option<&Judgement>) -> String {
     let opening = opening(judgement);
     let headline = opening.headline();
     let is_calm = verdict.verdict == Word::Pass && verdict.passed;
-    // Who may approve is what a reader has to know first.
+    // A reader has to know first who may approve.
     let is_asked = judgement.approval.is_some();
     let leading = verdict.leading().filter(|_| !is_calm && !is_asked);
     match leading.or(verdict.reasons.first()) {
-        // A reason may begin with the very words.
+        // A reason may begin with the same words as the headline.
         Some(reason) if reason.text.starts_with(opening.word) => safe::cut(&reason.text, 200),
         Some(reason) => safe::cut(&format!("{headline}: {}", reason.text), 200),
         None => headline,
     }
 }
 
-/// Appends to a file of the runner: other steps may have written to it.
+/// Appends to a file of the runner, since other steps may have written to it.
 fn write(
     surfaces: &Surfaces<'_>,
     path: Option<&PathBuf>,

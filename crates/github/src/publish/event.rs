@@ -1,13 +1,13 @@
-//! What started a run: the event's payload and the variables of the runner, as a [`Context`].
+//! The event that started a run, from its payload and the variables of the runner, as a [`Context`].
 
 use serde_json::Value;
 
 use super::Context;
 
-/// Looks up a variable of the environment; empty is unset.
+/// Looks up a variable of the environment; an empty variable counts as unset.
 pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// Reads where a run happens. What neither the payload nor the variables say stays empty.
+/// Reads the circumstances of a run. Fields that neither the payload nor the variables give stay empty.
 pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Context {
     let text = |pointer: &str| {
         let text = payload.pointer(pointer)?.as_str()?;
@@ -25,7 +25,7 @@ pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Contex
     };
     let is_fork =
         is_request && text("/pull_request/head/repo/full_name") != Some(repository.clone());
-    // A run that Dependabot started has a token that reads, whoever runs it again.
+    // A run that Dependabot started has a token that can only read, whoever runs it again.
     let by_dependabot = is_request
         && (text("/pull_request/user/login").as_deref() == Some("dependabot[bot]")
             || variables("GITHUB_ACTOR").as_deref() == Some("dependabot[bot]"));
@@ -56,7 +56,7 @@ pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Contex
     }
 }
 
-/// The branch that was checked out: the one a pull request comes from, or the one of the run.
+/// The branch that was checked out: that of the pull request, or that of the run.
 fn branch(name: &str, payload: &Value, variables: &Variables<'_>) -> Option<String> {
     if let "pull_request" | "pull_request_target" = name {
         let branch = payload.pointer("/pull_request/head/ref")?.as_str()?;
@@ -75,7 +75,7 @@ impl Context {
         self.event == "push" && self.branch.is_some()
     }
 
-    /// Where people read about this run.
+    /// The address of this run for people.
     pub fn run_url(&self) -> Option<String> {
         let known = !self.repository.is_empty() && !self.run_id.is_empty();
         known.then(|| {
@@ -86,7 +86,7 @@ impl Context {
         })
     }
 
-    /// Why the pipeline of this event is not run at all, where it is not.
+    /// Why the pipeline must not run for this event; none where it may run.
     pub fn refusal(&self) -> Option<&'static str> {
         if self.event == "issue_comment" {
             return Some(
@@ -151,7 +151,7 @@ mod tests {
             )
             .read_only
         );
-        // A repository that was deleted is nobody's.
+        // A deleted repository belongs to nobody.
         let mut gone = request("acme/widgets", "ann");
         gone["pull_request"]["head"]["repo"] = json!(null);
         assert!(of("pull_request", &gone, HERE).read_only);

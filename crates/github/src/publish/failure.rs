@@ -1,5 +1,5 @@
-//! A run that ended before anything was measured: what every surface says of it, and that what stood
-//! there before is not of this commit.
+//! A run that ended before anything was measured: the texts about it in all places, with the remark that earlier texts
+//! are not about this commit.
 
 use std::fmt::Write as _;
 
@@ -9,19 +9,19 @@ use kelvin_page::safe;
 /// The longest reason, in characters.
 const REASON: usize = 4_000;
 
-/// Such a run.
+/// A run that ended before anything was measured.
 #[derive(Clone, Debug)]
 pub struct Failure<'a> {
-    /// Where it happened.
+    /// The circumstances of the run.
     pub context: &'a Context,
-    /// What kind of failure it is, in a sentence without its full stop; ours.
+    /// The kind of the failure, in a sentence without its full stop; our own text.
     pub what: &'static str,
-    /// The reason, without secrets; several lines, and of whatever the configuration, a case or a
-    /// program may have put into it.
+    /// The reason, without secrets; it has several lines, and may contain text from the configuration, a case or a
+    /// program.
     pub reason: String,
-    /// The file, as the repository names it, and the line, where it is about one.
+    /// The path of the file in the repository, and the line, where the failure is about one.
     pub place: Option<(String, usize)>,
-    /// How the log tells it.
+    /// The level of the failure in the log.
     pub level: Level,
 }
 
@@ -52,12 +52,12 @@ pub fn page(failure: &Failure<'_>) -> String {
     page
 }
 
-/// The same in one line.
+/// The failure in one line.
 pub fn title(failure: &Failure<'_>) -> String {
     safe::cut(&format!("Not checked: {}", failure.what), 200)
 }
 
-/// A remark at the place, where there is one.
+/// A remark at the place of the failure, where there is one.
 pub fn annotation(failure: &Failure<'_>) -> Option<Annotation> {
     let (path, line) = failure.place.clone()?;
     Some(Annotation {

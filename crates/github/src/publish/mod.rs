@@ -1,7 +1,7 @@
-//! What a review sees of a run: outputs, annotations, the job summary, a check run, one comment.
+//! The results of a run for a review: outputs, annotations, the job summary, a check run, one comment.
 //!
-//! Renderers are pure: a [`Publication`] in, text out. Posting is best effort, in an order that never
-//! loses the verdict.
+//! Renderers are pure: they turn a [`Publication`] into text. Posting is best effort, in an order that never loses the
+//! verdict.
 
 pub mod annotations;
 pub mod bundle;
@@ -24,22 +24,22 @@ use kelvin_gate::Judgement;
 use kelvin_gate::report::Report;
 use kelvin_page::safe;
 
-/// A finished run, and where it is shown.
+/// A finished run, and the circumstances in which it is shown.
 #[derive(Clone, Copy, Debug)]
 pub struct Publication<'a> {
-    /// What was measured.
+    /// The report.
     pub report: &'a Report,
-    /// What the gate says; none where nothing was gated (a push that only saves its report).
+    /// The judgement of the gate; none where nothing was gated (a push that only saves its report).
     pub judgement: Option<&'a Judgement>,
-    /// Where the run happened.
+    /// The circumstances of the run.
     pub context: &'a Context,
     /// The folder of the reports.
     pub out: &'a Path,
     /// The folder of the configuration within the repository; empty where it is the top.
     pub folder: &'a str,
-    /// What changed in the variants that got worst, worst case first.
+    /// The changes in the variants that got worst, worst case first.
     pub excerpts: &'a [Excerpt],
-    /// What could not be shown elsewhere, and what would help; one sentence each.
+    /// Failed steps with advice, one sentence each.
     pub warnings: &'a [String],
 }
 
@@ -56,22 +56,22 @@ pub struct Excerpt {
     pub after: String,
 }
 
-/// Where a run happened, as far as a reader or the API needs to know. Empty on a laptop.
+/// The circumstances of a run, as far as a reader or the API needs them. Empty on a laptop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// The name of the event, e.g. `pull_request`.
     pub event: String,
     /// `owner/name`.
     pub repository: String,
-    /// Where people read, e.g. `https://github.com`.
+    /// The address of the website, e.g. `https://github.com`.
     pub server_url: String,
     /// The pull request the run is about.
     pub pull_request: Option<u64>,
-    /// The tip of that pull request, or the commit of the event: where a check run belongs.
+    /// The tip of that pull request, or the commit of the event; a check run belongs to it.
     pub head_sha: String,
     /// Whether the head is in another repository, or the actor may not write: nothing can be posted.
     pub read_only: bool,
-    /// Whether it leaves what it could say to `post/`, as it was asked to.
+    /// Whether the run was told to leave all texts to `post/`.
     pub leaves_it: bool,
     /// Whether the head of the pull request is in another repository.
     pub is_fork: bool,
@@ -85,46 +85,46 @@ pub struct Context {
     pub job: String,
     /// The run and its attempt.
     pub run_id: String,
-    /// 1 for the first attempt.
+    /// The number of the attempt, from 1.
     pub run_attempt: String,
     /// The name of the configuration among several.
     pub configuration: String,
-    /// Told apart from the comments of other jobs by this; made of workflow, job and configuration
-    /// unless it was given.
+    /// Distinguishes the comment from those of other jobs; made from workflow, job and configuration unless it was
+    /// given.
     pub comment_key: String,
-    /// What the figures are to be taken for, where another run than this one has measured them; in sentences.
+    /// How far the figures can be trusted, in sentences, where another run has measured them.
     pub claim: Option<String>,
-    /// What a heading that passes adds, where the run did not end well for another reason than its verdict; ours.
+    /// An addition to the heading of a pass, where the run failed for another reason than its verdict; our own text.
     pub caveat: Option<&'static str>,
 }
 
 /// A remark at a place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// How bad it is.
+    /// The level of the remark.
     pub level: Level,
-    /// Relative to the repository.
+    /// The path relative to the repository.
     pub path: String,
-    /// From 1.
+    /// The line, from 1.
     pub line: usize,
-    /// In a few words; plain text.
+    /// The title in a few words; plain text.
     pub title: String,
-    /// In a sentence; plain text.
+    /// The remark in a sentence; plain text.
     pub message: String,
 }
 
-/// How bad a remark is.
+/// The level of a remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// It failed the job.
+    /// The remark is about a reason for the failed job.
     Failure,
-    /// It may matter.
+    /// The remark may matter.
     Warning,
-    /// Worth knowing.
+    /// The remark is worth knowing.
     Notice,
 }
 
-/// How a heading begins: with the name that tells this run's comment from those of others, where it has one.
+/// The beginning of a heading, with the name that distinguishes this run's comment from others, where it has one.
 fn named(configuration: &str, columns: usize) -> String {
     match configuration {
         "" | "kelvin" => "Kelvin".to_owned(),

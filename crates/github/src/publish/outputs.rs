@@ -1,4 +1,4 @@
-//! The outputs of the step, and the file they are handed over in.
+//! The outputs of the step, and the file in which the runner expects them.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ pub const NAMES: [&str; 10] = [
     "cache-hits",
 ];
 
-/// Every output with its value; empty where there is none.
+/// Every output with its value; empty for an output without a value.
 pub fn of(publication: &Publication<'_>, comment_url: Option<&str>) -> Vec<(&'static str, String)> {
     let Publication {
         report,
@@ -73,7 +73,7 @@ pub fn of_failure() -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The metric that dropped most, measured by what is allowed; none where nothing dropped.
+/// The metric with the largest drop relative to its limit; none where nothing dropped.
 pub fn worst<'a>(
     metrics: impl Iterator<Item = (&'a String, &'a MetricVerdict)>,
 ) -> Option<(&'a str, f64)> {
@@ -87,8 +87,7 @@ pub fn worst<'a>(
         .map(|(id, drop, _)| (id, drop))
 }
 
-/// What is appended to the file that `GITHUB_OUTPUT` names. No value can end early: the delimiter
-/// occurs in none.
+/// The text to append to the file of `GITHUB_OUTPUT`. No value can end early: the delimiter occurs in none of them.
 pub fn file(outputs: &[(&str, String)]) -> String {
     let mut text = String::new();
     for (name, value) in outputs {
@@ -105,7 +104,7 @@ pub fn file(outputs: &[(&str, String)]) -> String {
 mod tests {
     use super::*;
 
-    /// As the runner reads it.
+    /// Reads the file in the same way as the runner.
     fn read(text: &str) -> Vec<(String, String)> {
         let mut lines = text.split('\n');
         let mut read = Vec::new();

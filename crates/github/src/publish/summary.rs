@@ -4,9 +4,9 @@ use super::Publication;
 use super::comment::{Lists, fit, sections};
 use kelvin_gate::report;
 
-/// GitHub takes 1,048,576 bytes of a step.
+/// The bytes of the summary; GitHub takes 1,048,576 bytes for a step.
 const BUDGET: usize = 1_000_000;
-/// What is kept of that for the report.
+/// The bytes that are reserved for the report.
 const REPORT: usize = 600_000;
 const LISTS: Lists = Lists {
     metrics: 200,
@@ -16,7 +16,7 @@ const LISTS: Lists = Lists {
     notices: 200,
 };
 
-/// The summary. The report is in it as a whole or not at all.
+/// The summary. It contains the report completely or not at all.
 pub fn render(publication: &Publication<'_>) -> String {
     let report = report::page::to_markdown(publication.report);
     let whole = report.len() <= REPORT;

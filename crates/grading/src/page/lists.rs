@@ -1,4 +1,4 @@
-//! What of the answers needs a look, cut to what a text and a comment have room for.
+//! The answers that need a look, cut to the space of a text or a comment.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use crate::section::GradingSection;
 use kelvin_page::{AnswersView, Column, FailedInvocation, Phrase, Table, TableRow, display};
 use kelvin_run::folder_of;
 
-/// So many prompts are listed in a text.
+/// The number of prompts that a text lists.
 const LISTED: usize = 10;
-/// So many characters of an answer stand in a table of a text.
+/// The number of characters of an answer in a table of a text.
 const CUT: usize = 160;
-/// So many failed calls are listed.
+/// The number of failed calls that are listed.
 const FAILED: usize = 200;
 
 /// The samples without a score, each with its reason.
@@ -46,12 +46,12 @@ pub(super) fn unscored(ranked: &[Ranked<'_>]) -> Option<Table> {
     })
 }
 
-/// Which repeat of a prompt it is, in words.
+/// The number of the repeat of a prompt, in words.
 pub(super) fn repeat_of(repeat: usize, prompt: &PromptRecord) -> String {
     format!("{repeat} of {}", prompt.samples.len())
 }
 
-/// The prompts with the lowest scores, with both answers cut to what a comment has room for.
+/// The prompts with the lowest scores, with both answers cut to the space of a comment.
 pub(super) fn worst(basis: &GradingBasis, ranked: &[Ranked<'_>]) -> Option<Table> {
     let even = if basis.scoring.is_preference() {
         0.5
@@ -97,7 +97,7 @@ fn lowest(scoring: Scoring, prompt: &PromptRecord) -> Option<&GradedSample> {
     lowest.map(|(_, sample)| sample)
 }
 
-/// What both sides answered to a prompt, in the sample with the lowest score.
+/// The answers of both sides to a prompt, in the sample with the lowest score.
 pub(crate) fn answers(section: &GradingSection, id: &str) -> Option<AnswersView> {
     let prompt = section.items.get(id)?;
     let failing = || prompt.samples.iter().find(|sample| sample.is_error());
@@ -151,7 +151,7 @@ fn note(sample: &GradedSample) -> Phrase {
     Phrase::default().quote(shortened(notes))
 }
 
-/// Every call that failed; the baseline's are among them, since they cost a score too.
+/// The failed calls, including those of the baseline, since they cost a score too.
 pub(super) fn failed(section: &GradingSection) -> Vec<FailedInvocation<'_>> {
     let mut failed = Vec::new();
     for (id, prompt) in &section.items {
@@ -166,7 +166,7 @@ pub(super) fn failed(section: &GradingSection) -> Vec<FailedInvocation<'_>> {
                         item: id,
                         place,
                         failure,
-                        // A baseline that failed has a command of its own.
+                        // A failed baseline has another command.
                         folder: (place == "candidate")
                             .then(|| folder_of(Path::new("grading/candidate"), id, None, 1)),
                     });

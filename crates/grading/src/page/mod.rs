@@ -1,5 +1,5 @@
-//! What a page says of a run of the grading probe: the figures, the worst prompts with both answers, and every
-//! sample that has no score.
+//! The page of a run of the grading probe: the figures, the worst prompts with both answers, and every sample without a
+//! score.
 
 mod items;
 mod lists;
@@ -23,7 +23,7 @@ const ORDER: [&str; 5] = [JUDGE_SCORE, WIN_RATE, FAILURE_RATE, UNSCORED, FLIP_RA
 const NOTE: &str = "Means over the samples that have a score; the interval respects that the repeats of a prompt \
                     belong together.";
 
-/// What the page of a whole run says of the grading probe.
+/// The chapter of the grading probe on the page of a whole run.
 pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chapter<'a> {
     let basis = &section.basis;
     let mut chapter = Chapter::new(Headword {
@@ -73,7 +73,7 @@ pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chap
     chapter
 }
 
-/// What a score means.
+/// The meaning of a score.
 const fn meaning(basis: &GradingBasis) -> &'static str {
     match (basis.scoring, basis.baseline.is_some()) {
         (Scoring::Each, _) => "The judge graded each answer by itself, from 0 to 1.",
@@ -118,7 +118,7 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
     statements
 }
 
-/// How many prompts are answered better, as well and worse than by the baseline, where the two were compared.
+/// How many prompts the candidate answers better, equally well and worse than the baseline, where both were compared.
 fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement> {
     if !matches!(section.basis.scoring, Scoring::Choice | Scoring::Exchange) {
         return None;
@@ -132,7 +132,7 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
         count(|score| score < EQUAL),
     );
     let interval = metric.and_then(|metric| metric.interval);
-    // Prompts that are answered as well say nothing of which side is better.
+    // Prompts with equally good answers do not tell which side is better.
     let decided = [vec![(1.0, 1); better], vec![(0.0, 1); worse]].concat();
     let share = stats::clustered_interval(&decided);
     let is_worse = interval.is_some_and(|interval| interval.high < EQUAL)
@@ -140,7 +140,7 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
     (!scores.is_empty()).then(|| Statement {
         tone: match worse > better {
             _ if is_worse => Tone::Alarm,
-            // It may be chance, and is nothing to call fine.
+            // The difference may be chance, so it is not good news.
             true => Tone::Caution,
             false => Tone::Calm,
         },
@@ -157,14 +157,14 @@ fn beside(section: &GradingSection, metric: Option<&Metric>) -> Option<Statement
     })
 }
 
-/// The score of two answers that are equally good.
+/// The score of two equally good answers.
 const EQUAL: f64 = 0.5;
-/// A judge that turns its verdict more often than this with the order of the answers is told of, and one that
-/// gives an answer so much more for its place.
+/// The limit for the share of verdicts that change with the order of the answers, and for the gain of an answer by its
+/// place. A judge beyond it is reported.
 const FLIPS: f64 = 0.2;
 const EFFECT: f64 = 0.1;
 
-/// What the order of the two answers did to the grades, where that is much.
+/// The effect of the order of the two answers on the grades, where it is large.
 fn order(section: &GradingSection) -> Option<Statement> {
     let samples = || section.items.values().flat_map(|prompt| &prompt.samples);
     let grades = || samples().filter_map(|sample| sample.grade.as_ref());
@@ -174,7 +174,7 @@ fn order(section: &GradingSection) -> Option<Statement> {
     if flips < FLIPS && effect.abs() < EFFECT {
         return None;
     }
-    // In the usual order the answer that is graded is shown second.
+    // In the usual order, the graded answer is shown second.
     let place = if effect > 0.0 { "second" } else { "first" };
     Some(Statement {
         tone: Tone::Caution,

@@ -12,7 +12,7 @@ pub(super) struct Ranked<'a> {
     pub(super) id: &'a str,
     pub(super) prompt: &'a PromptRecord,
     pub(super) score: Option<f64>,
-    /// How many of its samples have no score and should have one.
+    /// The number of its samples that should have a score but have none.
     pub(super) errors: usize,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn of(section: &GradingSection) -> Vec<Ranked<'_>> {
         let errors = other.errors.cmp(&one.errors);
         let scores = match (one.score, other.score) {
             (Some(one), Some(other)) => one.total_cmp(&other),
-            // One that nobody could grade because the base lacks it is no bad one.
+            // A prompt that could not be graded because the base lacks it is not a bad one.
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (None, None) => Ordering::Equal,

@@ -25,10 +25,10 @@ struct ArticleView {
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// The errors of the writer.
 pub fn write_article(to: &mut dyn Write, article: Article<'_>) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
-    // An article shows no texts of items next to each other.
+    // An article shows no texts side by side.
     let mut budget = Budget::new(&|_, _| None);
     let title = shortened(&article.title);
     let view = ArticleView {

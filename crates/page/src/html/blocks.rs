@@ -1,5 +1,5 @@
-//! The blocks of a page with everything untrusted cut to what can be shown, within a budget: a page
-//! with more than that is slow to open, and nobody reads it.
+//! The blocks of a page with all untrusted text cut to a showable length, within a budget: a larger page is slow to
+//! open, and nobody reads it.
 
 use serde::Serialize;
 
@@ -12,33 +12,32 @@ use crate::{
 };
 use kelvin_base::notice::Notice;
 
-/// How many differences a page holds, and how many bytes of them.
+/// The most differences on a page, and their most bytes.
 const DIFFS: usize = 1_500;
 const DIFF_BYTES: usize = 3_000_000;
-/// How many bytes of texts that stand next to each other a page holds, and how many of each where there is
-/// no more room.
+/// The most bytes of texts side by side on a page, and the most bytes of each text where that space is used up.
 const BESIDE_BYTES: usize = 6_000_000;
 const CUT_TEXT: usize = 500;
-/// How many rows of items a page lists before it leaves out those that did as expected.
+/// The number of rows of items that a page lists before it leaves out those that did as expected.
 const ROWS: usize = 15_000;
 /// The most notices of an item that are listed.
 const NOTICES: usize = 100;
 
-/// What a page has room for.
+/// The space on a page.
 pub(super) struct Budget<'a> {
     texts: &'a Texts<'a>,
     diffs: usize,
     bytes: usize,
     beside: usize,
     rows: usize,
-    /// Differences that found no room.
+    /// The number of differences that did not fit.
     pub(super) diffs_left_out: usize,
-    /// Rows that found no room; none of them went against expectation.
+    /// The number of rows that did not fit; none of them went against expectation.
     pub(super) rows_left_out: usize,
 }
 
 impl<'a> Budget<'a> {
-    /// All of it.
+    /// The full budget.
     pub(super) fn new(texts: &'a Texts<'a>) -> Self {
         Self {
             texts,
@@ -123,12 +122,12 @@ pub(super) enum BlockView {
 pub(super) struct TextColumn {
     intro: Phrase,
     text: String,
-    /// Whether the text found no room and was cut.
+    /// Whether the text did not fit and was cut.
     is_cut: bool,
 }
 
 impl TextColumn {
-    /// As much of a text as the page has room for.
+    /// As much of a text as fits on the page.
     fn of(intro: &Phrase, text: &str, budget: &mut Budget<'_>) -> Self {
         let mut text = safe::lines(text);
         let is_cut = text.len() > budget.beside.max(CUT_TEXT);
@@ -210,9 +209,9 @@ pub(super) struct TableView {
     columns: Vec<Column>,
     rows: Vec<RowView>,
     noun: &'static str,
-    /// Whether the rows say what became of what they are about.
+    /// Whether the rows have a status.
     has_status: bool,
-    /// How many rows found no room, what they are, and where they are.
+    /// The number of rows that did not fit, their noun, and where they are.
     more: usize,
     least: &'static str,
     elsewhere: Option<Phrase>,
@@ -255,7 +254,7 @@ struct RowView {
     detail: Option<DetailView>,
 }
 
-/// What opens below a row, or why there is nothing to open.
+/// The details that open below a row, or why there are none.
 #[derive(Serialize)]
 pub(super) struct DetailView {
     title: &'static str,

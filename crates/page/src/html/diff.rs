@@ -1,4 +1,4 @@
-//! What changed between two inputs, line by line and word by word.
+//! The difference between two inputs, line by line and word by word.
 
 use serde::Serialize;
 use similar::{ChangeTag, InlineChangeMode, InlineChangeOptions, TextDiff};
@@ -9,9 +9,9 @@ use crate::safe;
 const LINES: usize = 60;
 /// The most characters of one line.
 const LINE: usize = 400;
-/// Unchanged lines around a change.
+/// The number of unchanged lines around a change.
 const AROUND: usize = 1;
-/// Longer texts are not compared: it would take longer than anybody waits.
+/// The longest text that is compared: comparing a longer one would take too long.
 pub(super) const LONGEST: usize = 256 * 1024;
 
 /// A line of a diff.
@@ -19,7 +19,7 @@ pub(super) const LONGEST: usize = 256 * 1024;
 pub(super) struct DiffLine {
     /// `+`, `-`, or a space.
     sign: char,
-    /// The pieces of the line, each with whether it is what changed.
+    /// The pieces of the line, each with whether it changed.
     pieces: Vec<(bool, String)>,
 }
 
@@ -30,7 +30,7 @@ impl DiffLine {
     }
 }
 
-/// Two texts of one line each in pieces, each with whether it is what the other one does not have.
+/// Two texts of one line each in pieces, each piece with whether the other text lacks it.
 pub(super) fn words(before: &str, after: &str) -> [Vec<(bool, String)>; 2] {
     let diff = TextDiff::from_words(before, after);
     let side = |own: ChangeTag, other: ChangeTag| {
@@ -53,7 +53,7 @@ pub(super) fn words(before: &str, after: &str) -> [Vec<(bool, String)>; 2] {
     ]
 }
 
-/// The changed lines with a little around them, and how many more there are.
+/// The changed lines with a little context, and the number of further lines.
 pub(super) fn lines(before: &str, after: &str) -> (Vec<DiffLine>, usize) {
     let diff = TextDiff::from_lines(before, after);
     let mut options = InlineChangeOptions::new();
@@ -65,7 +65,7 @@ pub(super) fn lines(before: &str, after: &str) -> (Vec<DiffLine>, usize) {
             more += op.old_range().len().max(op.new_range().len());
             continue;
         }
-        // Without a deadline, so that the same report gives the same page on a slow machine.
+        // There is no deadline, so that the same report gives the same page on a slow machine.
         for change in diff.iter_inline_changes_with_options_deadline(&op, options, None) {
             if lines.len() == LINES {
                 more += 1;

@@ -1,4 +1,4 @@
-//! What the page shows below its items: what failed, what was left out, and how to read it all.
+//! The lower part of the page: failures, omissions, and how to read the page.
 
 use serde::Serialize;
 
@@ -6,13 +6,13 @@ use super::blocks::{BlockView, Budget, NoticeRow};
 use super::script;
 use crate::{DISCLAIMER, FailedInvocation, NoticeCount, RunPage, safe};
 
-/// Failed invocations and notices of one code that a page lists.
+/// The most failed invocations, and the most notices of one code, that a page lists.
 const LISTED: usize = 200;
 
 #[derive(Serialize)]
 pub(super) struct Foot {
     has_items: bool,
-    /// What the items are, and what is left out of them first.
+    /// The noun for the items, and the parts of them that are left out first.
     items: String,
     least: &'static str,
     diffs_left_out: usize,
@@ -46,8 +46,8 @@ struct NoticeCountView {
 }
 
 impl Foot {
-    /// `items` are the titles of the lists of items with what is left out of each first; `anchors`
-    /// gives the place of an item of a chapter on the page.
+    /// `items` are the titles of the lists of items with the parts that are left out first; `anchors` gives the place
+    /// of an item of a chapter on the page.
     pub(super) fn of(
         page: RunPage<'_>,
         items: Option<(&'static str, &'static str)>,

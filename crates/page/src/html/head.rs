@@ -1,4 +1,4 @@
-//! What the page shows above its items: the verdict, the signals, every figure and the map.
+//! The upper part of the page: the verdict, the signals, every figure and the map.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::{
 
 /// The most rows of a map.
 const HEAT_ROWS: usize = 100;
-/// Items of a restricted run that are named.
+/// The most items of a restricted run that are named.
 const ONLY: usize = 50;
 
 #[derive(Serialize)]
@@ -28,7 +28,7 @@ pub(super) struct Head {
     scope: String,
     only: Vec<String>,
     statements: Vec<StatementView>,
-    /// The first failure where nothing could be measured for it.
+    /// The first failure, where it is the reason why nothing could be measured.
     failure: Option<FailureView>,
     planes: Vec<PlaneView>,
     spreads: Vec<SpreadView>,
@@ -57,7 +57,7 @@ struct Card {
     percent: f64,
     interval: Option<(f64, f64)>,
     no_interval: &'static str,
-    /// Where the scale has marks, in percent.
+    /// The marks of the scale, in percent.
     ticks: Vec<f64>,
     note: String,
 }
@@ -70,7 +70,7 @@ struct EstimateView {
     sample: String,
     interval: Option<String>,
     word: Option<&'static str>,
-    /// 0 for the best; none where no band is meant.
+    /// The index of the band, 0 for the best; none where there is no band.
     band: Option<usize>,
     reason: String,
 }
@@ -93,10 +93,10 @@ struct FigureTableView {
 struct HeatView {
     title: &'static str,
     note: &'static str,
-    /// What a row is about, and the same in the plural.
+    /// The noun for a row, and its plural.
     row: [&'static str; 2],
     groups: Vec<(&'static str, usize)>,
-    /// Each with whether it begins a group that is not the first one.
+    /// The columns, each with whether it begins a group other than the first one.
     columns: Vec<(String, bool)>,
     rows: Vec<HeatRowView>,
     more: usize,
@@ -184,8 +184,8 @@ impl Head {
     }
 }
 
-/// The first failure of a page on which no figure is measured: then it is what happened. An estimate of how many
-/// fail does not count.
+/// The first failure of a page without any measured figure: then this failure is the result. An estimate of the share
+/// of failures does not count as a figure.
 fn first_failure(page: &RunPage<'_>) -> Option<FailureView> {
     let figures = |chapter: &Chapter<'_>| {
         let measures = chapter.measures.iter().flat_map(|table| &table.rows);
@@ -216,7 +216,7 @@ impl StatementView {
 }
 
 impl ItemsView {
-    /// The items of all chapters stand in one list, under the title of the first.
+    /// The items of all chapters in one list, under the title of the first chapter.
     fn of(page: &RunPage<'_>) -> Option<Self> {
         let lists = page.chapters.iter().filter_map(|one| one.items.as_ref());
         let add = |all: Self, one: Self| Self {

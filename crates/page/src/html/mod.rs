@@ -1,6 +1,5 @@
-//! The page as one self-contained document in HTML: it asks for nothing, works from disk, and is
-//! complete without its script. Written piece by piece, so that thousands of items are never held as
-//! text.
+//! The page as one self-contained document in HTML: it loads nothing, works from disk, and is complete without its
+//! script. It is written piece by piece, so that thousands of items are never held in memory as text.
 
 mod article;
 mod blocks;
@@ -50,13 +49,13 @@ const TEMPLATES: [(&str, &str); 7] = [
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// The errors of the writer.
 pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
     let mut budget = Budget::new(texts);
     put(to, &environment, "head.html", &Head::of(&page, &mut budget))?;
     let mut first = None;
-    // The places of the items of a chapter begin where those of the chapter before it end.
+    // The indices of the items of a chapter follow those of the chapter before it.
     let mut places = Vec::new();
     let mut begin = 0;
     for chapter in &mut page.chapters {

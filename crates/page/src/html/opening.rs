@@ -1,4 +1,4 @@
-//! What the page opens with where its run was judged.
+//! The beginning of the page where its run was judged.
 
 use serde::Serialize;
 
@@ -9,9 +9,9 @@ use crate::{
     AnswerList, AnswerRow, Detail, FlippedAnswer, Opening, Phrase, RunPage, Tone, capitalized, safe,
 };
 
-/// Columns of an answer.
+/// The most columns of an answer.
 const ANSWER: usize = 600;
-/// Columns of a reason, which may hold what a program printed.
+/// The most columns of a reason, which may contain the printed text of a program.
 const REASON: usize = 400;
 
 #[derive(Serialize)]
@@ -20,7 +20,7 @@ pub(super) struct OpeningView {
     title: String,
     gist: Phrase,
     lead: Option<Phrase>,
-    /// Why, in one sentence; then the further reasons.
+    /// The main reason, in one sentence; then the further reasons.
     reason: Phrase,
     others: Vec<Phrase>,
     next: Phrase,
@@ -39,7 +39,7 @@ struct AnswersView {
     item: String,
     rows: Vec<AnswerView>,
     left: usize,
-    /// Whether any of them says what should be answered.
+    /// Whether any answer in the list has an expected answer.
     has_expected: bool,
 }
 
@@ -67,7 +67,7 @@ struct FlipView {
 }
 
 impl OpeningView {
-    /// `None` where the run was not judged.
+    /// The opening; none where the run was not judged.
     pub(super) fn of(page: &RunPage<'_>, budget: &mut Budget<'_>) -> Option<Self> {
         let opening = page.opening.as_ref()?;
         let reason = |reason: &Phrase| reason.each_foreign(|text| safe::cut(text, REASON));

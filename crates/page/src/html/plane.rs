@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Plane;
 
-/// The side of the square; values are scaled to it.
+/// The side of the square, to which values are scaled.
 const SIDE: f64 = 200.0;
 
 /// The square.
@@ -14,19 +14,19 @@ const SIDE: f64 = 200.0;
 pub(super) struct PlaneView {
     axes: [&'static str; 2],
     corners: [&'static str; 4],
-    /// Where the regions meet.
+    /// The point where the regions meet.
     cut: f64,
-    /// The run.
+    /// The place of the run.
     at: Dot,
-    /// What it is compared with, and the arrow from there.
+    /// The place of the run that it is compared with, and the arrow from there.
     base: Option<Dot>,
     way: Option<String>,
-    /// How sure its place is, along each axis.
+    /// The interval of its place along each axis.
     across: Option<(f64, f64)>,
     down: Option<(f64, f64)>,
-    /// The items, those at one place as one dot.
+    /// The items; items at the same place are one dot.
     dots: Vec<Dot>,
-    /// How many items there are in the dots, and what they are.
+    /// The number of items in the dots, and their noun.
     count: usize,
     items: &'static str,
 }
@@ -68,7 +68,7 @@ impl PlaneView {
     }
 }
 
-/// An arrow from one place to another, between the rims of their dots; none where these touch.
+/// An arrow from one place to another, between the edges of their dots; none where the dots touch.
 fn arrow(from: [f64; 2], to: [f64; 2]) -> Option<String> {
     const RIM: f64 = 8.0;
     const HEAD: f64 = 5.0;

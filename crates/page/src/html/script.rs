@@ -1,11 +1,11 @@
-//! The script of the page, which only adds comfort, and the permission for it and no other.
+//! The script of the page, which only adds comfort, and the permission for this script alone.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use kelvin_base::digest::Digest;
 
-/// Filters and sorts the items, and opens the one that a link points to.
+/// Filters and sorts the items, and opens the item of a link.
 pub(super) const SCRIPT: &str = include_str!("templates/script.js");
 
 /// The source expression that allows a script of exactly this text.

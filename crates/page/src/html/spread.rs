@@ -1,11 +1,11 @@
-//! How the values of the items lie, as bars in the units of a drawing.
+//! The distribution of the items' values, as bars in the units of a drawing.
 
 use serde::Serialize;
 
 use super::plane::tidy;
 use crate::{Spread, brief};
 
-/// The height of the highest bar and the width of all.
+/// The height of the highest bar and the width of all bars.
 const HEIGHT: f64 = 100.0;
 const WIDTH: f64 = 200.0;
 

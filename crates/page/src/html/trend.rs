@@ -8,11 +8,11 @@ use crate::{Phrase, Trend, TrendLine, TrendStep, brief, display, safe};
 
 const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 160.0;
-/// How many names of steps have room below the axis.
+/// The most names of steps that fit below the axis.
 const NAMED: usize = 12;
-/// So wide is the name of a mark; a nearer one has a line and no name.
+/// The width of the name of a mark; a nearer mark has a line but no name.
 const MARK_WIDTH: f64 = 60.0;
-/// How many courses have a colour of their own; the last colour is for all further ones.
+/// The number of courses with a colour of their own; all further courses share the last colour.
 const COLOURS: usize = 5;
 
 /// A plot.
@@ -22,16 +22,16 @@ pub(super) struct TrendView {
     label: String,
     top: String,
     bottom: String,
-    /// Where the steps begin that the page is about.
+    /// The position where the steps begin that the page is about.
     begin: f64,
-    /// The steps that have room for their names.
+    /// The steps whose names fit.
     steps: Vec<(f64, String)>,
     lines: Vec<LineView>,
-    /// Whether the values lead to rows of a table: then the drawing is no mere picture.
+    /// Whether the values link to rows of a table: then the drawing is more than a picture.
     has_links: bool,
     /// Whether any of the steps was bad news.
     has_bad: bool,
-    /// What happened at some of the steps, from the left.
+    /// Events at some of the steps, from the left.
     marks: Vec<(f64, String)>,
 }
 
@@ -49,7 +49,7 @@ struct DotView {
 struct LineView {
     name: Phrase,
     number: usize,
-    /// A path for each stretch without a gap: a step without a value is not drawn over.
+    /// A path for each stretch without a gap: no line crosses a step without a value.
     paths: Vec<String>,
     dots: Vec<DotView>,
 }
@@ -59,7 +59,7 @@ impl TrendView {
         let count = trend.steps.len();
         let every = count.div_ceil(NAMED).max(1);
         let steps = trend.steps.iter().enumerate();
-        // Counted from the last step, which is always named.
+        // Steps are counted from the last one, which always has a name.
         let named = steps.filter(|(at, _)| (count - 1 - at).is_multiple_of(every));
         let (low, high) = trend.ends;
         let title = shortened(&trend.title);
@@ -136,7 +136,7 @@ impl LineView {
     }
 }
 
-/// The marks that have room beside each other, the newest first.
+/// The marks that fit beside each other, the newest first.
 fn marks(trend: &Trend) -> Vec<(f64, String)> {
     let count = trend.steps.len();
     let all = trend.steps.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The page as Markdown: `report.md`, and what a pull request shows below the comment.
+//! The page as Markdown: `report.md`, and the text of a pull request below the comment.
 
 mod article;
 mod writer;
@@ -11,19 +11,19 @@ pub use article::render_article;
 use kelvin_base::notice::Notice;
 use writer::{Writer, name, phrase, quote};
 
-/// The most characters of a page: a comment on GitHub takes 65,536, and has more to say.
+/// The most characters of a page: a comment on GitHub takes 65,536, and contains more than the page.
 const MOST: usize = 50_000;
 
-/// How many rows, failures and notices are listed; the rest is counted.
+/// The most rows, failures and notices that are listed; further ones are counted.
 struct Listed {
     rows: usize,
     failures: usize,
     notices: usize,
-    /// Characters of what a failed invocation printed.
+    /// The most characters of the printed text of a failed invocation.
     printed: usize,
 }
 
-/// From the form for most runs to one that always fits.
+/// The forms, from the one for most runs to one that always fits.
 const FORMS: &[Listed] = &[
     Listed {
         rows: LISTED,
@@ -45,11 +45,11 @@ const FORMS: &[Listed] = &[
     },
 ];
 
-/// Characters of what a failed invocation printed, on the page of its item.
+/// The most characters of the printed text of a failed invocation, on the page of its item.
 const PRINTED: usize = 4_000;
-/// Items of a restricted run that are named.
+/// The most items of a restricted run that are named.
 const ONLY: usize = 20;
-/// Figures of one table.
+/// The most figures of one table.
 const FIGURES: usize = 100;
 
 /// Renders the page of a run, in a shorter form where it would be too long for a comment.
@@ -77,7 +77,7 @@ pub fn render_item(page: &ItemPage<'_>) -> String {
     writer.finish()
 }
 
-/// Renders what became of the items of one probe, as a part of a longer page.
+/// Renders the comparison of the items of one probe, as a part of a longer page.
 pub fn render_comparison(page: &ComparisonPage<'_>) -> String {
     let mut writer = Writer::default();
     for one in &page.blocks {
@@ -182,8 +182,7 @@ fn figures(writer: &mut Writer, title: &str, table: &FigureTable<'_>, most: usiz
     writer.more(table.rows.len(), most, "figure");
 }
 
-/// The value, the interval and the sample never stand apart; where there is no value, its reason
-/// stands in place of the word.
+/// A value is never shown without its interval and its sample; where there is no value, its reason replaces the word.
 fn figure(writer: &mut Writer, label: &str, estimate: &Estimate<'_>, word: &str) {
     let interval = estimate.interval.as_deref().unwrap_or("-");
     let word = estimate.reason.map_or_else(|| word.to_owned(), quote);
@@ -318,7 +317,7 @@ fn failures(writer: &mut Writer, failed: &[&FailedInvocation<'_>], listed: &List
     writer.unfold();
 }
 
-/// Every notice, folded, the counts in the line that stays.
+/// Every notice, folded, with the counts in the visible line.
 fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
     if page.notices.is_empty() {
         return;
@@ -330,7 +329,7 @@ fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
         .collect();
     writer.fold(&format!("Caps, skips and warnings: {}", counts.join(", ")));
     let all: usize = page.notices.iter().map(|count| count.count).sum();
-    // Some of every code before many of one.
+    // This shows some notices of every code before many of one.
     let share = listed.notices.div_ceil(page.notices.len());
     let mut shown = 0;
     for count in &page.notices {

@@ -1,24 +1,24 @@
-//! Lines of Markdown: ours as they are, everything else through [`safe`].
+//! Lines of Markdown: our own text unchanged, everything else through [`safe`].
 
 use crate::safe;
 use crate::{Phrase, PhrasePart, counted};
 
-/// Columns of a name or a value.
+/// The most columns of a name or a value.
 const NAME: usize = 60;
-/// Columns of a longer text.
+/// The most columns of a longer text.
 const QUOTE: usize = 300;
 
-/// A name or a value of somebody else.
+/// A foreign name or value.
 pub(super) fn name(text: &str) -> String {
     safe::code(text, NAME)
 }
 
-/// A longer text of somebody else, on one line.
+/// A longer foreign text, on one line.
 pub(super) fn quote(text: &str) -> String {
     safe::markdown(text, QUOTE)
 }
 
-/// A sentence of ours with such names and texts in it.
+/// A sentence of ours with foreign names and texts in it.
 pub(super) fn phrase(phrase: &Phrase) -> String {
     phrase.show(|part, text| match part {
         PhrasePart::Quote => quote(text),
@@ -51,21 +51,21 @@ impl Writer {
         }
     }
 
-    /// Begins what is folded; the title is ours.
+    /// Begins a folded part; the title is our own text.
     pub(super) fn fold(&mut self, title: &str) {
         self.gap();
         self.line(&format!("<details><summary>{title}</summary>"));
         self.gap();
     }
 
-    /// Ends it.
+    /// Ends a folded part.
     pub(super) fn unfold(&mut self) {
         self.gap();
         self.line("</details>");
         self.gap();
     }
 
-    /// Says how many of a list are not in it.
+    /// Says how many entries of a list are not shown.
     pub(super) fn more(&mut self, all: usize, listed: usize, word: &str) {
         if all > listed {
             let more = counted(all - listed, &format!("more {word}"));

@@ -1,4 +1,4 @@
-//! Text of others in a cell of a table that a spreadsheet opens.
+//! Foreign text in a cell of a table that a spreadsheet opens.
 
 /// A text as a cell. A spreadsheet takes a cell that begins with one of these signs for a formula, also within
 /// quotes and after white space; an apostrophe before it makes it a text.

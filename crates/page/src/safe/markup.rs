@@ -1,18 +1,18 @@
 //! Untrusted text within Markdown, as GitHub and others read it.
 //!
-//! Escapes keep Markdown away. They don't keep away what a forge does afterwards with the finished
-//! text: it makes mentions, references, links and pictures of `@name`, `#1`, `www.` and `:name:`
-//! wherever they stand outside of code. There a zero-width space takes them apart.
+//! Escapes keep Markdown away, but not what a forge does with the finished text afterwards: it turns `@name`, `#1`,
+//! `www.` and `:name:` outside of code into mentions, references, links and pictures. A zero-width space breaks these
+//! apart.
 
 use super::{cut, lines};
 
-/// Takes apart what a forge would find in finished text.
+/// Breaks apart what a forge would recognize in finished text.
 const APART: &str = "&#8203;";
-/// The same where references are not read: in code.
+/// The same for code, in which character references are not read.
 const APART_IN_CODE: char = '\u{200b}';
 
-/// One line within Markdown text or a table cell, at most `most` columns of it: every character that
-/// Markdown, HTML or a forge could take for more than itself is made plain.
+/// One line within Markdown text or a table cell, at most `most` columns of it: every character with a meaning for
+/// Markdown, HTML or a forge is made plain.
 pub fn markdown(text: &str, most: usize) -> String {
     let text = cut(text, most);
     let mut out = String::with_capacity(2 * text.len());
@@ -23,12 +23,12 @@ pub fn markdown(text: &str, most: usize) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            // A backslash would do in text, but not before the bar that ends a table cell.
+            // A backslash is enough in text, but not before the bar that ends a table cell.
             '|' => out.push_str("&#124;"),
-            // Formulas begin and end with it.
+            // Formulas begin and end with a dollar sign.
             '$' => out.push_str("&#36;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
-            // At the beginning these make a list or a rule, and the last one an order to a bot.
+            // At the beginning of a line these characters make a list or a rule, and the last one a command to a bot.
             '-' | '+' | '=' | '/' if before.is_empty() => out.extend(['\\', c]),
             '.' | ')' if is_number(before) && !joined => out.extend(['\\', c]),
             c => out.push(c),
@@ -47,18 +47,18 @@ pub fn markdown(text: &str, most: usize) -> String {
     out
 }
 
-/// A name or a value as code where that is possible, and as plain text where it could end the code.
+/// A name or a value as code where that is possible, and as plain text where it would end the code.
 pub fn code(text: &str, most: usize) -> String {
     let short = cut(text, most);
-    // A table ends its cells before it looks for code.
+    // A table separates its cells before code is recognized.
     if short.is_empty() || short.contains(['`', '|', '\\']) {
         return markdown(&short, most);
     }
     format!("`{}`", inert(&short))
 }
 
-/// Several lines as a code block whose fence the text cannot close; at most `most` characters, the
-/// last ones: what went wrong stands at the end.
+/// Several lines as a code block whose fence the text cannot close; at most the last `most` characters, since the error
+/// is usually at the end.
 pub fn fenced(text: &str, most: usize) -> String {
     let text = lines(text);
     let text = text.trim_end();
@@ -67,8 +67,7 @@ pub fn fenced(text: &str, most: usize) -> String {
     if more > 0 {
         shown.insert_str(0, "… ");
     }
-    // Programs that read comments take a line that begins with a slash or a mention for an order,
-    // also within code.
+    // Programs that read comments treat a line that begins with a slash or a mention as a command, even within code.
     let shown: Vec<String> = shown
         .lines()
         .map(|line| format!("| {}", inert(line)))
@@ -83,7 +82,7 @@ pub fn fenced(text: &str, most: usize) -> String {
     format!("{fence}text\n{}\n{fence}\n", shown.join("\n"))
 }
 
-/// No mention and no hidden mark, whoever reads the source.
+/// Removes mentions and hidden marks, even for programs that read the source.
 fn inert(text: &str) -> String {
     text.replace('@', &format!("@{APART_IN_CODE}"))
         .replace("<!--", &format!("<!{APART_IN_CODE}--"))

@@ -9,15 +9,15 @@ use unicode_width::UnicodeWidthChar as _;
 pub use cell::cell;
 pub use markup::{code, fenced, markdown};
 
-/// A column holds one character and the marks on it; more marks than this only hide what is there.
+/// The most marks on a character in one column; further marks would only hide the text.
 const MARKS: usize = 4;
 
-/// Whether a text can stand in one line as it is: it has no line break of any kind, and nothing that is not shown.
+/// Whether a text can be shown in one line unchanged: it has no line break of any kind, and no invisible character.
 pub fn is_one_line(text: &str) -> bool {
     text.chars().all(|c| c == ' ' || is_shown(c))
 }
 
-/// One line for a terminal: no control or bidirectional characters, runs of white space as one
+/// One line for a terminal, without control or bidirectional characters, and with single spaces for runs of white
 /// space.
 pub fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
@@ -34,7 +34,7 @@ pub fn line(text: &str) -> String {
     line
 }
 
-/// Several lines for a terminal: line ends stay, everything else as in [`line()`], indentation too.
+/// Several lines for a terminal: line ends and indentation stay, everything else is as in [`line()`].
 pub fn lines(text: &str) -> String {
     let tame = |c: &char| *c == '\n' || *c == ' ' || (!c.is_whitespace() && is_shown(*c));
     let text = text.replace("\r\n", "\n").replace('\t', "    ");
@@ -62,18 +62,18 @@ pub fn cut(text: &str, most: usize) -> String {
     short
 }
 
-/// How many columns of a terminal a line takes at most: a wide character takes two.
+/// The most columns of a terminal that a line takes: a wide character takes two.
 pub fn columns(text: &str) -> usize {
     text.chars().map(width).sum()
 }
 
 fn width(c: char) -> usize {
-    // This one turns the character before it into a wide one.
+    // This character makes the one before it wide.
     let widens = c == '\u{fe0f}';
     c.width().unwrap_or(0) + usize::from(widens)
 }
 
-/// Control characters change the terminal; bidirectional and invisible ones change what is read.
+/// Control characters change the terminal; bidirectional and invisible ones change what a person reads.
 fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(

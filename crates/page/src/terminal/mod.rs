@@ -11,31 +11,31 @@ use screen::{Ink, Screen};
 
 pub use screen::Style;
 
-/// Cells of a bar.
+/// The number of cells of a bar.
 const CELLS: usize = 10;
-/// Columns before the figures.
+/// The number of columns before the figures.
 const INDENT: usize = 13;
 
-/// How much is told of what a screen has little room for.
+/// The space on a screen for the longer parts.
 struct Room {
-    /// Lines of each breakdown.
+    /// The most lines of each breakdown.
     rows: usize,
-    /// Lines of each statement.
+    /// The most lines of each statement.
     wraps: usize,
-    /// Failures and warnings that are told one by one.
+    /// The most failures and warnings that are shown one by one.
     told: usize,
-    /// Lines of each of them.
+    /// The most lines of each of these.
     reasons: usize,
 }
 
-/// As much as a normal run needs.
+/// Enough space for a normal run.
 const ROOMY: Room = Room {
     rows: 2,
     wraps: 3,
     told: 2,
     reasons: 4,
 };
-/// So little that every page fits.
+/// So little space that every page fits.
 const TIGHT: Room = Room {
     rows: 1,
     wraps: 2,
@@ -54,7 +54,7 @@ pub fn render(page: &RunPage<'_>, folder: &str, style: Style) -> String {
     screen.render()
 }
 
-/// Renders what became of the items of one probe, as lines of a longer page.
+/// Renders the comparison of the items of one probe, as lines of a longer page.
 pub fn render_comparison(page: &ComparisonPage<'_>) -> String {
     const WIDTH: usize = 76;
     let mut text = format!("{:<INDENT$}{}\n", page.title, page.summary);
@@ -121,7 +121,7 @@ fn figures(screen: &mut Screen, chapter: &Chapter<'_>) {
     }
 }
 
-/// A figure with its bar, its sample and its interval; or why there is none.
+/// A figure with its bar, its sample and its interval; or the reason why there is no figure.
 fn bar_line(screen: &mut Screen, signal: &Signal<'_>, no_interval: &str) {
     let (name, estimate) = (signal.name, &signal.estimate);
     let Some(value) = estimate.value else {
@@ -168,7 +168,7 @@ fn value_line(screen: &mut Screen, signal: &Signal<'_>) {
     ]);
 }
 
-/// A bar is full or empty only where the value is 1 or 0.
+/// A bar is full only for the value 1, and empty only for the value 0.
 fn bar(value: f64) -> String {
     let cells = (value * CELLS as f64).round() as usize;
     let full = if value >= 1.0 {
@@ -181,7 +181,7 @@ fn bar(value: f64) -> String {
     format!("[{}{}]", "#".repeat(full), "-".repeat(CELLS - full))
 }
 
-/// Many figures of one sort: those whose names differ only behind an `@` share a line.
+/// Many figures of one sort: those whose names differ only after an `@` share a line.
 fn measures(screen: &mut Screen, table: &FigureTable<'_>) {
     let names = table.rows.iter().map(|(name, _)| plain(name));
     let rows: Vec<(String, &Estimate<'_>)> = names
@@ -193,7 +193,7 @@ fn measures(screen: &mut Screen, table: &FigureTable<'_>) {
     }
 }
 
-/// The name before an `@`, and what follows up to the next space.
+/// The name before an `@`, and the text after it up to the next space.
 fn split(name: &str) -> (&str, Option<&str>) {
     match name.split_once('@') {
         Some((before, after)) => (before, after.split(' ').next()),
@@ -201,7 +201,7 @@ fn split(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The name, what stands behind each `@`, the values, and the sample, which all of them share.
+/// The name, the text after each `@`, the values, and the sample that all of them share.
 fn measure_line(group: &[(String, &Estimate<'_>)]) -> String {
     let Some((name, estimate)) = group.last() else {
         return String::new();
@@ -224,7 +224,7 @@ fn measure_line(group: &[(String, &Estimate<'_>)]) -> String {
     format!("{label:<21} {} ({sample}){interval}", values.join("  "))
 }
 
-/// The parts of a figure, as many as find room.
+/// The parts of a figure, as many as fit.
 fn parts(screen: &mut Screen, breakdown: &Breakdown<'_>, rows: usize) {
     let items = breakdown.rows.iter().map(|(name, estimate)| {
         format!(
@@ -300,8 +300,8 @@ fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
     }
 }
 
-/// Failures have lines of their own, a missing figure has its reason beside it, and an item with too
-/// many failures and an early end are among the statements.
+/// Whether notices of this code are shown elsewhere: failures have lines of their own, a missing figure has its reason
+/// beside it, and statements report an item with too many failures and an early end.
 const fn is_told_elsewhere(code: &Code) -> bool {
     matches!(
         code,
@@ -309,7 +309,7 @@ const fn is_told_elsewhere(code: &Code) -> bool {
     )
 }
 
-/// Caps and skips in one line: by kind where there is room, by code in any case.
+/// Caps and skips in one line: by kind where there is space, otherwise by code.
 fn left_out(screen: &mut Screen, page: &RunPage<'_>, folder: &str) {
     let counts = page.notices.iter().filter(|one| !one.is_warning);
     let (mut short, mut long) = (Vec::new(), Vec::new());

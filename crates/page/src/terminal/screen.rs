@@ -1,17 +1,17 @@
-//! A screen of lines: no wider than the terminal, no higher than it must be, inked only where asked.
+//! A screen of lines: no wider than the terminal, no higher than necessary, and coloured only on request.
 
 use anstyle::AnsiColor;
 
 use crate::safe;
 
-/// Columns of a line, where there is no terminal, and the fewest.
+/// The columns of a line without a terminal, which are also the fewest.
 const WIDTH: usize = 80;
-/// The most columns: a longer line is hard to read.
+/// The most columns, since a longer line is hard to read.
 const WIDEST: usize = 120;
-/// Lines of a screen, less the one of the prompt.
+/// The lines of a screen, without the line of the prompt.
 const HEIGHT: usize = 23;
 
-/// How a terminal shows a page; whoever prints knows it.
+/// How a terminal shows a page, as the caller knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     colours: bool,
@@ -26,7 +26,7 @@ impl Style {
         columns: WIDTH,
     };
 
-    /// With or without colours, on a terminal of so many columns; 80 where that is not known.
+    /// The style with or without colours, on a terminal of so many columns; 80 where that is not known.
     pub fn of(colours: bool, columns: Option<usize>) -> Self {
         Self {
             colours,
@@ -35,20 +35,20 @@ impl Style {
     }
 }
 
-/// How a part of a line is shown where colours are; no meaning is in the colour alone.
+/// How a part of a line is shown where there are colours; colour never carries a meaning alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ink {
-    /// As it is.
+    /// Unchanged text.
     Plain,
-    /// What the eye should find first.
+    /// Text that should be seen first.
     Bold,
-    /// What it may skip.
+    /// Text that may be skipped.
     Dim,
-    /// All is well.
+    /// Good news.
     Good,
-    /// Worth a look.
+    /// News that need a look.
     Fair,
-    /// Not well.
+    /// Bad news.
     Bad,
 }
 
@@ -90,12 +90,12 @@ impl Screen {
         }
     }
 
-    /// How many columns a line has.
+    /// The number of columns of a line.
     pub(super) const fn width(&self) -> usize {
         self.style.columns
     }
 
-    /// An empty line, where there is room.
+    /// An empty line, where there is space.
     pub(super) fn gap(&mut self) {
         if self.lines.last().is_some_and(|line| !line.is_empty()) {
             self.lines.push(Vec::new());
@@ -142,9 +142,9 @@ impl Screen {
         }
     }
 
-    /// Short items after a label, over at most `most` lines; how many found no room is said.
+    /// Short items after a label, over at most `most` lines, with the number of items that did not fit.
     pub(super) fn listed(&mut self, label: &str, items: &[String], most: usize) {
-        /// Room for the label, and for `+999 more`.
+        /// The space for the label, and for `+999 more`.
         const LABEL: usize = 13;
         const MORE: usize = 11;
         let mut rows: Vec<String> = Vec::new();
@@ -177,12 +177,12 @@ impl Screen {
         }
     }
 
-    /// Whether a screen shows it without its empty lines.
+    /// Whether the page fits on a screen without its empty lines.
     pub(super) fn fits(&self) -> bool {
         self.lines.iter().filter(|line| !line.is_empty()).count() <= HEIGHT
     }
 
-    /// The text; empty lines go where the screen has no room for them.
+    /// The text, without the empty lines for which the screen has no space.
     pub(super) fn render(mut self) -> String {
         while self.lines.len() > HEIGHT {
             let Some(gap) = self.lines.iter().rposition(Vec::is_empty) else {
@@ -206,7 +206,7 @@ impl Screen {
     }
 }
 
-/// A text within its room; spaces at its ends stay, since they align.
+/// A text cut to its space; spaces at its ends stay, since they align the text.
 fn fitted(text: &str, room: usize) -> String {
     if safe::columns(text) <= room {
         return text.to_owned();

@@ -1,14 +1,14 @@
-//! How an output begins that is not JSON: often with logs, and the JSON stands behind them.
+//! Describes the beginning of an output that is not JSON: often it has logs, followed by the JSON.
 
 use serde::de::IgnoredAny;
 
-/// So many characters of the first line are shown.
+/// The number of characters of the first line that are shown.
 const SHOWN: usize = 60;
-/// JSON behind logs is looked for at the beginnings of so many lines.
+/// The number of lines at whose beginnings JSON after logs is looked for.
 const LINES: usize = 200;
 
-/// What to add to the sentence that the output is not JSON; nothing where it begins as an object does, since
-/// then the place of the mistake tells more.
+/// A hint for the message that the output is not JSON; empty where the output begins like an object, since then the
+/// position of the mistake tells more.
 pub(super) fn told(text: &str) -> String {
     let Some(first) = text.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return String::new();
@@ -29,7 +29,7 @@ pub(super) fn told(text: &str) -> String {
     }
 }
 
-/// The beginning of a line without what could change a terminal. Whoever masks secrets knows them whole, so a
+/// The beginning of a line without characters that could change a terminal. Secrets are masked by their full text, so a
 /// word that would be cut in two is left out.
 fn beginning(line: &str) -> String {
     let tame = |c: char| match c {
@@ -51,7 +51,7 @@ fn beginning(line: &str) -> String {
     }
 }
 
-/// The line, from 1, in which an object begins that is all that follows; none where there is none.
+/// The line, from 1, at which an object begins that fills the rest of the text; none where there is none.
 fn line_of_json(text: &str) -> Option<usize> {
     let mut rest = text;
     for line in 1..=LINES {

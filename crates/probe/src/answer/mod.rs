@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use kelvin_base::failure::{Failure, FailureKind};
 
-/// Where the decision stands in the JSON object that the pipeline writes.
+/// The place of the decision in the JSON object that the pipeline writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DecisionField {
     /// A key at the top level, taken literally.
@@ -17,7 +17,7 @@ pub enum DecisionField {
 }
 
 impl DecisionField {
-    /// As the user wrote it.
+    /// The field as the user wrote it.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Key(text) | Self::Pointer(text) => text,
@@ -29,7 +29,7 @@ impl DecisionField {
 ///
 /// # Errors
 ///
-/// Where it is not JSON, not an object, or has no such field.
+/// Where the output is not JSON, not an object, or has no such field.
 pub fn find(bytes: &[u8], field: &DecisionField) -> Result<Value, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
@@ -54,7 +54,7 @@ pub fn find(bytes: &[u8], field: &DecisionField) -> Result<Value, Failure> {
 ///
 /// # Errors
 ///
-/// Where it is not JSON.
+/// Where the output is not JSON.
 pub fn whole(bytes: &[u8]) -> Result<Value, Failure> {
     find(bytes, &DecisionField::Pointer(String::new()))
 }

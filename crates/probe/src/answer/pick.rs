@@ -1,4 +1,4 @@
-//! Walks through JSON to one field. What stands beside the path is checked, and never held in memory.
+//! Walks through JSON to one field. Everything beside the path is checked, but never held in memory.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -9,35 +9,35 @@ use serde_json::Value;
 use super::{DecisionField, begins};
 use kelvin_base::failure::{Failure, FailureKind};
 
-/// A message names at most so many fields.
+/// The most fields that a message names.
 const NAMES: usize = 12;
-/// A message has at most so many characters of each name.
+/// The most characters of each name in a message.
 const NAME_CHARS: usize = 40;
 
 /// Why the field was not found.
 pub(super) enum Miss {
-    /// It is not JSON.
+    /// The text is not JSON.
     NotJson(serde_json::Error),
-    /// It is JSON, but not an object.
+    /// The text is JSON, but not an object.
     NotObject(&'static str),
     /// There is no such field.
     NoField(Trail),
 }
 
-/// How far the path led into the output, and what was found there.
+/// How far the path led into the output, and what was found at that place.
 #[derive(Default)]
 pub(super) struct Trail {
-    /// The keys that were found.
+    /// The number of keys that were found.
     depth: usize,
-    /// What the last of them leads to, where it is not an object.
+    /// The kind of the value of the last key, where it is not an object.
     other: Option<&'static str>,
-    /// Names of the fields there, the first few.
+    /// The names of the first few fields of that value.
     names: Vec<String>,
-    /// How many fields there are.
+    /// The number of its fields.
     fields: usize,
 }
 
-/// The value at `path`; a key that occurs twice counts the last time.
+/// The value at `path`; for a key that occurs twice, the last value counts.
 pub(super) fn pick(text: &str, path: &[String]) -> Result<Value, Miss> {
     let seen = RefCell::new(Trail::default());
     let step = Step {
@@ -74,7 +74,7 @@ impl Step<'_> {
         }
     }
 
-    /// Remembers what this step has led to, in place of what the steps before it have seen.
+    /// Notes down the result of this step, which replaces those of earlier steps.
     fn note(self, other: Option<&'static str>) {
         *self.seen.borrow_mut() = Trail {
             depth: self.depth,
@@ -175,7 +175,7 @@ impl<'de> Visitor<'de> for Step<'_> {
     }
 }
 
-/// A place in a list, as RFC 6901 writes it: digits without a leading zero.
+/// An index of a list, in the form of RFC 6901: digits without a leading zero.
 fn index(key: &str) -> Option<usize> {
     let plain =
         key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
@@ -200,7 +200,7 @@ fn shown(name: &str) -> String {
 }
 
 impl Miss {
-    /// The failure that this is.
+    /// The failure for this miss.
     pub(super) fn explain(self, text: &str, field: &DecisionField) -> Failure {
         match self {
             Self::NotJson(error) => {
@@ -223,7 +223,7 @@ fn not_json(error: &serde_json::Error, text: &str) -> String {
     let said = error.to_string();
     let reason = said.split(" at line ").next().unwrap_or_default();
     let rest = text.lines().nth(line.saturating_sub(1)).and_then(|line| {
-        // The reader stopped at this column, which may be inside of the word `NaN`.
+        // The reader stopped at this column, which may be inside the word `NaN`.
         line.get(column.saturating_sub(2).min(line.len())..)
     });
     let not_finite = ["NaN", "Infinity"]

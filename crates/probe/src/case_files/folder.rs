@@ -1,5 +1,5 @@
-//! Which files are cases: those of a folder, or those a glob matches. The rest is told of, not
-//! silently left out.
+//! Finds the files that are cases: those of a folder, or those that a glob matches. All other files are reported, not
+//! silently ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -21,18 +21,18 @@ use kelvin_base::notice::{Code, Notice};
 pub struct Entry {
     /// The stem: the name of the case.
     pub name: Arc<str>,
-    /// Where to read it.
+    /// The path from which it is read.
     pub path: PathBuf,
-    /// Relative to the root of the configuration, with `/`.
+    /// The path relative to the root of the configuration, with `/`.
     pub shown: Arc<str>,
 }
 
-/// What was found.
+/// The result of the search.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Sorted by name.
+    /// The files, sorted by name.
     pub files: Vec<Entry>,
-    /// One for each reason why files were left out.
+    /// One notice for each reason why files were left out.
     pub notices: Vec<Notice>,
     /// Files whose names cannot be names of cases.
     pub problems: Vec<Misuse>,
@@ -44,17 +44,17 @@ pub struct Found {
 /// What the table of labels beside cases is called.
 pub const LABELS: &str = "expected.csv";
 
-/// The output folder beside the configuration: its inputs are Markdown, too.
+/// The output folder beside the configuration, whose inputs are Markdown too.
 const OUTPUT: &str = "kelvin";
 
-/// So many entries are looked at below the folder of the cases, for the notice about nested files.
+/// The number of entries below the folder of the cases that are checked for the notice about nested files.
 const NESTED_BUDGET: usize = 10_000;
 
 /// Finds the files of the cases, without reading them.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where there is no such folder, the glob is none, or nothing is found.
+/// A [`Misuse`] where the folder does not exist, the glob is invalid, or no file is found.
 pub fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
     let written = cases.trim_end_matches('/');
     let folder = root.join(written);
@@ -101,8 +101,8 @@ pub fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
     search.finish(written)
 }
 
-/// Reads a case, by way of a buffer that is there already: most files are small, and to ask for the
-/// size of one takes as long as to read it.
+/// Reads a case into an existing buffer: most files are small, and asking for the size of one takes as long as reading
+/// it.
 pub fn read(entry: &Entry, bytes: &mut Vec<u8>) -> Result<String, Misuse> {
     bytes.clear();
     File::open(&entry.path)
@@ -167,7 +167,7 @@ fn absent(folder: &str) -> Misuse {
     )
 }
 
-/// A path of the configuration as it is shown: without `./`, and below the root where it is there.
+/// A path of the configuration as it is shown: without `./`, and relative to the root where it is below the root.
 fn relative(root: &Path, written: &str) -> String {
     let below = Path::new(written)
         .strip_prefix(root)
@@ -196,7 +196,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Takes in a folder: with a glob all that lies below it, else only its own files.
+    /// Lists a folder: with a glob everything below it, otherwise only its own files.
     fn list(&mut self, folder: &Path, shown_as: &str) -> Result<(), Misuse> {
         self.walk(folder, shown_as, 0).map_err(|error| {
             Misuse::new(format!("the folder of the cases cannot be listed: {error}"))
@@ -241,7 +241,7 @@ impl Search<'_> {
             });
             return;
         }
-        // The listing tells what a file is; only a link has to be followed.
+        // The listing tells the type of a file; only a link has to be followed.
         let file_type = if is_link {
             let Ok(data) = fs::metadata(path) else {
                 if extension != Extension::Other {
@@ -258,7 +258,7 @@ impl Search<'_> {
                 self.ignore(Ignored::NotAFile, shown_as);
             } else if !name.starts_with('.') && !is_link && !self.is_output(path) {
                 let walked = self.walk(path, &shown_as, depth + 1);
-                // Without a glob no case is looked for below the folder.
+                // Without a glob, no case is expected below the folder.
                 if walked.is_err() && self.glob.is_some() {
                     self.ignore(Ignored::Unlisted, shown_as);
                 }
@@ -270,7 +270,7 @@ impl Search<'_> {
             .as_ref()
             .is_none_or(|glob| glob.is_match(&shown_as));
         match extension {
-            // `..md` would be the folder itself and `...md` the one above.
+            // `..md` would be the folder itself, and `...md` the one above it.
             _ if matches!(&*name, "..md" | "...md") => self.refuse(&shown_as, "is no name"),
             Extension::Other if !matched || nested || name.starts_with('.') => {}
             Extension::Other if self.glob.is_none() => self.ignore(Ignored::NotMarkdown, shown_as),
@@ -317,7 +317,7 @@ impl Search<'_> {
             .sort_by(|one, two| (&one.name, &one.shown).cmp(&(&two.name, &two.shown)));
         let mut seen: BTreeMap<String, &str> = BTreeMap::new();
         for entry in &self.cases {
-            // Two folders that differ in case only are one folder on many machines.
+            // Two folders that differ only in upper and lower case are one folder on many machines.
             if let Some(first) = seen.insert(entry.name.to_lowercase(), &entry.shown) {
                 let what = format!(
                     "{} and {} are both case `{}`, or differ in upper and lower case only",

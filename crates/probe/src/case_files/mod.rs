@@ -1,4 +1,4 @@
-//! The files of the cases as they are, for whoever reads them: which they are, and their texts.
+//! The files of the cases, unchanged: which files these are, and their texts.
 
 mod folder;
 mod names;
@@ -19,12 +19,11 @@ pub struct CaseText {
     pub name: Arc<str>,
     /// The file, relative to the root of the configuration.
     pub file: Arc<str>,
-    /// The file as it is.
+    /// The text of the file, unchanged.
     pub text: String,
 }
 
-/// Reads every case that a folder or a glob names, for whoever does not need the units. Notices tell of
-/// ignored files.
+/// Reads every case that a folder or a glob names, for probes that do not need the units. Notices report ignored files.
 ///
 /// # Errors
 ///
@@ -50,8 +49,8 @@ pub fn texts(root: &Path, cases: &str) -> anyhow::Result<(Vec<CaseText>, Vec<Not
     Ok((texts, found.notices))
 }
 
-/// Text of a user as it may stand in a message: control characters, and those that turn the
-/// direction of what follows, are escaped.
+/// A user's text for a message: control characters, and those that change the direction of the following text, are
+/// escaped.
 pub fn shown(text: &str) -> String {
     let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut shown = String::with_capacity(text.len());
@@ -65,7 +64,7 @@ pub fn shown(text: &str) -> String {
     shown
 }
 
-/// All problems at once: nobody wants to mend a corpus one run at a time.
+/// Joins all problems in one, since nobody wants to fix a corpus one run at a time.
 pub fn one(mut problems: Vec<Misuse>) -> Misuse {
     if problems.len() == 1 {
         return problems.remove(0);

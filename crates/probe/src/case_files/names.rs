@@ -1,20 +1,20 @@
-//! What the name of a file tells: whether it is a case, and if not, why.
+//! Decides by the name of a file whether it is a case, and if not, why.
 
 use std::collections::BTreeSet;
 
 use super::shown;
 use kelvin_base::notice::Code;
 
-/// A folder of reports stands beside the folders of the cases.
+/// The folders of reports begin like this, and stand beside the folders of the cases.
 const RESERVED: &str = "report.";
 
-/// Longer names, with what is added to them, are more than a file system allows.
+/// The longest name: with the added parts, a longer one would be too long for a file system.
 const LONGEST_NAME: usize = 200;
 
-/// So many files are named in a notice; the rest is counted.
+/// The number of files that a notice names; further ones are counted.
 const NAMED: usize = 5;
 
-/// Why a file is no case.
+/// Why a file is not a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Ignored {
     Hidden,
@@ -27,7 +27,7 @@ pub(super) enum Ignored {
 }
 
 impl Ignored {
-    /// Cases that may be missing are worth a warning; a file that is no case is not.
+    /// Only cases that may be missing are worth a warning; other files are not.
     pub(super) const fn code(self) -> Code {
         match self {
             Self::Unlisted => Code::UnreadFolder,
@@ -50,7 +50,7 @@ impl Ignored {
     }
 }
 
-/// One reason with the files it applies to.
+/// The sentence about one reason, with its files.
 pub(super) fn tell(why: Ignored, files: &BTreeSet<String>) -> String {
     let named: Vec<String> = files.iter().take(NAMED).map(|file| shown(file)).collect();
     let more = files.len() - named.len();
@@ -62,14 +62,14 @@ pub(super) fn tell(why: Ignored, files: &BTreeSet<String>) -> String {
     format!("ignored: {}{more} ({})", named.join(", "), why.reason())
 }
 
-/// What a name ends in.
+/// The ending of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extension {
     /// `.md`
     Md,
     /// `.MD`, `.markdown`
     Like,
-    /// Anything else, or nothing.
+    /// Any other ending, or none.
     Other,
 }
 
@@ -86,7 +86,7 @@ impl Extension {
     }
 }
 
-/// The name without its extension; a glob may match another one than `.md`.
+/// The name without its extension; a glob may match other extensions than `.md`.
 pub fn stem(name: &str) -> &str {
     match name.rfind('.') {
         Some(dot) if dot > 0 => &name[..dot],
@@ -94,7 +94,7 @@ pub fn stem(name: &str) -> &str {
     }
 }
 
-/// Why a stem cannot be the name of a folder.
+/// Why a stem cannot be used as the name of a folder.
 pub(super) fn wrong_with(name: &str) -> Option<&'static str> {
     if name.chars().all(|c| c == '.') {
         Some("is no name")

@@ -1,5 +1,5 @@
-//! Items without variants, each of which is asked some times, and asked again where the gate wants more
-//! repeats. The checks, the retrieval, the grading and whatever comes next share this.
+//! Items without variants, each of which is asked several times, and again where the gate wants more repeats. The
+//! checks, the retrieval and the grading share this code.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,12 +10,12 @@ use kelvin_run::kept;
 use kelvin_run::kept::Times;
 use kelvin_run::{Outcome, Runner, Task};
 
-/// The items that one step of a probe asks, with what has come back so far.
+/// The items that one step of a probe asks, with the outcomes so far.
 pub struct RepeatedItems<'a> {
     runner: &'a Runner<'a>,
-    /// What the progress display calls the calls.
+    /// The name of the calls in the progress display.
     phase: &'static str,
-    /// In the order in which they are asked.
+    /// The items in the order in which they are asked.
     items: Vec<RepeatedItem<'a>>,
     places: BTreeMap<Arc<str>, usize>,
     ending: Ending,
@@ -24,21 +24,21 @@ pub struct RepeatedItems<'a> {
 struct RepeatedItem<'a> {
     id: Arc<str>,
     input: Cow<'a, str>,
-    /// How often it is to be asked.
+    /// How often the item should be asked.
     repeats: usize,
-    /// By repeat, from 1. A run that was stopped leaves gaps.
+    /// The outcomes by repeat, from 1. A run that was stopped leaves gaps.
     outcomes: BTreeMap<usize, Outcome>,
 }
 
 impl RepeatedItem<'_> {
-    /// The outcomes up to the first repeat that has none, so that the place of each tells its repeat.
+    /// The outcomes up to the first missing repeat, so that the index of each tells its repeat.
     fn in_order(&self) -> impl Iterator<Item = &Outcome> {
         (1..=self.repeats).map_while(|repeat| self.outcomes.get(&repeat))
     }
 }
 
 impl<'a> RepeatedItems<'a> {
-    /// Nothing has been asked yet. The ids of the items are distinct; each comes with its input.
+    /// The items before any call. Their ids are distinct; each item comes with its input.
     pub fn new<'i>(
         runner: &'a Runner<'a>,
         phase: &'static str,
@@ -63,7 +63,7 @@ impl<'a> RepeatedItems<'a> {
         }
     }
 
-    /// Asks every item as often as was asked for.
+    /// Asks every item as often as requested.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl<'a> RepeatedItems<'a> {
         Ok(())
     }
 
-    /// Asks some items again until each was asked so often. Ids that are not among them are passed over.
+    /// Asks some items again until each was asked this often. Unknown ids are ignored.
     ///
     /// # Errors
     ///
@@ -143,17 +143,17 @@ impl<'a> RepeatedItems<'a> {
         Cow::Borrowed(&*self.items[place].input)
     }
 
-    /// How it ended.
+    /// How the step ended.
     pub const fn ending(&self) -> Ending {
         self.ending
     }
 
-    /// Whether nothing more is asked.
+    /// Whether no further call is made.
     pub fn stopped(&self) -> bool {
         self.runner.stopped()
     }
 
-    /// What has come back so far for an item: the outcome of the first repeat, of the second, and so on.
+    /// The outcomes of an item so far: of the first repeat, of the second, and so on.
     pub fn outcomes(&self, id: &str) -> impl Iterator<Item = &Outcome> {
         let place = self.places.get(id);
         let item = place.map(|place| &self.items[*place]);

@@ -1,4 +1,4 @@
-//! What is wrong with the section beyond what its schema tells.
+//! The problems of the section that its schema does not find.
 
 use std::ops::Range;
 
@@ -54,7 +54,7 @@ pub(super) fn problems(node: &Node) -> Vec<Problem> {
     found
 }
 
-/// The factors that the section provides for.
+/// The factors that the section configures.
 fn provided(node: &Node) -> Vec<Factor> {
     let is_there = |key: &str| node.get(&[key]).is_some();
     [
@@ -72,7 +72,7 @@ fn provided(node: &Node) -> Vec<Factor> {
 
 fn weights(node: &Node, provided: &[Factor]) -> Option<Problem> {
     let (weights, at) = match node.get(&["weights"]) {
-        // A value of a wrong type is told by the schema.
+        // The schema reports a value of a wrong type.
         Some(weights) => {
             let read: Weights = serde_json::from_value(weights.to_json()).ok()?;
             (read, weights.at.clone())
@@ -97,7 +97,7 @@ fn contract(node: &Node) -> Vec<Problem> {
         return Vec::new();
     };
     let of_rule = |name: &str, rule_node: &Node| {
-        // A rule of a wrong form is told by the schema.
+        // The schema reports a rule of a wrong form.
         let rule: Rule = serde_json::from_value(rule_node.to_json()).ok()?;
         let place = |key: &str| {
             let node = rule_node.get(&[key]);

@@ -105,9 +105,9 @@ fn three() -> NonZeroUsize {
 /// The settings in their checked form.
 #[derive(Debug)]
 pub(crate) struct QualitySettings {
-    /// What is looked at in an output.
+    /// The expected properties of an output.
     pub(super) expected: Expected,
-    /// How the scores are made.
+    /// The rules for the scores.
     pub(super) basis: QualityBasis,
     /// The outputs that were recorded earlier.
     pub(super) recorded: Recorded,
@@ -212,8 +212,8 @@ fn schema(path: &Path) -> Result<Contract, String> {
 }
 
 impl ProbeSettings for QualitySettings {
-    /// What is taken of an output. The weights, the live runs and the groups change no record: reports
-    /// that differ in them are of the same measurement, and are scored anew without another one.
+    /// Identifies the values that are taken from an output. The weights, the live runs and the groups change no record:
+    /// reports that differ only in them come from the same measurement, and are scored again without another one.
     fn measured(&self, fields: Fields) -> Fields {
         fields.field("quality", self.expected.digest().bytes())
     }

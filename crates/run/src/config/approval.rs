@@ -1,4 +1,4 @@
-//! What is wrong with the section `gate.approval` beyond its types.
+//! Checks the section `gate.approval` beyond its types.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::diagnostic::Problem;
 use super::yaml::Node;
 use kelvin_record::approval::{LABEL, LONGEST, seconds};
 
-/// What is wrong with the section; types that are wrong are passed over.
+/// The problems of the section. Values of a wrong type are skipped, since the schema reports them.
 pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     let Some(section) = file.get(&["gate", "approval"]) else {
@@ -46,7 +46,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     found
 }
 
-/// What is wrong with an entry of `by`, and what to do.
+/// The problem of an entry of `by`, and what to do about it.
 fn wrong_name(name: &str) -> Option<(String, String)> {
     let is_login = |text: &str| {
         let inside = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';

@@ -1,14 +1,14 @@
 //! The environment of a job, as far as it can be seen: what an answer may depend on beside the code,
-//! the command and the input. Where somebody works, the variables that matter are declared; a job in
+//! the command and the input. On a developer's machine only the declared variables count; a job in
 //! a workflow takes all of them, since nobody watches it.
 
 use kelvin_base::digest::{Digest, Fields};
 
-/// Variables that differ from run to run, or that the pipeline does not get, by what they begin with.
+/// Prefixes of variables that differ from run to run, or that the pipeline does not get.
 const OF_A_RUN: &[&str] = &[
     "ACTIONS_", "GITHUB_", "INPUT_", "KELVIN_", "RUNNER_", "STATE_", "SYSTEMD_",
 ];
-/// The same by name.
+/// Full names of such variables.
 const PASSING: &[&str] = &[
     "_",
     "HOSTNAME",
@@ -18,7 +18,7 @@ const PASSING: &[&str] = &[
     "PWD",
     "SHLVL",
 ];
-/// What tells one machine from another although it begins like the above.
+/// Variables that tell one machine from another although their names begin with one of the prefixes above.
 const OF_A_MACHINE: &[&str] = &["RUNNER_ARCH", "RUNNER_ENVIRONMENT", "RUNNER_OS"];
 
 /// The environment of a job.
@@ -31,14 +31,14 @@ pub struct Around {
 }
 
 impl Around {
-    /// From the script and the variables of this process. A value that is no text has its wrong bytes replaced.
+    /// Takes the script and the variables of this process. A value that is no text has its wrong bytes replaced.
     pub fn of_environment(setup: Option<&str>) -> Self {
         let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
         Self::of(setup, variables)
     }
 
-    /// From the script and all variables, in any order.
+    /// Takes the script and all variables, in any order.
     pub fn of(setup: Option<&str>, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut variables: Vec<(String, String)> = variables
             .into_iter()
@@ -60,8 +60,8 @@ impl Around {
         &self.setup
     }
 
-    /// What the key of an answer takes of it: the variables only where none are declared, since those
-    /// that are declared are part of the key anyway.
+    /// The part of the environment that goes into the key of an answer: all variables where none are declared, and
+    /// nothing otherwise, since declared variables are part of the key anyway.
     pub fn digest(&self, declared: &[String]) -> Digest {
         let fields = Fields::of("kelvin/around/v2").field("setup", &self.setup);
         match declared.is_empty() {

@@ -15,7 +15,7 @@ pub fn properties(schema: &Value) -> impl Iterator<Item = (&str, &Value)> {
         .map(|(key, value)| (&**key, value))
 }
 
-/// The alternatives of a schema, at any depth; itself where it has none.
+/// The alternatives of a schema, at any depth; the schema itself where it has none.
 pub fn branches(schema: &Value) -> Vec<&Value> {
     let inner = schema.get("anyOf").or_else(|| schema.get("oneOf"));
     match inner.and_then(Value::as_array) {
@@ -24,7 +24,7 @@ pub fn branches(schema: &Value) -> Vec<&Value> {
     }
 }
 
-/// The key that tells mappings apart: each has a word of its own there.
+/// The key that tells mappings apart: each alternative has a word of its own under this key.
 pub(super) fn tag<'a>(branches: &[&'a Value]) -> Option<&'a str> {
     let [first, _, ..] = branches else {
         return None;
@@ -39,7 +39,7 @@ pub(super) fn names_a_model(schema: &Value) -> bool {
     schema.get("format").and_then(Value::as_str) == Some(ModelName::FORMAT)
 }
 
-/// Whether a branch takes values of this kind, whatever their content.
+/// Whether a branch takes values of this kind, whatever their content is.
 pub(super) fn takes(branch: &Value, content: &Content) -> bool {
     let named = |name: &str| match branch.get("type") {
         Some(Value::String(only)) => only == name,
@@ -69,7 +69,7 @@ pub(super) fn words(branch: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a schema says nothing of a value.
+/// Whether a schema allows any value.
 pub(super) fn takes_anything(schema: &Value) -> bool {
     let says_something = ["type", "anyOf", "oneOf", "enum", "const", "$ref"];
     match schema {

@@ -1,5 +1,5 @@
-//! What a schema cannot say of the general keys, and the way from their written to their checked
-//! form.
+//! Checks of the general keys that a schema cannot express, and the conversion from their written to their
+//! checked form.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
@@ -12,8 +12,8 @@ use super::raw::{RawCache, RawConfig, cache_dir};
 use super::yaml::{Content, Node};
 use super::{CacheSettings, Config, Limits, Overrides, Retry, approval, models};
 
-/// Everything that is wrong with the values of the general keys, whatever their types; types that
-/// are wrong are passed over.
+/// All problems of the values of the general keys. Values of a wrong type are skipped, since the schema reports
+/// them.
 pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     env(file, &mut found);
@@ -66,7 +66,7 @@ fn anchor(file: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// A limit of a metric that is only shown would decide nothing.
+/// Reports limits on metrics that are only shown: such a limit would decide nothing.
 fn metric_rules(file: &Node, found: &mut Vec<Problem>) {
     let metrics = file.get(&["gate", "metrics"]);
     let Some(Content::Map(rules)) = metrics.map(|node| &node.content) else {
@@ -106,7 +106,7 @@ fn fingerprint(file: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Tells the entries of a list of strings that have no text.
+/// Reports the entries of a list of strings that have no text.
 pub fn blank(texts: &[(&str, &Range<usize>)], key: &str, found: &mut Vec<Problem>) {
     for (text, at) in texts {
         if text.trim().is_empty() {
@@ -118,7 +118,7 @@ pub fn blank(texts: &[(&str, &Range<usize>)], key: &str, found: &mut Vec<Problem
     }
 }
 
-/// Tells the entries of a list of strings that repeat an earlier one; the noun says what they are.
+/// Reports the entries of a list of strings that repeat an earlier one; the noun says what they are.
 pub fn distinct(texts: &[(&str, &Range<usize>)], noun: &str, found: &mut Vec<Problem>) {
     let mut seen = BTreeSet::new();
     for (text, at) in texts {

@@ -29,8 +29,8 @@ pub trait Configure: Sync {
     /// The top-level keys without which the probe cannot be run.
     fn required(&self) -> &'static [&'static str];
 
-    /// The top-level keys that tell that a file configures the probe: with one of them it needs all that
-    /// are required. A key that several kinds have, such as the command of the pipeline, tells nothing.
+    /// The top-level keys that show that a file configures the probe: a file with one of them needs all
+    /// required keys. A key that several kinds have, such as the command of the pipeline, shows nothing.
     fn marks(&self) -> &'static [&'static str] {
         self.required()
     }
@@ -39,8 +39,8 @@ pub trait Configure: Sync {
     /// its own has one key. Kinds that share a key describe it alike.
     fn keys(&self) -> Schema;
 
-    /// What is wrong with the values beyond what the schema tells. A value of a wrong type is passed
-    /// over, since the schema tells that.
+    /// The problems of the values beyond what the schema finds. A value of a wrong type is skipped,
+    /// since the schema reports it.
     fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
         let _ = part;
         Vec::new()
@@ -75,21 +75,21 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
     }
 
     /// Everything that changes what is measured, as data under the keys of the file, with the defaults of
-    /// what is not written there: a change that edits it is told so.
+    /// keys that are not written. Edits of the settings are found by comparing this data.
     fn as_data(&self) -> Map<String, Value>;
 
-    /// The files that say what is measured, apart from those of single items: what each is called, and
-    /// where it is, relative to the folder of the configuration.
+    /// The files that say what is measured, apart from those of single items: the name of each kind of file,
+    /// and its path relative to the folder of the configuration.
     fn files(&self) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
 
-    /// The folders of which every file says what is measured, in the same way.
+    /// The folders in which every file says what is measured, in the same form as [`files`](Self::files).
     fn folders(&self) -> Vec<(&'static str, &Path)> {
         Vec::new()
     }
 
-    /// The command lines that look at what the pipeline has left. They may run and read any file.
+    /// The command lines of checks that run after the pipeline. They may run and read any file.
     fn commands(&self) -> Vec<&str> {
         Vec::new()
     }
@@ -136,8 +136,8 @@ impl Part<'_> {
     ///
     /// # Errors
     ///
-    /// Where the schema allows what the type does not: a bug, which the user is told of rather than
-    /// let down.
+    /// Where the schema allows what the type does not. That is a bug, and the user sees it as an error
+    /// instead of a panic.
     pub fn read<T: DeserializeOwned>(&self) -> anyhow::Result<T> {
         serde_json::from_value(self.node.to_json())
             .map_err(|error| self.misuse(Problem::new(0..0, error.to_string())).into())
@@ -155,9 +155,9 @@ impl Part<'_> {
 pub enum Slip<'a> {
     /// A key that is not known where it stands.
     UnknownKey(&'a str),
-    /// A key that must be there and is not.
+    /// A required key that is missing.
     MissingKey(&'a str),
-    /// A word that is none of those that are allowed.
+    /// A word that is not among the allowed ones.
     UnknownWord(&'a str, &'a [&'a str]),
 }
 
@@ -193,7 +193,7 @@ pub fn schema(owners: &[Owner]) -> Value {
 }
 
 impl Owner {
-    /// What the file says under the keys of this kind.
+    /// The part of the file under the keys of this kind.
     pub(super) fn part<'a>(
         &self,
         tree: &Node,
@@ -225,12 +225,12 @@ impl Owner {
     }
 }
 
-/// Of each kind whether the file configures it: it has a key that marks the kind, or a key that the
-/// kind is the first to need and that no kind with a mark has a use for. So a file with nothing but a
-/// shared key is told what is missing, and no key is passed over.
+/// Tells for each kind whether the file configures it: the file has a key that marks the kind, or a key that
+/// the kind is the first to need and that no kind with a mark uses. So a file with nothing but a
+/// shared key is told what is missing, and no key is ignored.
 ///
-/// `meant` are keys that the file misspells: it is read as if they were there, so that a slip is told once and not
-/// followed by all that another kind would need.
+/// `meant` are keys that the file misspells. They count as present, so that a slip is reported once and not
+/// followed by everything that another kind would need.
 pub(super) fn configured(owners: &[Owner], tree: &Node, meant: &[&str]) -> Vec<bool> {
     let is_there = |key: &&&str| tree.get(&[**key]).is_some() || meant.contains(*key);
     let marked = owners.iter().map(|owner| {

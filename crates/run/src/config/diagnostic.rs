@@ -8,24 +8,24 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 
 use kelvin_base::exit::{Finding, Misuse};
 
-/// More than these are counted, not shown.
+/// Problems beyond this number are counted, not shown.
 const MOST_SHOWN: usize = 40;
 
 /// One thing that is wrong in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The bytes to point at; `0..0` where it is about the file as a whole.
+    /// The bytes to point at; `0..0` where the problem is about the file as a whole.
     pub at: Range<usize>,
     /// What is wrong, in lower case and without a full stop.
     pub message: String,
     /// What to do.
     pub help: Option<String>,
-    /// The key it is about, as a path through the file.
+    /// The key that the problem is about, as a path through the file.
     pub key: Option<String>,
 }
 
 impl Problem {
-    /// A problem that says no more than what is wrong.
+    /// A problem with a message and nothing else.
     pub fn new(at: Range<usize>, message: impl Into<String>) -> Self {
         Self {
             at,
@@ -43,7 +43,7 @@ impl Problem {
     }
 }
 
-/// All problems of a file as one error, in the order of the file; those about the whole come first.
+/// All problems of a file as one error, in the order of the file; those about the whole file come first.
 pub fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> Misuse {
     problems.sort_by_key(|problem| problem.at.start);
     let name = tame(&file.display().to_string());

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Config, yaml};
 
-/// What of the configuration an edit is of, in the order in which edits are told.
+/// The part of a configuration that an edit belongs to. Edits are reported in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edited {
     /// Where the baseline comes from.
@@ -21,7 +21,7 @@ pub enum Edited {
     Measured,
 }
 
-/// One setting that differs; a side without it has no value.
+/// One setting that differs. A side that lacks the setting has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
     /// Its path, with dots.
@@ -40,8 +40,8 @@ impl fmt::Display for Edit {
     }
 }
 
-/// The settings that differ between two configurations; what is not written counts with its default, and
-/// what says the same in another form is no edit.
+/// The settings that differ between two configurations. A setting that is not written counts with its default,
+/// and another spelling of the same value is no edit.
 ///
 /// # Errors
 ///
@@ -80,8 +80,8 @@ fn parts(config: &Config) -> anyhow::Result<[(Edited, Value); 4]> {
     ])
 }
 
-/// The settings that say what is measured: the general ones, and those of every kind of probe. How the
-/// pipeline is reached and how much of it runs at once is none of it.
+/// The settings that say what is measured: the general ones, and those of every kind of probe. The settings for
+/// reaching the pipeline and for how much of it runs at once are not among them.
 fn measured(config: &Config) -> Value {
     let mut settings = Map::new();
     settings.insert("seed".to_owned(), json!(config.seed));
@@ -94,8 +94,8 @@ fn measured(config: &Config) -> Value {
 }
 
 impl Config {
-    /// The files that say what is measured, apart from those of single items: each item is compared by
-    /// itself. Relative to the folder of the configuration.
+    /// The files that say what is measured, apart from those of single items, since each item is compared by
+    /// itself. The paths are relative to the folder of the configuration.
     pub fn measured_files(&self) -> Vec<(&'static str, &Path)> {
         let configured = self.probes.iter().filter(|probe| probe.is_configured);
         configured
@@ -103,7 +103,7 @@ impl Config {
             .collect()
     }
 
-    /// The folders whose files say what is measured, in the same way.
+    /// The folders whose files say what is measured, in the same form.
     pub fn measured_folders(&self) -> Vec<(&'static str, &Path)> {
         let configured = self.probes.iter().filter(|probe| probe.is_configured);
         configured
@@ -111,7 +111,7 @@ impl Config {
             .collect()
     }
 
-    /// The command lines that look at what a pipeline has left.
+    /// The command lines of checks that run after a pipeline.
     pub fn checking_commands(&self) -> Vec<&str> {
         let configured = self.probes.iter().filter(|probe| probe.is_configured);
         configured

@@ -1,4 +1,4 @@
-//! What to do about a slip: the nearest known name, the new name of an old key, the missing quotes.
+//! Suggestions for slips: the nearest known name, the new name of an old key, the missing quotes.
 
 use serde_json::Value;
 
@@ -6,8 +6,7 @@ use super::configure::Slip;
 use super::shape::{branches, properties, wanted};
 use super::yaml::{Content, Node};
 
-/// Names that other tools and common guesses have for the general keys, with what stands for them
-/// here.
+/// Names for the general keys from other tools and from common guesses, each with what this program has instead.
 const OTHER_NAMES: &[(&str, &str)] = &[
     ("cache_dir", "`cache: {dir: ...}` names the folder"),
     (
@@ -121,7 +120,7 @@ fn comment_on_line(source: &str, at: usize) -> bool {
 /// The name that was probably meant.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
-    // Longer than any key by far: nothing is near, and the distance is quadratic.
+    // Such a text is far longer than any key: no name is near, and the distance takes quadratic time.
     if written.len() > 60 {
         return None;
     }
@@ -134,7 +133,7 @@ pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, name)| name)
 }
 
-/// The section in which a key is known.
+/// The section that has this key.
 fn home(key: &str, schema: &Value, section: &str) -> Option<String> {
     // A section of the same depth is nearer than one within another.
     if properties(schema).any(|(name, _)| name == key) {

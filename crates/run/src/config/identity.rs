@@ -4,8 +4,8 @@ use super::Config;
 use kelvin_base::digest::{Digest, Fields};
 
 impl Config {
-    /// Everything that changes what is measured, as each kind of probe says. Not the commands, the
-    /// jobs, the limits or where files go.
+    /// The digest of everything that changes what is measured, as each kind of probe says. The commands, the
+    /// jobs, the limits and the places of files are not part of it.
     ///
     /// The digest of a kind is a field in the digest of the next kind, so that a kind that a file
     /// does not configure leaves no trace: the digests of reports from before there was such a kind

@@ -18,8 +18,8 @@ use kelvin_base::exit::Misuse;
 /// The file that is read unless another one is named.
 const FILE: &str = "kelvin.yaml";
 
-/// The keys that say how a finished report is judged. A file that has nothing else configures no
-/// probe, and none is missing in it.
+/// The keys that say how a finished report is judged. A file with no other keys configures no
+/// probe, so no key of a probe is missing in it.
 const OF_JUDGEMENT: [&str; 2] = ["gate", "baseline"];
 
 /// Reads, checks and settles the configuration.
@@ -58,7 +58,7 @@ pub(super) fn parse(
     if !problems.is_empty() {
         return Err(misuse(problems).into());
     }
-    // A command may turn on what the file does not speak of, and nothing that it turns off.
+    // The command line may turn on the cache where the file says nothing about it, but not where the file turns it off.
     let overrides = Overrides {
         cache: overrides.cache && tree.get(&["cache"]).is_none(),
         ..overrides.clone()
@@ -110,7 +110,7 @@ fn problems(
     found
 }
 
-/// The known keys at the top that the file has in another spelling, and not as they are.
+/// The known top-level keys that the file only has in another spelling.
 fn meant<'s>(tree: &Node, schema: &'s Value) -> Vec<&'s str> {
     let Content::Map(entries) = &tree.content else {
         return Vec::new();
@@ -123,8 +123,8 @@ fn meant<'s>(tree: &Node, schema: &'s Value) -> Vec<&'s str> {
     near.filter(|name| tree.get(&[name]).is_none()).collect()
 }
 
-/// The keys that a probe needs and that are not there. A file that configures no probe is taken for
-/// one that is to configure the first kind.
+/// The keys that a probe needs and that are missing. A file that configures no probe counts as a
+/// file that should configure the first kind.
 fn missing(
     tree: &Node,
     parts: &[(Owner, Part<'_>)],
@@ -141,7 +141,7 @@ fn missing(
         needed.extend(parts.first().map(|(owner, _)| owner));
     }
     let keys = needed.iter().flat_map(|owner| owner.kind.required());
-    // What several kinds need is missing once.
+    // A key that several kinds need is reported as missing only once.
     let mut told = BTreeSet::new();
     let absent = keys.filter(|key| !has(key) && told.insert(**key));
     absent
@@ -165,8 +165,8 @@ fn general(tree: &Node) -> Result<RawConfig, Problem> {
     if let Some(values) = values.as_object_mut() {
         values.retain(|key, _| shape::properties(&schema).any(|(own, _)| own == key));
     }
-    // The schema is made from the same types, so this cannot find anything new; if it ever does,
-    // the user is told rather than let down.
+    // The schema is made from the same types, so this cannot find anything new. If it ever does,
+    // the user gets an error instead of a panic.
     serde_json::from_value(values).map_err(|error| Problem::new(0..0, error.to_string()))
 }
 
@@ -216,7 +216,7 @@ pub fn read(file: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// What to do where there is no file.
+/// The advice where the file does not exist.
 fn absent(file: &Path) -> String {
     let other = file.with_extension("yml");
     if file.extension().is_some_and(|ending| ending == "yaml") && other.is_file() {

@@ -1,11 +1,11 @@
-//! A configuration that measures as one does and reaches the pipeline as another does.
+//! Combines two configurations: one says what is measured, the other how the pipeline is reached.
 
 use serde_json::{Map, Value};
 
 use super::yaml;
 
-/// The keys that say how a pipeline is reached, how much of it runs at once and where the cases lie, and not what
-/// is measured.
+/// The keys that say how a pipeline is reached, how much of it runs at once and where the cases are, but not
+/// what is measured.
 const OF_REACHING: [&str; 9] = [
     "run",
     "cases",
@@ -19,7 +19,7 @@ const OF_REACHING: [&str; 9] = [
 ];
 
 /// The text of a configuration that measures as `base` does and reaches the pipeline as `head` does; none
-/// where one of them is no mapping.
+/// where one of the two is not a mapping.
 pub fn measuring_as(base: &str, head: &str) -> Option<String> {
     let tree = |text: &str| Some(yaml::parse(text).ok()?.to_json());
     let (mut base, mut head) = (tree(base)?, tree(head)?);
@@ -54,8 +54,8 @@ fn reach(base: &mut Map<String, Value>, head: &Map<String, Value>) {
     }
 }
 
-/// The models that the pipelines of a configuration are, under names that no other configuration has; the
-/// configuration calls them so from now on.
+/// Takes the models that the pipelines of a configuration call, under names that no other configuration has. The
+/// configuration uses these names from then on.
 fn called_by_the_pipeline(head: &mut Map<String, Value>) -> Map<String, Value> {
     let declared = head.get("models").cloned().unwrap_or_default();
     let mut models = Map::new();

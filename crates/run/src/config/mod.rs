@@ -1,6 +1,5 @@
-//! `kelvin.yaml` as a whole: the keys that are general, every problem at once, and for each kind of
-//! probe the settings that the kind makes of its own keys. What the general keys say as written is
-//! in `raw`.
+//! `kelvin.yaml` as a whole: the general keys, all problems at once, and for each kind of probe the
+//! settings that it makes of its own keys. The written form of the general keys is in `raw`.
 
 mod approval;
 mod around;
@@ -46,14 +45,14 @@ pub struct Config {
     pub file: PathBuf,
     /// The folder of the file: the working directory of the pipeline, and the base of every path.
     pub root: PathBuf,
-    /// The folder that everything a check reads or runs is taken from, where that is another one.
+    /// The folder from which a check takes everything that it reads or runs, where that is not `root`.
     rules: Option<PathBuf>,
     /// Seeds the choice of perturbations, never the pipeline.
     pub seed: u64,
     /// How often every invocation is made; each repeat is scored by itself.
     pub repeats: NonZeroUsize,
-    /// The same without what is added for a base, so that what is said of one item rests on as many runs on both
-    /// sides.
+    /// The repeats without those that are added for a base, so that figures of one item rest on as many runs on
+    /// both sides.
     pub replicas: NonZeroUsize,
     /// How many invocations run at the same time.
     pub jobs: NonZeroUsize,
@@ -85,19 +84,19 @@ pub struct Config {
 #[derive(Clone, Debug)]
 struct ProbeConfig {
     name: &'static str,
-    /// Whether the file configures the kind, or its settings only are a part of the digest.
+    /// Whether the file configures the kind; otherwise its settings are only a part of the digest.
     is_configured: bool,
     settings: Arc<dyn ProbeSettings>,
 }
 
-/// What bounds one invocation and their rate.
+/// The limits of one invocation, and of the rate of invocations.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// After this long the process group of an invocation is killed.
+    /// The time after which the process group of an invocation is killed.
     pub timeout: Duration,
-    /// A larger output file is a failed invocation.
+    /// The limit of an output file. A larger output is a failed invocation.
     pub max_output_bytes: u64,
-    /// At most so many invocations start within a minute.
+    /// The number of invocations that may start within a minute.
     pub max_per_minute: Option<NonZeroUsize>,
 }
 
@@ -106,15 +105,15 @@ pub struct Limits {
 pub struct Retry {
     /// Attempts in all; 1 means no retry.
     pub max_attempts: NonZeroUsize,
-    /// Before the second attempt.
+    /// The delay before the second attempt.
     pub initial_delay: Duration,
-    /// Each further delay is this many times the one before; at least 1.
+    /// The factor from each delay to the next; at least 1.
     pub backoff_factor: f64,
-    /// Up to this much is added to each delay.
+    /// The most that is added to each delay at random.
     pub jitter_max: Duration,
     /// Exit codes that are worth another attempt.
     pub transient_exit_codes: Vec<i32>,
-    /// Whether a timeout is.
+    /// Whether an invocation that timed out is tried again.
     pub retry_on_timeout: bool,
     /// Attempts in all where the server of a model is busy or in trouble, or the connection breaks.
     pub model_attempts: NonZeroUsize,
@@ -132,23 +131,23 @@ pub struct CacheSettings {
 pub struct Overrides {
     /// The configuration file; `kelvin.yaml` in the working directory unless given.
     pub file: Option<PathBuf>,
-    /// Instead of what the file holds.
+    /// The text of the configuration, which replaces that of the file.
     pub text: Option<String>,
-    /// The folder that everything a check reads or runs is taken from, instead of that of the file.
+    /// The folder from which a check takes everything that it reads or runs, instead of the folder of the file.
     pub rules: Option<PathBuf>,
-    /// Instead of `name`.
+    /// Replaces `name`.
     pub name: Option<String>,
-    /// Instead of `seed`.
+    /// Replaces `seed`.
     pub seed: Option<u64>,
-    /// Instead of `jobs`.
+    /// Replaces `jobs`.
     pub jobs: Option<NonZeroUsize>,
-    /// Instead of `repeats`.
+    /// Replaces `repeats`.
     pub repeats: Option<NonZeroUsize>,
-    /// No cache, whatever the file says.
+    /// Turns the cache off, whatever the file says.
     pub no_cache: bool,
     /// The folder of the cache, where the file asks for one.
     pub cache_dir: Option<PathBuf>,
-    /// A cache where the file does not say whether there is one.
+    /// Turns the cache on where the file does not say whether there is one.
     pub cache: bool,
     /// The environment of the job, where there is one.
     pub around: Option<Around>,
@@ -161,19 +160,19 @@ pub struct Overrides {
 /// What the command line changes in `gate` and `baseline`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateOverrides {
-    /// Instead of `gate.max_drop`; at least 0, at most 2.
+    /// Replaces `gate.max_drop`; at least 0, at most 2.
     pub max_drop: Option<f64>,
-    /// Instead of `baseline.from` or `baseline.file`.
+    /// Replaces `baseline.from` or `baseline.file`.
     pub baseline: Option<BaselineOverride>,
-    /// Instead of `gate.budget.calls`.
+    /// Replaces `gate.budget.calls`.
     pub calls: Option<usize>,
-    /// Instead of `gate.budget.minutes`.
+    /// Replaces `gate.budget.minutes`.
     pub minutes: Option<f64>,
-    /// Instead of `gate.on_suspected`.
+    /// Replaces `gate.on_suspected`.
     pub on_suspected: Option<OnSuspected>,
-    /// Instead of `baseline.repeats`.
+    /// Replaces `baseline.repeats`.
     pub base_repeats: Option<NonZeroUsize>,
-    /// Instead of `gate.budget.head_repeats`; at most 100.
+    /// Replaces `gate.budget.head_repeats`; at most 100.
     pub head_repeats: Option<NonZeroUsize>,
 }
 
@@ -198,7 +197,7 @@ impl BaselineOverride {
 }
 
 impl GateOverrides {
-    /// Puts what was given in the place of what is written.
+    /// Applies these changes to the settings of the file.
     pub fn apply(&self, baseline: &mut BaselineSettings, gate: &mut GateSettings) {
         match &self.baseline {
             None => {}
@@ -208,7 +207,7 @@ impl GateOverrides {
             }
             Some(BaselineOverride::File(file)) => baseline.file = Some(file.clone()),
         }
-        // Whoever names it as the source allows it.
+        // Naming `compute` as the source on the command line also allows it.
         baseline.compute |= baseline.from == BaselineSource::Compute;
         baseline.repeats = self.base_repeats.unwrap_or(baseline.repeats);
         gate.budget.head_repeats = self.head_repeats.unwrap_or(gate.budget.head_repeats);
@@ -220,7 +219,7 @@ impl GateOverrides {
 }
 
 impl Config {
-    /// Reads and checks the configuration, of which each owner knows its keys.
+    /// Reads and checks the configuration. Each owner checks its own keys.
     ///
     /// # Errors
     ///
@@ -239,13 +238,13 @@ impl Config {
         load::parse(text, file, &Overrides::default(), owners)
     }
 
-    /// The folder that everything a check reads or runs is taken from: scripts, schemas, SQL, the template of a
-    /// workspace. It is the folder of the file unless a change is judged by what its base has there.
+    /// The folder from which a check takes everything that it reads or runs: scripts, schemas, SQL, the template of a
+    /// workspace. It is the folder of the file unless a change is judged by the files of its base.
     pub fn rules_root(&self) -> &Path {
         self.rules.as_deref().unwrap_or(&self.root)
     }
 
-    /// The same, where it is not the folder of the file.
+    /// The [`rules_root`](Self::rules_root) where it is not the folder of the file.
     pub fn other_rules(&self) -> Option<&Path> {
         self.rules.as_deref()
     }
@@ -258,13 +257,13 @@ impl Config {
         settings.find_map(|settings| settings.downcast_ref())
     }
 
-    /// How the pipelines of all kinds of probes are reached that the file configures.
+    /// The addresses of the pipelines of all kinds of probes that the file configures.
     pub fn targets(&self) -> impl Iterator<Item = &Address> {
         let configured = self.probes.iter().filter(|probe| probe.is_configured);
         configured.filter_map(|probe| probe.settings.target())
     }
 
-    /// How the pipeline of one kind of probe is reached, where the file configures it.
+    /// The address of the pipeline of one kind of probe, where the file configures it.
     pub fn target_of(&self, name: &str) -> Option<&Address> {
         let mut configured = self.probes.iter().filter(|probe| probe.is_configured);
         let probe = configured.find(|probe| probe.name == name)?;
@@ -281,7 +280,7 @@ impl Config {
         })
     }
 
-    /// How often each invocation has to be made so that every probe has its figures; none where none says.
+    /// How often each invocation has to be made so that every probe has its figures; none where no probe says.
     pub fn live_runs(&self) -> Option<NonZeroUsize> {
         let configured = self.probes.iter().filter(|probe| probe.is_configured);
         configured

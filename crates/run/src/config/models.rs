@@ -1,4 +1,4 @@
-//! The declared models: what a schema cannot say of them, and how they are found again.
+//! The declared models: the checks that a schema cannot express, and how a model is found by its name.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::targets::{Address, Endpoint, ModelName, ModelSettings};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 
-/// Headers that carry secrets. One that is written in a file is in everybody's hands.
+/// Headers that carry secrets. A secret that is written into a file is visible to everybody.
 const SECRET_HEADERS: [&str; 6] = [
     "authorization",
     "proxy-authorization",
@@ -32,7 +32,7 @@ impl Config {
         self.models.values()
     }
 
-    /// The address that is written in this file, with everything that `models` says of a model that it
+    /// Completes an address of this file with everything that `models` says of a model that the address
     /// names. Every kind of probe does this to its addresses when it settles its settings.
     ///
     /// # Errors
@@ -52,7 +52,7 @@ pub(super) fn settle(
     let others = models.clone();
     let settled = models.into_iter().map(|(name, endpoint)| {
         let recorded = match &endpoint {
-            // A file that is not there is told when the model is called: it may never be.
+            // A missing file is an error only when the model is called, which may never happen.
             Endpoint::Replay(replay) => std::fs::read(root.join(&replay.file)).ok(),
             _ => None,
         };
@@ -74,7 +74,7 @@ pub(super) fn settle(
     settled.collect()
 }
 
-/// What is wrong with the values, whatever their types.
+/// The problems of the values of all declared models, whatever their types.
 pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     let Some(Content::Map(models)) = file.get(&["models"]).map(|node| &node.content) else {
@@ -109,7 +109,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     found
 }
 
-/// A model that is recorded has to be one that can be asked.
+/// Checks that a recorded model is one that can be asked.
 fn recording(models: &[(Key, Node)], model: &Node, found: &mut Vec<Problem>) {
     let Some((recorded, at)) = model.text(&["record"]) else {
         return;
@@ -123,7 +123,7 @@ fn recording(models: &[(Key, Node)], model: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// An address that carries a secret, or over which the key would be sent in plain sight.
+/// Reports an address that carries a secret, or over which the key would be sent unencrypted.
 fn address(model: &Node, found: &mut Vec<Problem>) {
     let Some((text, at)) = model.text(&["base_url"]) else {
         return;
@@ -147,7 +147,7 @@ fn address(model: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// The name of a variable, and not the key itself.
+/// Reports a key that stands in the place of the name of its variable.
 fn key(model: &Node, found: &mut Vec<Problem>) {
     let Some((name, at)) = model.text(&["api_key_env"]) else {
         return;
@@ -159,7 +159,7 @@ fn key(model: &Node, found: &mut Vec<Problem>) {
     if is_name(name) {
         return;
     }
-    // What stands there may be the key: it is not shown again.
+    // The written value may be the key itself, so the message does not show it.
     let problem = Problem::new(
         at.start..at.start,
         "`api_key_env` is not the name of a variable",
@@ -174,7 +174,7 @@ fn key(model: &Node, found: &mut Vec<Problem>) {
     found.push(problem.help(help));
 }
 
-/// Headers that cannot be sent, and those that would carry a key.
+/// Reports headers that cannot be sent, and headers that would carry a key.
 fn headers(model: &Node, found: &mut Vec<Problem>) {
     let Some(Content::Map(headers)) = model.get(&["headers"]).map(|node| &node.content) else {
         return;

@@ -1,11 +1,11 @@
-//! The placeholders of the command: both must be there, and nothing that only looks like one.
+//! Checks the placeholders of the command: both must be there, and nothing that only looks like one.
 
 use std::ops::Range;
 
 use super::diagnostic::Problem;
 use super::hints;
 
-/// What each placeholder stands for, and what else people write for it.
+/// Each placeholder, its meaning, and the other spellings that people use for it.
 const PLACEHOLDERS: &[(&str, &str, &[&str])] = &[
     (
         "input",
@@ -19,7 +19,7 @@ const PLACEHOLDERS: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// What is wrong with the placeholders of a command.
+/// The problems of the placeholders of a command.
 pub fn problems(run: &str, at: &Range<usize>, source: &str) -> Vec<Problem> {
     let mut found = Vec::new();
     if run.trim().is_empty() {
@@ -70,7 +70,7 @@ pub fn problems(run: &str, at: &Range<usize>, source: &str) -> Vec<Problem> {
     found
 }
 
-/// A placeholder in double braces or after a dollar sign, which would leave these in the command.
+/// Finds a placeholder in double braces or after a dollar sign: these characters would stay in the command.
 fn wrapping(run: &str, start: usize, token: &str) -> Option<(String, &'static str)> {
     let before = run[..start].chars().next_back();
     let after = run[start + token.len()..].chars().next();
@@ -81,7 +81,7 @@ fn wrapping(run: &str, start: usize, token: &str) -> Option<(String, &'static st
     }
 }
 
-/// Something in the command that was probably meant as the placeholder.
+/// Finds a text in the command that was probably meant as the placeholder.
 fn lookalike(run: &str, name: &str, others: &[&str]) -> Option<String> {
     let plain = |text: &str| text.trim().to_lowercase().replace('-', "_");
     let means = |word: &str| {
@@ -114,7 +114,7 @@ fn lookalike(run: &str, name: &str, others: &[&str]) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The bytes of a part of the command; of the whole where it is not written as it reads.
+/// The bytes of a part of the command; those of the whole command where YAML escapes some of it.
 fn inside(at: &Range<usize>, source: &str, part: &str) -> Range<usize> {
     let written = source.get(at.clone()).unwrap_or("");
     match written.find(part) {

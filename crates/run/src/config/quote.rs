@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-/// A scalar for a block mapping or a block list: plain where nothing in it could be taken for
-/// something else, in double quotes otherwise.
+/// Quotes a text for a block mapping or a block list: plain where no part of it could be read as
+/// anything else, in double quotes otherwise.
 pub fn quote(text: &str) -> String {
     if is_plain(text) {
         return text.to_owned();
@@ -30,8 +30,8 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// Letters, digits and what cannot begin, end or divide anything in YAML. Numbers and the words
-/// that some reader takes for a boolean or for nothing are left to the quotes.
+/// Allows letters, digits and characters that cannot begin, end or divide anything in YAML. Numbers and words
+/// that some reader takes for a boolean or for null need quotes.
 fn is_plain(text: &str) -> bool {
     const WORDS: &[&str] = &["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let inner = |c: char| c.is_ascii_alphanumeric() || " _./-+={}<>|$".contains(c);

@@ -1,4 +1,4 @@
-//! Compares a YAML tree with a JSON schema and finds every difference, in words for a person.
+//! Compares a YAML tree with a JSON schema and describes every difference to a person.
 //!
 //! It knows the part of JSON Schema that the types of `kelvin.yaml` and of the files beside it
 //! produce.
@@ -13,7 +13,7 @@ use super::hints;
 pub use super::wanted::wanted;
 use super::yaml::{Content, Node};
 
-/// What to do about a slip, where somebody knows better than the schema does.
+/// Gives advice about a slip, where the caller knows better than the schema does.
 pub type Hint<'a> = dyn Fn(&Slip<'_>) -> Option<String> + 'a;
 
 /// Every way in which a node differs from a schema.
@@ -61,7 +61,7 @@ impl Walk<'_> {
                 if let Some(tag) = tag(&fitting) {
                     return self.tagged(node, tag, &fitting);
                 }
-                // Of several mappings the one is meant that knows one of the keys.
+                // Where several mappings are possible, the writer meant the one that knows one of the written keys.
                 let is_known = |branch: &&Value| {
                     let has = |name: &str| entries.iter().any(|(key, _)| key.text == name);
                     properties(branch).any(|(name, _)| has(name))
@@ -77,7 +77,7 @@ impl Walk<'_> {
         }
     }
 
-    /// One of several mappings that a key tells apart, e.g. `kind: openai`.
+    /// Checks a node against several mappings that one key tells apart, e.g. `kind: openai`.
     fn tagged(&mut self, node: &Node, tag: &str, branches: &[&Value]) {
         let Some(written) = node.get(&[tag]) else {
             return self.missing(node, tag);
@@ -89,7 +89,7 @@ impl Walk<'_> {
         });
         match meant {
             Some(branch) => self.map(node, branch),
-            // The other keys depend on this one, so nothing is said of them.
+            // The other keys depend on this one, so they are not checked.
             None => {
                 let any: Vec<Value> = branches.iter().map(|branch| of(branch)).collect();
                 self.path.push(tag.to_owned());
@@ -105,11 +105,11 @@ impl Walk<'_> {
         };
         for (key, value) in entries {
             let known = properties(schema).find(|(name, _)| *name == key.text);
-            // A mapping from names of the user's own has one schema for all of them.
+            // A mapping whose keys are chosen by the user has one schema for all values.
             let any = schema
                 .get("additionalProperties")
                 .filter(|any| any.is_object());
-            // Where nothing is said of the values, any value will do.
+            // Where the schema says nothing of the values, any value is allowed.
             let is_free = schema.get("additionalProperties") == Some(&Value::Bool(true));
             if known.is_none() && is_free {
                 continue;
@@ -206,7 +206,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The name of a model that the file has to declare.
+    /// Checks that a name is that of a model that the file declares.
     fn model(&mut self, node: &Node, name: &str) {
         if self.models.contains(&name) {
             return;
@@ -256,7 +256,7 @@ impl Walk<'_> {
             });
     }
 
-    /// The place for a person: `retry.max_attempts`, entry 2 of `env`.
+    /// The place in the file as people read it: `retry.max_attempts`, entry 2 of `env`.
     fn name(&self) -> String {
         match &self.path[..] {
             [] => "the file".to_owned(),

@@ -1,11 +1,11 @@
-//! What a schema wants of a value, in words for a person.
+//! Describes to a person what a schema wants of a value.
 
 use serde_json::Value;
 
 use super::branch::{branches, properties, takes, takes_anything, words};
 use super::yaml::Content;
 
-/// What a schema wants, in words: "a whole number from 1 to 100".
+/// The description of what a schema wants: "a whole number from 1 to 100".
 pub fn wanted(schema: &Value) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut keys: Vec<String> = Vec::new();
@@ -19,7 +19,7 @@ pub fn wanted(schema: &Value) -> String {
             parts.push("one of the known names".to_owned());
         } else if words.is_empty() {
             let described = described(branch);
-            // Mappings that a key tells apart are described alike.
+            // Mappings that a key tells apart all have the same description.
             if parts.last() != Some(&described) {
                 parts.push(described);
             }
@@ -27,7 +27,7 @@ pub fn wanted(schema: &Value) -> String {
             parts.extend(words.iter().map(|word| format!("`{word}`")));
         }
     }
-    // Mappings that a key tells apart are told together, after what is shorter.
+    // Mappings that a key tells apart are listed together, after the shorter alternatives.
     parts.extend(match &keys[..] {
         [] => None,
         [only] => Some(format!("a mapping with the key {only}")),
@@ -47,7 +47,7 @@ fn either(parts: &[String]) -> String {
     }
 }
 
-/// The only key of a mapping that has one; none of any other value.
+/// The key of a mapping that has only one; none for any other value.
 fn only_key(branch: &Value) -> Option<String> {
     let of_map = takes(branch, &Content::Map(Vec::new()))
         && !takes_anything(branch)

@@ -1,5 +1,5 @@
-//! YAML text as a tree whose every node knows its place, so that all problems of a file can be
-//! found in one walk. The only module that knows which YAML reader is used.
+//! YAML text as a tree in which every node knows its place, so that all problems of a file can be
+//! found in one walk. No other module knows which YAML reader is used.
 
 use std::fmt;
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub enum Content {
     Bool(bool),
     /// A number that was written as a whole one.
     Integer(Number),
-    /// Any other number; not finite where it was written so.
+    /// Any other number; infinite or not a number where the file says so.
     Float(f64),
     /// A string.
     Text(String),
@@ -65,7 +65,7 @@ impl Node {
 
     /// The path of the innermost key that has a place of the source in it, e.g. `prompts[2].id`.
     pub fn key_at(&self, place: &Range<usize>) -> Option<String> {
-        // What is about the file as a whole is about no key of it.
+        // A problem of the file as a whole belongs to no key.
         let is_in = |at: &Range<usize>| *place != (0..0) && at.contains(&place.start);
         let below = |name: String, node: &Self| match node.key_at(place) {
             Some(rest) if rest.starts_with('[') => Some(name + &rest),
@@ -98,7 +98,7 @@ impl Node {
         }
     }
 
-    /// The strings of the list under a path of keys, each with its place; others are passed over.
+    /// The strings of the list under a path of keys, each with its place. Entries of other types are skipped.
     pub fn texts(&self, path: &[&str]) -> Vec<(&str, &Range<usize>)> {
         let Some(Content::List(items)) = self.get(path).map(|node| &node.content) else {
             return Vec::new();
@@ -107,7 +107,7 @@ impl Node {
         texts.collect()
     }
 
-    /// The same without places.
+    /// The value as JSON, without places.
     pub fn to_json(&self) -> Value {
         match &self.content {
             Content::Null => Value::Null,
@@ -148,7 +148,7 @@ pub fn parse(source: &str) -> Result<Node, Problem> {
     serde_yaml::from_str_with_options(source, options).map_err(|error| explain(&error, source))
 }
 
-/// Says what the YAML reader found, with what to do about the common slips.
+/// Explains an error of the YAML reader, with advice for the common slips.
 fn explain(error: &Error, source: &str) -> Problem {
     let at = error
         .location()
@@ -179,7 +179,7 @@ fn explain(error: &Error, source: &str) -> Problem {
     }
 }
 
-/// What to do about the slips that people make most, by the words of the YAML reader.
+/// The advice for the most common slips, found by the words of the YAML reader.
 fn slip(text: &str) -> Option<&'static str> {
     const SLIPS: &[(&str, &str)] = &[
         ("tab", "indent with spaces"),

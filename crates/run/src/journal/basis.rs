@@ -1,15 +1,15 @@
-//! What the answers of a journal rest on, in parts, so that a later run can say which of them has changed.
+//! What the answers of a journal depend on, in parts, so that a later run can say which parts have changed.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// So many changes are named; the rest is counted.
+/// The number of changes that are named; further ones are counted.
 const NAMED: usize = 5;
-/// Of more files none is noted down: the journal would begin with megabytes.
+/// Where there are more files than this, none is noted down: the journal would begin with megabytes.
 const MOST_FILES: usize = 20_000;
 
-/// The parts by their names, and files and programs as they are named to people, each with a digest.
+/// The parts by their names, with files and programs as messages name them, each with a digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Basis {
@@ -18,7 +18,7 @@ pub(crate) struct Basis {
 }
 
 impl Basis {
-    /// Of the parts, as they are named to people, and the files.
+    /// Collects the parts, as messages name them, and the files.
     pub(crate) fn of(
         parts: impl IntoIterator<Item = (&'static str, String)>,
         files: BTreeMap<String, String>,
@@ -40,7 +40,7 @@ impl Basis {
         self.files.keys().map(|name| name.trim_matches('`'))
     }
 
-    /// What differs now, in words.
+    /// Describes in words what differs now.
     pub(super) fn changes(&self, now: &Self) -> String {
         let mut changes: Vec<String> = now
             .parts

@@ -1,5 +1,5 @@
-//! What has finished, one line of JSON each, appended as it happens: what a run that was killed
-//! leaves for the one that goes on from there.
+//! The journal: what has finished, as one line of JSON each, appended as it happens. A run that was killed
+//! leaves it for the run that continues.
 
 mod basis;
 mod variables;
@@ -26,14 +26,14 @@ use kelvin_system::pipeline::Made;
 pub(super) use basis::Basis;
 pub(super) use variables::of_process as variables;
 
-/// The journal of a run, and what an earlier one has left.
+/// The journal of a run, and what an earlier run has left in it.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
     known: HashMap<Task, Record>,
 }
 
-/// The first line, and a later one where the limits have changed: what those after it hold for.
+/// The first line, and a later one where the limits have changed. It holds for the records that follow.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
@@ -41,17 +41,17 @@ pub(super) struct Header {
     pub(super) kelvin_journal: u32,
     /// The digest of command, declared environment, decision field and code of the pipeline.
     pub(super) pipeline: Digest,
-    /// What failures depend on beside it: the limits, the retries and the scorer.
+    /// What failures depend on beside the pipeline: the limits, the retries and the scorer.
     pub(super) limits: Digest,
     /// What the digest of the pipeline is made of. It tells people what has changed, and decides nothing.
     #[serde(default)]
     pub(super) basis: Basis,
-    /// A little of the digest of each variable that is not declared. It tells people what differs.
+    /// A few digits of the digest of each undeclared variable. They tell people what differs.
     #[serde(default)]
     pub(super) variables: BTreeMap<String, String>,
 }
 
-/// What the pipeline makes itself, once the first call has shown it.
+/// What the pipeline creates itself, noted down once the first call has shown it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MadeLine {
@@ -76,7 +76,7 @@ struct Record {
     seconds: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
-    /// What an observer took of it. The header has the digest of the observer.
+    /// What an observer took of the invocation. The header has the digest of the observer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     observed: Option<Box<Value>>,
 }
@@ -91,7 +91,7 @@ enum Known {
 /// The version of the format. Version 1 had neither exit code nor streams, version 2 no variables.
 pub(super) const VERSION: u32 = 3;
 
-/// The version of a header that another version of this program has written.
+/// The version in a header that another version of this program has written.
 #[derive(Deserialize)]
 struct Version {
     kelvin_journal: u32,
@@ -101,13 +101,13 @@ struct Version {
 #[derive(Debug, Default)]
 pub(super) struct Left {
     known: HashMap<Task, Record>,
-    /// Where the last whole line ends; 0 where nothing is gone on with.
+    /// The offset at which the last whole line ends; 0 where the journal is not continued.
     end: u64,
-    /// Whether what failures depend on has changed since.
+    /// Whether the limits and what else failures depend on have changed since.
     limits_changed: bool,
-    /// The variables that differ from those of a part of it.
+    /// The variables that differ from those of a part of the journal.
     variables: BTreeSet<String>,
-    /// Why nothing of what is there can be gone on with.
+    /// Why the run cannot continue from this journal.
     refused: Option<String>,
 }
 
@@ -116,8 +116,8 @@ impl Left {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where there is one with finished calls of which none can be taken, so that they are not
-    /// thrown away without being asked for; any other error where there is one that cannot be read.
+    /// A [`Misuse`] where the journal has finished calls of which none can be used, so that they are not
+    /// thrown away without the user's consent; any other error where the journal cannot be read.
     pub(super) fn load(path: &Path, header: &Header) -> anyhow::Result<Self> {
         match fs::read(path) {
             Ok(bytes) => {
@@ -140,12 +140,12 @@ impl Left {
         }
     }
 
-    /// Whether there is nothing to go on with.
+    /// Whether there is nothing to continue from.
     pub(super) fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// The variables that differ from those that what is there was answered with.
+    /// The variables that differ from those under which the stored answers were given.
     pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(String::as_str)
     }
@@ -157,7 +157,7 @@ impl Left {
 }
 
 impl Journal {
-    /// Goes on with the journal that something was left of, or begins one.
+    /// Continues the journal that an earlier run left, or begins a new one.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Journal {
             .custom_flags(OFlags::NOFOLLOW.bits() as i32)
             .open(path)
             .with_context(failed)?;
-        // What a kill has torn is cut off, so that the next line begins a line.
+        // A line that a kill has torn is cut off, so that the next record begins on a new line.
         file.set_len(end).with_context(failed)?;
         let journal = Self {
             file,
@@ -183,7 +183,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// What an earlier run has found out about a task with this key.
+    /// What an earlier run found out about a task with this key.
     pub(super) fn find(&self, task: &Task, key: &Digest) -> Option<Outcome> {
         let record = self.known.get(task).filter(|record| record.key == *key)?;
         Some(Outcome {
@@ -225,7 +225,7 @@ impl Journal {
         })
     }
 
-    /// Notes down what the pipeline makes itself.
+    /// Notes down what the pipeline creates itself.
     ///
     /// # Errors
     ///
@@ -234,7 +234,7 @@ impl Journal {
         self.append(&MadeLine { made })
     }
 
-    /// Forgets everything: a run that goes on from here finds nothing.
+    /// Forgets everything: a run that continues from here finds nothing.
     ///
     /// # Errors
     ///
@@ -243,7 +243,7 @@ impl Journal {
         self.file.set_len(0).context("failed to empty the journal")
     }
 
-    /// One write a line: lines of several threads never mix, and a kill tears at most the last.
+    /// Writes one line with one write: lines of several threads never mix, and a kill tears at most the last.
     fn append(&self, line: &impl Serialize) -> anyhow::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');
@@ -253,8 +253,8 @@ impl Journal {
     }
 }
 
-/// The records of a journal; nothing where it is of another pipeline. Failures are taken only
-/// where what they depend on is the same.
+/// The records of a journal; nothing where it belongs to another pipeline. Failures are used only
+/// where everything that they depend on is the same.
 fn read(bytes: &[u8], header: &Header) -> Left {
     let mut left = Left::default();
     let mut limits = None;
@@ -303,7 +303,8 @@ fn read(bytes: &[u8], header: &Header) -> Left {
     left
 }
 
-/// What a journal says the pipeline has made itself; nothing where it cannot be read, which later is an error.
+/// What the pipeline has created itself, by its journal; nothing where the journal cannot be read, which is an error
+/// later.
 pub(super) fn made(path: &Path) -> Made {
     let bytes = fs::read(path).unwrap_or_default();
     let mut made = Made::default();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::config;
 use kelvin_base::digest::Fields;
 
-/// Variables of a terminal, a desktop or a login, by what they begin with. They differ between two windows, and no
+/// Prefixes of variables of a terminal, a desktop or a login. They differ between two windows, and no
 /// pipeline answers by them.
 const OF_A_TERMINAL: &[&str] = &[
     "ALACRITTY_",
@@ -32,7 +32,7 @@ const OF_A_TERMINAL: &[&str] = &[
     "ZSH",
     "__CF",
 ];
-/// The same by name.
+/// Full names of such variables.
 const OF_A_LOGIN: &[&str] = &[
     "COLUMNS",
     "DISPLAY",
@@ -51,7 +51,7 @@ const OF_A_LOGIN: &[&str] = &[
 /// Two hexadecimal digits of a digest notice a change in 255 of 256 cases, and nobody can guess a value from them.
 const DIGITS: usize = 2;
 
-/// Those of this process that may matter, without the declared ones, each with a little of its digest.
+/// The undeclared variables of this process that may matter, each with a few digits of its digest.
 pub(crate) fn of_process(declared: &[String]) -> BTreeMap<String, String> {
     let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
     let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
@@ -76,7 +76,7 @@ fn of(
     variables.map(told).collect()
 }
 
-/// The names of those that differ.
+/// The names of the variables that differ.
 pub(super) fn differing<'a>(
     before: &'a BTreeMap<String, String>,
     now: &'a BTreeMap<String, String>,

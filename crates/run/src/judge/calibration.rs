@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::trial::{Fitness, TrialRecord};
 
-/// The version of the file. A file of another version is not read: what it says of a judge may mean
+/// The version of the file. A file of another version is not read, since its fields may mean
 /// something else.
 const SCHEMA: u32 = 1;
 
@@ -28,14 +28,14 @@ impl Default for Calibration {
     }
 }
 
-/// What is known of a judge.
+/// What the stored trials say about a judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It was tried, and is fit to gate on.
     Fit,
-    /// It was tried, and is not known to be fit: what speaks against it.
+    /// It was tried, and is not known to be fit, for these reasons.
     NotFit(Fitness, Vec<String>),
-    /// The judge of this place was tried as another one: its id then.
+    /// The judge at this place was tried with other settings: its id at that time.
     Void(String),
     /// It was never tried.
     Untried,
@@ -45,7 +45,7 @@ pub enum Standing {
 ///
 /// # Errors
 ///
-/// Why it cannot be used, for a person.
+/// Why the file cannot be used, in words for a person.
 pub fn read(bytes: &[u8]) -> Result<Calibration, String> {
     let value: Value =
         serde_json::from_slice(bytes).map_err(|error| format!("it is no JSON: {error}"))?;
@@ -62,8 +62,8 @@ pub fn read(bytes: &[u8]) -> Result<Calibration, String> {
 }
 
 impl Calibration {
-    /// What is known of the judge of this id, which is configured at this place. Everything that its
-    /// grades depend on is in the id, so a trial of another id says nothing of it.
+    /// What the trials say about the judge of this id, which is configured at this place. Everything that its
+    /// grades depend on is in the id, so a trial of another id says nothing about it.
     pub fn stands_for(&self, judge: &str, grader_id: &str) -> Standing {
         let Some(trial) = self.trial(grader_id) else {
             let before = self.trials.iter().find(|trial| trial.judge == judge);

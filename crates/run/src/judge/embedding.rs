@@ -17,7 +17,7 @@ pub(super) struct EmbeddingSimilarity {
 }
 
 impl EmbeddingSimilarity {
-    /// Asks this model.
+    /// Makes a judge that asks this model.
     pub(super) fn new(model: &ModelSettings) -> Self {
         let parameters = Fields::of("kelvin/judge/embedding/v1")
             .field("model", super::model::identity(model))
@@ -62,7 +62,7 @@ impl Judge for EmbeddingSimilarity {
     }
 }
 
-/// The key of a cosine in the short form of a long answer.
+/// The key of the cosine in the short form in which a long answer is kept.
 const COSINE: &str = "cosine";
 
 /// Reads two vectors, and keeps their cosine.
@@ -77,7 +77,7 @@ impl Reading for CosineReading {
     fn read(&self, output: &[u8]) -> Result<Value, Failure> {
         let answer: Value = serde_json::from_slice(output)
             .map_err(|error| unusable(format!("the vectors are not valid JSON: {error}")))?;
-        // Only the cache holds this form: the output of an embedding call is a list.
+        // Only the cache holds this form: an embedding call itself returns a list.
         if let Some(cosine) = answer.get(COSINE).and_then(Value::as_f64) {
             return Ok(seat::read(cosine, ""));
         }
@@ -111,7 +111,7 @@ fn cosine(one: &[f64], other: &[f64]) -> Result<f64, Failure> {
     }
     let (one, other) = (unit(one)?, unit(other)?);
     let product: f64 = one.iter().zip(&other).map(|(a, b)| a * b).sum();
-    // Rounding takes the product of a vector with itself a little beyond 1, or not quite there.
+    // Through rounding, the product of a vector with itself is not always exactly 1.
     Ok(if one == other {
         1.0
     } else {

@@ -1,4 +1,4 @@
-//! `exact_match`: the same content or not. It asks nobody.
+//! `exact_match`: whether two texts have the same content. It asks nobody.
 
 use std::borrow::Cow;
 
@@ -55,7 +55,7 @@ fn words(text: &str) -> String {
 }
 
 impl ExactMatch {
-    /// With a rule for what is the same.
+    /// A judge with a rule for what counts as the same.
     pub(super) const fn new(normalize: Normalize) -> Self {
         Self { normalize }
     }

@@ -59,7 +59,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// Whether it is the usual order. The parameter is a reference because serde asks by one.
+    /// Whether this is the usual order. The parameter is a reference because serde passes one.
     #[expect(
         clippy::trivially_copy_pass_by_ref,
         reason = "serde's `skip_serializing_if` hands over a reference"
@@ -98,7 +98,7 @@ impl Grade {
         })
     }
 
-    /// Keeps what the score is made from.
+    /// Keeps the parts that the score is made from.
     #[must_use]
     pub(super) fn made_from(mut self, parts: Vec<GradePart>) -> Self {
         self.parts = parts;
@@ -112,12 +112,12 @@ impl Grade {
         self
     }
 
-    /// From 0 to 1.
+    /// The score, from 0 to 1.
     pub const fn score(&self) -> f64 {
         self.score
     }
 
-    /// What the judge had to say.
+    /// The notes of the judge.
     pub fn notes(&self) -> &str {
         &self.notes
     }
@@ -131,12 +131,12 @@ impl Grade {
         }
     }
 
-    /// The judge, with everything that its grades depend on.
+    /// The id of the judge, with everything that its grades depend on.
     pub fn grader_id(&self) -> &str {
         &self.grader_id
     }
 
-    /// What the score is made from, where it is more than one answer.
+    /// The parts that the score is made from, where there is more than one.
     pub fn parts(&self) -> &[GradePart] {
         &self.parts
     }
@@ -152,7 +152,7 @@ impl Grade {
         Some(self.mean(Order::Given)? - self.mean(Order::Swapped)?)
     }
 
-    /// Whether the two orders lead to different verdicts: the scores are not on the same side of one
+    /// Whether the two orders lead to different verdicts, that is whether their scores are on different sides of one
     /// half. None where the judge was asked in one order only.
     pub fn is_flipped(&self) -> Option<bool> {
         let side = |score: f64| score.partial_cmp(&0.5);
@@ -167,8 +167,8 @@ impl Grade {
     }
 }
 
-/// The share of grades whose two orders lead to different verdicts, with how many were asked in both;
-/// none where no grade was.
+/// The share of grades whose two orders lead to different verdicts, with the number of grades that were asked in
+/// both orders; none where no grade was.
 pub fn flip_rate<'g>(grades: impl Iterator<Item = &'g Grade>) -> Option<(f64, usize)> {
     let flips: Vec<f64> = grades
         .filter_map(Grade::is_flipped)

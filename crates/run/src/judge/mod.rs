@@ -1,10 +1,10 @@
 //! Compares and grades answers of a pipeline.
 //!
 //! A *scorer* says how far apart two decisions are, without asking anybody. A *judge* grades a response,
-//! alone or against a reference. Judges are pure too: one that needs a model says what to ask and how an
-//! answer is read, and the runner makes the calls.
+//! alone or against a reference. Judges are pure too: a judge that needs a model says what to ask and how to read an
+//! answer, and the runner makes the calls.
 //!
-//! A sample that cannot be graded is *unscored*: it has an error of a type, it is counted, and it is in
+//! A sample that cannot be graded is *unscored*: it has an error of a certain type, it is counted, and it is in
 //! no mean. No error becomes a score.
 
 pub mod calibration;
@@ -46,10 +46,10 @@ pub trait Judge: Send + Sync + fmt::Debug {
     /// the model and the parameters. Grades of different ids are never compared.
     fn grader_id(&self) -> String;
 
-    /// What it calls; empty for a judge that asks nobody.
+    /// The seats that the judge calls; empty for a judge that asks nobody.
     fn seats(&self) -> Vec<&Seat>;
 
-    /// What it asks of an exhibit, in an order that depends on the judge and the exhibit alone.
+    /// The questions about an exhibit, in an order that depends only on the judge and the exhibit.
     ///
     /// # Errors
     ///

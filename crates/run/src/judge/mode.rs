@@ -1,4 +1,4 @@
-//! What a model is asked for.
+//! The task that a model is given.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,11 @@
-//! Which model a judge asks, as it stands in the id of the judge.
+//! The identity of the model that a judge asks, as a part of the id of the judge.
 
 use serde_json::{Value, json};
 
 use crate::targets::ModelSettings;
 
-/// What a declaration says of a model that changes no answer: where the model is reached and what calls
-/// cost. A server on another port is still the same model, and a calibration of it still holds.
+/// Settings of a model that change no answer: where the model is reached and what calls cost. A
+/// server on another port is still the same model, and a calibration of it stays valid.
 const PASSED_OVER: [&str; 8] = [
     "api_key_env",
     "api_key_header",
@@ -17,7 +17,7 @@ const PASSED_OVER: [&str; 8] = [
     "record",
 ];
 
-/// What the answers of a model depend on, as text.
+/// Everything that the answers of a model depend on, as text.
 pub(super) fn identity(model: &ModelSettings) -> String {
     let mut endpoint = json!(model.endpoint);
     if let Some(keys) = endpoint.as_object_mut() {
@@ -26,7 +26,7 @@ pub(super) fn identity(model: &ModelSettings) -> String {
     endpoint.to_string()
 }
 
-/// The model in a word, for people: the identity tells models apart.
+/// A short name of the model for people; the identity tells models apart.
 pub(super) fn label(model: &ModelSettings) -> String {
     let endpoint = json!(model.endpoint);
     let of = |key: &str| endpoint.get(key).and_then(Value::as_str);

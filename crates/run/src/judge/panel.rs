@@ -1,4 +1,4 @@
-//! Several scores that become one: those of votes, and those of the judges of a panel.
+//! Reduces several scores to one: those of votes, and those of the judges of a panel.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub(super) enum Reducer {
 }
 
 impl Reducer {
-    /// The score of several; none of nothing.
+    /// The score that stands for several; none for an empty list.
     pub(super) fn of(self, scores: &[f64]) -> Option<f64> {
         let mut sorted = scores.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -46,7 +46,7 @@ impl Reducer {
         }
     }
 
-    /// Its name in the id of a judge.
+    /// The name of the reducer in the id of a judge.
     const fn name(self) -> &'static str {
         match self {
             Self::Mean => "mean",
@@ -56,8 +56,8 @@ impl Reducer {
     }
 }
 
-/// Several judges, all of which grade everything. A sample that one of them cannot grade is unscored: the
-/// mean of those that could would be another figure for every sample.
+/// Several judges, all of which grade every sample. A sample that one of them cannot grade is unscored: a
+/// mean over the other judges would be another figure for every sample.
 #[derive(Debug)]
 pub(super) struct Panel {
     members: Vec<Member>,
@@ -65,11 +65,11 @@ pub(super) struct Panel {
     id: String,
 }
 
-/// Who calls what.
+/// A judge of the panel and its seats.
 #[derive(Debug)]
 struct Member {
     judge: Box<dyn Judge>,
-    /// The place of its first seat among those of the panel.
+    /// The place of the first seat of the member among those of the panel.
     first_seat: usize,
 }
 
@@ -144,7 +144,7 @@ impl Judge for Panel {
     }
 }
 
-/// What a member adds to the parts of a grade.
+/// The parts that a member adds to a grade.
 fn parts_of(member: usize, grade: &Grade) -> Vec<GradePart> {
     let alone = [GradePart {
         member: None,

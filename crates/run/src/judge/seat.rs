@@ -1,4 +1,4 @@
-//! What a judge calls, and what it asks there.
+//! The seats of a judge, which it calls, and the questions to them.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use crate::targets::Address;
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
 
-/// Something that a judge calls. A run makes one step of each.
+/// Something that a judge calls. A run has one step for each seat.
 #[derive(Debug)]
 pub struct Seat {
-    /// How it is reached.
+    /// The address of what is called.
     address: Address,
     reading: Box<dyn Reading>,
 }
@@ -24,12 +24,12 @@ impl Seat {
         }
     }
 
-    /// How it is reached.
+    /// The address of what is called.
     pub const fn address(&self) -> &Address {
         &self.address
     }
 
-    /// Tells apart what is read of an answer.
+    /// Identifies what is read from an answer.
     pub fn digest(&self) -> Digest {
         self.reading.digest()
     }
@@ -43,15 +43,15 @@ impl Seat {
         self.reading.read(output)
     }
 
-    /// The smallest answer of which the same would be read.
+    /// The smallest answer from which the same value would be read.
     pub fn smallest(&self, read: &Value) -> Vec<u8> {
         self.reading.smallest(read)
     }
 }
 
-/// How an answer is read.
+/// Reads the answers of a seat.
 pub(super) trait Reading: Send + Sync + std::fmt::Debug {
-    /// Tells apart what is read of an answer.
+    /// Identifies what is read from an answer.
     fn digest(&self) -> Digest;
 
     /// Takes the score from an answer, as an object with `score` and, where there are any, `notes`.
@@ -61,23 +61,23 @@ pub(super) trait Reading: Send + Sync + std::fmt::Debug {
     /// Why the answer has no score.
     fn read(&self, output: &[u8]) -> Result<Value, Failure>;
 
-    /// The smallest answer of which the same would be read.
+    /// The smallest answer from which the same value would be read.
     fn smallest(&self, read: &Value) -> Vec<u8>;
 }
 
-/// What is asked of a seat.
+/// A question to a seat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The place of the seat in [`Judge::seats`](super::Judge::seats).
     pub seat: usize,
-    /// What the seat is sent. Two questions to one seat always differ in it, so that the cache has an
+    /// The text that the seat is sent. Two questions to one seat always have different texts, so that the cache has an
     /// answer for each.
     pub text: String,
-    /// Names the question among those to the same exhibit, e.g. `swapped-2`; fits a file name.
+    /// The name of the question among those about the same exhibit, e.g. `swapped-2`; it can be a file name.
     pub name: String,
 }
 
-/// What a reading keeps of an answer.
+/// The value that a reading keeps of an answer.
 pub(super) fn read(score: f64, notes: &str) -> Value {
     match notes {
         "" => json!({ "score": score }),
@@ -85,11 +85,11 @@ pub(super) fn read(score: f64, notes: &str) -> Value {
     }
 }
 
-/// The score and the notes of such a value.
+/// The score and the notes in such a value.
 ///
 /// # Errors
 ///
-/// Where it is none: it comes from the cache or the journal of another version.
+/// Where the value has another form: it comes from the cache or the journal of another version.
 pub(super) fn score(read: &Value) -> Result<(f64, &str), Ungraded> {
     let score = read.get("score").and_then(Value::as_f64);
     let notes = read.get("notes").and_then(Value::as_str);
@@ -97,7 +97,7 @@ pub(super) fn score(read: &Value) -> Result<(f64, &str), Ungraded> {
     Ok((score, notes.unwrap_or_default()))
 }
 
-/// The reason where an answer that was asked for is not there.
+/// The reason where the answer to a question is missing.
 pub(super) fn no_answer() -> Ungraded {
     Ungraded::new(UngradedCode::NotAsked, "an answer of the judge is missing")
 }

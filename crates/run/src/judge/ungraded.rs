@@ -52,7 +52,7 @@ impl Ungraded {
     }
 }
 
-/// A call without a grade, as a run stores it.
+/// A failed call gives no grade; the reason is stored.
 impl From<&Failure> for Ungraded {
     fn from(failure: &Failure) -> Self {
         let code = match failure.kind {

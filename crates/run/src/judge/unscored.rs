@@ -1,4 +1,4 @@
-//! When too many samples are unscored for a figure to mean anything.
+//! The share of unscored samples above which a figure means nothing.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,12 +17,12 @@ impl Default for MaxErrors {
 }
 
 impl MaxErrors {
-    /// Why a metric is unmeasured; none where it is measured. Nothing to grade is no figure either.
+    /// Why a metric is unmeasured; none where it is measured. A metric with nothing to grade is unmeasured too.
     pub fn exceeded(self, unscored: usize, of: usize) -> Option<String> {
         if of == 0 {
             return Some("there is nothing to grade".to_owned());
         }
-        // The product is compared, with room for its rounding: one of ten is not more than 10 %.
+        // The comparison allows for the rounding of the product: one of ten is not more than 10 %.
         let most = self.0 * of as f64 + 1e-9;
         let too_many = unscored == of || unscored as f64 > most;
         too_many.then(|| {

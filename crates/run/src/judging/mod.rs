@@ -1,5 +1,5 @@
-//! Makes the calls of a judge. What is asked and how an answer is read is the work of the judge; the
-//! cache, the journal, retries and the pool are those of every other call.
+//! Makes the calls of a judge. The judge decides what to ask and how to read an answer; the cache,
+//! the journal, the retries and the pool are the same as for every other call.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,23 +15,23 @@ use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
 use kelvin_base::usage::Usage;
 
-/// What the calls of a judge are called while a run goes on.
+/// The name of the phase in which a judge is called.
 const PHASE: &str = "judge";
 
 /// The name of the files with the questions.
 const INPUT: &str = "question.txt";
 
-/// What became of an exhibit.
+/// The result of grading an exhibit.
 #[derive(Clone, Debug)]
 pub struct Graded {
     /// The grade, or why there is none.
     pub grade: Result<Grade, Ungraded>,
-    /// What the answers have used, where it is known: those that were asked for now, and those that were
-    /// known from before.
+    /// The tokens that the answers have used, where they are known: those of new calls and those of
+    /// answers that were stored before.
     pub usage: Option<Usage>,
 }
 
-/// What a judge calls, one step for each seat, in folders `judge`, `judge-2` and so on.
+/// The steps of a judge, one for each seat, in folders `judge`, `judge-2` and so on.
 pub fn steps(judge: &dyn Judge) -> Vec<Step<'_>> {
     let steps = judge
         .seats()
@@ -53,8 +53,8 @@ pub fn steps(judge: &dyn Judge) -> Vec<Step<'_>> {
     steps.collect()
 }
 
-/// Grades exhibits, each under the name of a task that no other has, with one runner for every step of
-/// the judge. A repeat of a task is asked anew and never answered by the cache.
+/// Grades exhibits, each under a unique task name, with one runner for every step of the judge. A
+/// repeat of a task is asked anew and never answered by the cache.
 ///
 /// # Errors
 ///
@@ -106,13 +106,13 @@ pub fn grade_all(
         .collect())
 }
 
-/// What the steps of a judge have cost. It is summed apart from what the pipeline has cost.
+/// The cost of the steps of a judge. It is kept apart from the cost of the pipeline.
 pub fn cost(runners: &[Runner<'_>]) -> Cost {
     let costs = runners.iter().map(Runner::cost);
     costs.fold(Cost::default(), Cost::plus)
 }
 
-/// The task of one question: a variant of what is graded, since a task names one call.
+/// The task of one question: a variant of the graded item, since a task names one call.
 fn task(item: &Task, question: &Question) -> Task {
     let variant = match &item.variant {
         Some(variant) => format!("{variant}--{}", question.name),
@@ -153,7 +153,7 @@ fn of_answers(grade: Result<Grade, Ungraded>, answers: &[Option<Outcome>]) -> Gr
     }
 }
 
-/// A seat reads the score and its notes, so that is what a run keeps.
+/// A run keeps the score and its notes, which are all that a seat reads of an answer.
 impl Reader for Seat {
     fn digest(&self) -> Digest {
         Self::digest(self)
@@ -167,7 +167,7 @@ impl Reader for Seat {
         Self::smallest(self, value)
     }
 
-    /// A question has all that the answer of a server depends on.
+    /// The question holds everything that the answer of a server depends on.
     fn depends_on_code(&self) -> bool {
         self.address().runs_code()
     }

@@ -1,8 +1,8 @@
-//! What is known from an interrupted run and from the cache, and what is kept of this run.
+//! What a run knows from an interrupted run and from the cache, and what it keeps itself.
 //!
-//! An answer is held back until a look at the files of the pipeline has shown that they are still
-//! those of the run's fingerprint. The look comes after the answer, so it speaks for every answer
-//! that was held back before it.
+//! An answer is held back until a look at the files of the pipeline has shown that they still have
+//! the run's fingerprint. The look comes after the answer, so it holds for every answer that was
+//! held back before it.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -22,10 +22,10 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_system::git;
 use kelvin_system::pipeline::{Seen, Watch};
 
-/// The journal and the cache; neither where nothing tells the code of the pipeline.
+/// The journal and the cache; neither where nobody can tell whether the code of the pipeline has changed.
 pub(super) struct Memory<'a> {
     reader: &'a dyn Reader,
-    /// Whether every answer has to come with what an observer took of it.
+    /// Whether every stored answer needs an observed value.
     is_observed: bool,
     keys: Option<Keys>,
     journal: Option<Journal>,
@@ -33,7 +33,7 @@ pub(super) struct Memory<'a> {
     notices: Vec<Notice>,
     watch: Option<&'a Watch>,
     held: Mutex<Vec<Held>>,
-    /// The keys of what this run has put into the cache.
+    /// The keys of the answers that this run has put into the cache.
     kept: Mutex<Vec<Digest>>,
 }
 
@@ -42,16 +42,16 @@ struct Held {
     task: Task,
     key: Digest,
     outcome: Outcome,
-    /// What the cache is to have.
+    /// The entry for the cache.
     entry: Option<Vec<u8>>,
 }
 
 impl<'a> Memory<'a> {
-    /// Opens both, and empties the output folder of what is not known.
+    /// Opens the journal and the cache, and empties the output folder of everything that is not known.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it; a [`Misuse`](kelvin_base::exit::Misuse) where it is the folder of the
+    /// Where the disk refuses it; a [`Misuse`](kelvin_base::exit::Misuse) where the output folder is the folder of the
     /// cache.
     pub(super) fn open(settings: &RunnerSettings<'a>, tree: &mut Tree) -> anyhow::Result<Self> {
         let rules = &settings.rules;
@@ -116,7 +116,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Says which variables are others than those that a journal was written with.
+    /// Names the variables that differ from those of the journal.
     fn tell_what_differs(&mut self, left: &Left) {
         let names: Vec<String> = left.variables().map(|name| format!("`{name}`")).collect();
         if names.is_empty() {
@@ -136,13 +136,13 @@ impl<'a> Memory<'a> {
         self.keys.as_ref().map(|keys| keys.key(text))
     }
 
-    /// What an interrupted run has found out about a task.
+    /// The stored outcome of a task from an interrupted run.
     pub(super) fn resumed(&self, task: &Task, key: Option<&Digest>) -> Option<Outcome> {
         let outcome = self.journal.as_ref()?.find(task, key?)?;
         (!self.is_observed || outcome.observed.is_some()).then_some(outcome)
     }
 
-    /// What the cache has, with the output that it has. A repeat is never answered.
+    /// The answer in the cache, with its output. A repeat is never answered from the cache.
     pub(super) fn cached(&self, task: &Task, key: Option<&Digest>) -> Option<(Outcome, Vec<u8>)> {
         let cache = self.cache_for(task)?;
         let Hit {
@@ -170,8 +170,8 @@ impl<'a> Memory<'a> {
                 Some((outcome, output))
             }
             Err(failure) => {
-                // The scorer is no part of the key. That it refuses the decision of another scorer
-                // does not mean that the entry is broken.
+                // The scorer is no part of the key. If it refuses the decision of another scorer, the
+                // entry is not broken.
                 if failure.kind != FailureKind::DecisionRefused {
                     cache.refuse();
                 }
@@ -180,7 +180,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Remembers what has finished: in the journal, and an answer with its output in the cache too.
+    /// Remembers a finished task in the journal, and an answer with its output in the cache too.
     ///
     /// # Errors
     ///
@@ -201,7 +201,7 @@ impl<'a> Memory<'a> {
             outcome: outcome.clone(),
             entry: self.entry(task, outcome, output),
         };
-        // An answer that was known before needs no look at the code: no call was made for it.
+        // A stored answer needs no look at the code: no call was made for it.
         if outcome.source != Source::Called {
             return self.keep(&held);
         }
@@ -213,7 +213,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Keeps what was held back, if the code of the pipeline is still what it was.
+    /// Keeps the answers that were held back, if the code of the pipeline is still the same.
     ///
     /// # Errors
     ///
@@ -233,12 +233,12 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Keeps what was held back and is known by now to be of the code that the run began with; takes
-    /// back all that this run has kept, where that code has changed.
+    /// Keeps the held-back answers that are known by now to come from the code that the run began with. Where that
+    /// code has changed, removes everything that this run has kept.
     ///
     /// # Errors
     ///
-    /// Where the disk refuses it: what stays would be taken for answers of this code.
+    /// Where the disk refuses it: the remaining answers would be taken for answers of this code.
     pub(super) fn conclude(&self) -> anyhow::Result<()> {
         let held = mem::take(&mut *locked(&self.held));
         match self.is_broken() {
@@ -247,7 +247,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// Says whether the next call is the first and is made alone. After it, notes down what it has made.
+    /// Says whether the next call is the first one and is made alone. After that call, notes down the files that it
+    /// made.
     ///
     /// # Errors
     ///
@@ -288,7 +289,7 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// What the cache is to keep of an outcome; of a large output only what the reader took.
+    /// The entry for the cache of an outcome; of a large output it has only what the reader took.
     fn entry(&self, task: &Task, outcome: &Outcome, output: &[u8]) -> Option<Vec<u8>> {
         self.cache_for(task)?;
         let value = outcome.result.as_ref().ok()?;
@@ -301,7 +302,7 @@ impl<'a> Memory<'a> {
         })
     }
 
-    /// Adds what a person has to know of the run.
+    /// Adds a notice for the user.
     pub(super) fn tell(&mut self, notice: Option<Notice>) {
         self.notices.extend(notice);
     }
@@ -323,7 +324,7 @@ fn locked<T>(list: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the records of a journal hold for.
+/// The header of a journal: what its records hold for.
 fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
     let rules = &settings.rules;
     let limits = &rules.limits;
@@ -354,7 +355,7 @@ fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
     let files = files
         .into_iter()
         .map(|(name, digest)| (format!("`{name}`"), digest));
-    // A file that is both is told of as code.
+    // A file that is both code and tool counts as code.
     let files = rules.tools.listed().chain(files).collect();
     let shown = parts
         .iter()

@@ -1,5 +1,5 @@
-//! Makes invocations: what is known is not asked again, what fails may be tried again, what
-//! finishes is remembered.
+//! Makes invocations: stored answers are not asked for again, failed calls may be tried again, and finished
+//! calls are remembered.
 
 mod memory;
 mod permit;
@@ -39,14 +39,14 @@ pub struct Runner<'a> {
     memory: Memory<'a>,
     pace: Option<Pace>,
     tally: Tally,
-    /// Why the ceiling of the model's calls allows no more of them, once it does not.
+    /// Why no more calls of the model are allowed, once its ceiling is reached.
     spent: OnceLock<String>,
 }
 
 /// Makes the text of an input when its task is run.
 type Input<'a, 'b> = dyn Fn(&Task) -> Cow<'a, str> + Sync + 'b;
 
-/// The room for an output that a thread keeps from one call to the next.
+/// The capacity of the output buffer that a thread keeps from one call to the next.
 const KEPT_ROOM: usize = 256 * 1024;
 
 thread_local! {
@@ -68,11 +68,11 @@ impl<'a> Runner<'a> {
         Self::stopped_by(Interrupt::of_process()?, open, settings)
     }
 
-    /// The same, with the interrupt that is to stop the run.
+    /// The same as [`open`](Self::open), with the interrupt that stops the run.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// As [`open`](Self::open).
     pub fn stopped_by(
         interrupt: Arc<Interrupt>,
         open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
@@ -104,8 +104,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Writes the inputs of `tasks` and runs them, `jobs` at a time. The outcomes are in the order
-    /// of the tasks; none for a task that an interruption left undone. The phase is what observers
-    /// are told.
+    /// of the tasks; none for a task that an interruption left undone. Observers are told the name of
+    /// the phase.
     ///
     /// # Errors
     ///
@@ -142,8 +142,8 @@ impl<'a> Runner<'a> {
         Ok(outcomes)
     }
 
-    /// Comes to an end after the last look at the code of the pipeline: keeps the answers that wait
-    /// for it, or takes back what this run has kept, where that code has changed.
+    /// Ends the run after the last look at the code of the pipeline: keeps the answers that wait
+    /// for that look, or removes everything that this run has kept, where the code has changed.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Whether nothing more is called: a signal has asked to stop, the code of the pipeline has
+    /// Whether no further call is made: a signal has asked to stop, the code of the pipeline has
     /// changed, or the ceiling of the model's calls is reached.
     pub fn stopped(&self) -> bool {
         self.halted() || self.spent().is_some()
@@ -180,7 +180,7 @@ impl<'a> Runner<'a> {
         self.spent.get().map(String::as_str)
     }
 
-    /// Whether nothing more is done at all. Beyond a ceiling there are still the answers that are known.
+    /// Whether the run has stopped altogether. After a ceiling is reached, stored answers are still used.
     fn halted(&self) -> bool {
         self.interrupted() || self.memory.is_broken()
     }
@@ -195,7 +195,7 @@ impl<'a> Runner<'a> {
         self.tally.cost()
     }
 
-    /// Whether it is a judge that is called.
+    /// Whether this runner calls a judge.
     pub fn is_of_a_judge(&self) -> bool {
         self.settings.reader.is_of_a_judge()
     }
@@ -214,7 +214,7 @@ impl<'a> Runner<'a> {
         self.settings.observer.event(event);
     }
 
-    /// One task, from its input to its outcome.
+    /// Performs one task, from its input to its outcome.
     fn perform(&self, task: &Task, input: &Input<'_, '_>) -> anyhow::Result<Option<Outcome>> {
         if self.halted() {
             return Ok(None);
@@ -236,7 +236,7 @@ impl<'a> Runner<'a> {
         Ok(Some(self.handed_on(task, &text, outcome)))
     }
 
-    /// The outcome without what was observed of it, which the observer gets.
+    /// The outcome without the observed value, which goes to the observer.
     fn handed_on(&self, task: &Task, text: &str, mut outcome: Outcome) -> Outcome {
         let observed = outcome.observed.take();
         if let Some((observing, observed)) = self.settings.observing.zip(observed) {
@@ -331,12 +331,12 @@ impl<'a> Runner<'a> {
         Ok(None)
     }
 
-    /// Makes one call. Its output is in the buffer of this thread afterwards, without the name of its place. Says
-    /// whether the name was there.
+    /// Makes one call. Afterwards its output is in the buffer of this thread, with the name of its place removed.
+    /// Returns whether the name was in the output.
     fn invoke(&self, call: &Invocation<'_>, place: &Place) -> (Ended, bool) {
         OUTPUT.with_borrow_mut(|output| {
             output.clear();
-            // One large answer is no reason to hold its memory until the end.
+            // The memory of one large answer is released at once.
             output.shrink_to(KEPT_ROOM);
             let mut ended = self.target.call(call, output);
             match &mut ended {
@@ -359,13 +359,13 @@ impl<'a> Runner<'a> {
         })
     }
 
-    /// What the reader takes from the output of this thread's last call.
+    /// The value that the reader takes from the output of this thread's last call.
     fn read(&self, reply: &Reply) -> Result<Value, Box<Failure>> {
         let read = OUTPUT.with_borrow(|output| self.settings.reader.read(output, reply));
         read.map_err(|failure| Box::new(failure.printed(reply.streams.clone())))
     }
 
-    /// What the observer takes of this thread's last call.
+    /// The value that the observer takes from this thread's last call.
     fn observe(&self, has_output: bool, reply: &Reply) -> Option<Box<Value>> {
         let Observing { observer, .. } = self.settings.observing?;
         let observed = OUTPUT.with_borrow(|output| {
@@ -375,7 +375,7 @@ impl<'a> Runner<'a> {
         Some(Box::new(observed))
     }
 
-    /// The delay before another attempt, after telling the observer; none where this failure is final.
+    /// The delay before another attempt, after telling the observer; none where the failure is final.
     fn delay(
         &self,
         task: &Task,
@@ -399,7 +399,7 @@ impl<'a> Runner<'a> {
 }
 
 /// A text that differs between the repeats of an input and depends on nothing else. It must not depend
-/// on the seed: an answer from the cache or from the journal has to be one that this run would have
+/// on the seed: a stored answer from the cache or the journal must be one that this run would have
 /// asked for with the same text.
 fn sample(input: &str, repeat: usize) -> String {
     let fields = Fields::of("kelvin/sample/v1")

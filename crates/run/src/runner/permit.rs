@@ -19,7 +19,7 @@ impl Runner<'_> {
             Some(Entry::Go(pass)) => Some(pass),
             Some(Entry::Interrupted) => return None,
             Some(Entry::Spent(failure)) => {
-                // Every thread finds the same ceiling, and the first one says it.
+                // Every thread meets the same ceiling; the first one stores the reason.
                 let _ = self.spent.set(failure.message);
                 return None;
             }
@@ -32,11 +32,11 @@ impl Runner<'_> {
     }
 }
 
-/// The permission to make one call; of a model it is the pass of its meter.
+/// The permission to make one call; for a model it is the pass of its meter.
 pub(super) struct Permit<'m>(Option<Pass<'m>>);
 
 impl Permit<'_> {
-    /// The call was made.
+    /// Notes that the call was made.
     pub(super) fn used(self, usage: Option<Usage>) {
         if let Some(pass) = self.0 {
             pass.used(usage);

@@ -1,4 +1,4 @@
-//! What a runner needs, and what must not lie where it works.
+//! The settings of a runner, and a check that its output folder holds nothing worth keeping.
 
 use std::env;
 use std::num::NonZeroUsize;
@@ -21,10 +21,10 @@ pub enum Start {
     Resume,
 }
 
-/// What a probe calls, and with which files.
+/// The program that a probe calls, and its files.
 #[derive(Clone, Copy, Debug)]
 pub struct Program<'a> {
-    /// How the pipeline is reached.
+    /// The address of the pipeline.
     pub target: &'a Address,
     /// Where the decision stands in the output; empty for the whole output.
     pub decision_field: &'a str,
@@ -34,8 +34,8 @@ pub struct Program<'a> {
     pub inputs: &'a str,
 }
 
-/// One of the things that a probe calls, with what is read of its answers. Each step has a runner,
-/// and with it an output folder, a journal, a cache and retries of its own.
+/// One of the things that a probe calls, with the reader of its answers. Each step has its own runner,
+/// and so its own output folder, journal, cache and retries.
 #[derive(Clone)]
 pub struct Step<'a> {
     /// The folder of its files within that of the probe; none for the first step, whose files are in
@@ -65,7 +65,7 @@ impl Program<'_> {
     }
 }
 
-/// What a configuration says about its calls: what bounds them, and what their answers depend on.
+/// The rules of a configuration for its calls: what bounds them, and what their answers depend on.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The configuration as it was named, for messages.
@@ -84,12 +84,12 @@ pub struct Rules {
     pub command: Digest,
     /// The variables that are declared to change answers.
     pub env: Vec<String>,
-    /// What the command starts outside of the code.
+    /// The programs that the command starts outside of the code.
     pub tools: Tools,
     /// The digest of the environment of the job, where there is one.
     pub around: Option<Digest>,
-    /// The digest of everything that changes what is measured. A run goes on only with what was
-    /// left by a run that measured the same.
+    /// The digest of everything that changes what is measured. A run continues only from what a run
+    /// with the same digest has left.
     pub measured: Digest,
     /// Where the inputs of the probe come from; absolute.
     pub cases: PathBuf,
@@ -98,7 +98,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Those of a configuration for what one probe calls.
+    /// The rules of a configuration for the calls of one probe.
     pub fn of(config: &Config, program: &Program<'_>) -> Self {
         let root = std::path::absolute(&config.root).unwrap_or_else(|_| config.root.clone());
         let cache = config.cache.as_ref();
@@ -125,7 +125,7 @@ impl Rules {
         }
     }
 
-    /// A misuse that shows in a target, with the file that declares it.
+    /// Adds the file that declares a target to a misuse of that target.
     pub(super) fn in_file(&self, misuse: Misuse) -> Misuse {
         Misuse {
             what: format!("{}: {}", self.file.display(), misuse.what),
@@ -134,29 +134,29 @@ impl Rules {
     }
 }
 
-/// What a runner needs beside the target.
+/// Everything that a runner needs beside the target.
 pub struct RunnerSettings<'a> {
     /// What the configuration says about the calls.
     pub rules: Rules,
     /// The output folder; absolute. The runner makes it where it does not exist, locks it, and
     /// marks it as an output of this program.
     pub out: &'a Path,
-    /// Whether the folder is emptied, or the run goes on with what is there.
+    /// Whether the folder is emptied, or the run continues from its content.
     pub start: Start,
     /// The code of the pipeline; without it nothing is cached and nothing is resumed.
     pub fingerprint: Option<Digest>,
-    /// Notices that this code changes; nothing is kept and nothing more is called from then on.
+    /// Notices a change of this code; from then on nothing is kept and no further call is made.
     pub watch: Option<&'a Watch>,
     /// Takes from the answers what the probe needs.
     pub reader: &'a dyn Reader,
-    /// Hears what happens.
+    /// Receives the events of the run.
     pub observer: &'a dyn Observer,
     /// Takes from every invocation what another probe needs; none where no other probe needs anything.
     pub observing: Option<Observing<'a>>,
 }
 
 impl RunnerSettings<'_> {
-    /// Refuses an output folder that holds what must outlive a run: its content is removed.
+    /// Refuses an output folder that holds files worth keeping: its content would be removed.
     pub(super) fn keep_files_apart(&self) -> Result<(), Misuse> {
         let rules = &self.rules;
         let inside = |what: &str, path: &Path| {

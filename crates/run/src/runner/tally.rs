@@ -16,7 +16,7 @@ pub(super) struct Tally {
     cache_hits: AtomicUsize,
     resumed: AtomicUsize,
     nanoseconds: AtomicU64,
-    /// What the calls of this run used, and what the calls of all its answers had used.
+    /// The tokens that the calls of this run used, and those behind all its answers, stored ones included.
     usage: Mutex<[Option<Usage>; 2]>,
 }
 
@@ -31,7 +31,7 @@ impl Tally {
         self.add(0, usage);
     }
 
-    /// Counts where an outcome came from.
+    /// Counts the source of an outcome.
     pub(super) fn finished(&self, outcome: &Outcome) {
         self.add(1, outcome.usage.as_deref().copied());
         let counter = match outcome.source {

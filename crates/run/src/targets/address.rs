@@ -1,4 +1,4 @@
-//! What stands under `run`: a command line, or the key of another target with its settings.
+//! The value of `run`: a command line, or the key of another target with its settings.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::registry::kinds;
 use super::{Launch, Site, Target, TargetKind};
 use kelvin_base::exit::Misuse;
 
-/// How a pipeline is reached, as it is written in a configuration.
+/// The address of a pipeline, as it is written in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Address(Value);
@@ -33,7 +33,7 @@ impl Address {
         Self(json!({ key: settings }))
     }
 
-    /// The settings under the key of a target; none where it is the address of another one.
+    /// The settings under the key of a target; none where the address is that of another target.
     pub(super) fn settings_of(&self, key: &str) -> Option<&Value> {
         self.0.get(key)
     }
@@ -47,17 +47,17 @@ impl Address {
         }
     }
 
-    /// The command line; none where it is the address of another kind of target.
+    /// The command line; none where the address is that of another kind of target.
     pub fn command_line(&self) -> Option<&str> {
         self.0.as_str()
     }
 
-    /// Whether nothing is written there.
+    /// Whether the address is empty.
     pub fn is_empty(&self) -> bool {
         self.0.as_str().is_some_and(str::is_empty)
     }
 
-    /// The command line as it is written; of anything else the JSON text of what its answers depend
+    /// The command line as it is written; for any other target the JSON text of everything that its answers depend
     /// on. Two addresses with the same text reach the same pipeline.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
@@ -105,7 +105,7 @@ impl Address {
             None => (None, &self.0),
         };
         let kind = kinds().into_iter().find(|kind| kind.key() == key);
-        // The schema allows no other key, so only a file that nothing has checked comes this far.
+        // The schema allows no other key, so this happens only for a file that was not checked.
         kind.map(|kind| (kind, settings))
             .ok_or_else(|| Misuse::new(format!("`run` names no known target: {}", self.0)))
     }
@@ -120,7 +120,7 @@ impl JsonSchema for Address {
         true
     }
 
-    /// The settings of the command, or a mapping with the key of one of the other targets.
+    /// The schema of a command line, or of a mapping with the key of one of the other targets.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let mut ways: Vec<Value> = kinds()
             .into_iter()

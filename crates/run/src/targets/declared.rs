@@ -18,7 +18,7 @@ impl ModelSettings {
 }
 
 impl Address {
-    /// The same address, called by a judge: the calls of a model are counted apart then.
+    /// The same address for the calls of a judge, which are counted apart.
     #[must_use]
     pub fn by_a_judge(self) -> Self {
         let call = self.settings_of(KEY).and_then(model::by_a_judge);
@@ -28,7 +28,7 @@ impl Address {
         }
     }
 
-    /// The same address, where it names a model with what the configuration declares of it. The
+    /// The address with everything that the configuration declares of the model that it names. The
     /// function finds a model by its name.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What a configuration says of how much a model may be called.
+//! The limits of a configuration on the calls of a model.
 
 use std::num::NonZeroUsize;
 
@@ -28,7 +28,7 @@ pub struct CallLimits {
 }
 
 impl CallLimits {
-    /// Whether nothing is bounded.
+    /// Whether there are no limits.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }

@@ -1,5 +1,5 @@
-//! Bounds the calls of one model: how many are under way at the same time, and the ceiling of all of
-//! them. All runners of this process share the meter of a model, whatever they call it for.
+//! Bounds the calls of one model: how many are made at the same time, and how many in all. All
+//! runners of this process share the meter of a model, whatever they call it for.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::usage::Usage;
 use kelvin_system::signal::Interrupt;
 
-/// How often a wait for a free place looks whether somebody has asked to stop.
+/// How often a wait for a free place checks for an interruption.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// Counts and bounds the calls of one model.
@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub struct Meter {
     /// The name of the model.
     name: String,
-    /// Whether it counts the calls of judges. They are paid for apart, so that neither a judge nor a
+    /// Whether the meter counts the calls of judges. These are paid for apart, so that neither a judge nor a
     /// pipeline uses up what the other one may spend.
     is_of_judges: bool,
     limits: CallLimits,
@@ -31,22 +31,22 @@ struct State {
     calls: u64,
     tokens: u64,
     usd: f64,
-    /// Whether a server answered without telling the tokens.
+    /// Whether a server answered without reporting the tokens.
     is_blind: bool,
 }
 
-/// What becomes of a call that is to be made.
+/// The result of asking for another call.
 #[derive(Debug)]
 pub enum Entry<'m> {
-    /// It may begin.
+    /// The call may begin.
     Go(Pass<'m>),
-    /// The ceiling is reached; why.
+    /// The ceiling is reached, for this reason.
     Spent(Failure),
-    /// Somebody has asked to stop while it waited.
+    /// The run was interrupted during the wait.
     Interrupted,
 }
 
-/// The permission to make one call. A call that was not made after all gives it back.
+/// The permission to make one call. Dropping it unused gives it back.
 #[derive(Debug)]
 pub struct Pass<'m> {
     meter: &'m Meter,
@@ -154,7 +154,7 @@ impl Meter {
 }
 
 impl Pass<'_> {
-    /// The call was made and has used this; none where it ended without an answer.
+    /// Notes that the call was made and used these tokens; none where it ended without an answer.
     pub fn used(mut self, usage: Option<Usage>) {
         self.is_used = true;
         let Some(usage) = usage else {
@@ -220,7 +220,7 @@ mod tests {
         go(&two).expect("the second").used(None);
         go(&one).expect("the third").used(None);
         assert!(go(&one).is_none() && go(&two).is_none());
-        // Another model, and the same name with other limits, have ceilings of their own.
+        // Another model has its own ceiling, and so has the same name with other limits.
         assert!(go(&Meter::of("meter/others", &limits)).is_some());
     }
 

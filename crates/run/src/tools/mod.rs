@@ -1,5 +1,5 @@
-//! What the command of a pipeline starts outside of its code: the programs, their interpreters, the packages of
-//! those, and files that the command names. Git knows none of them, and another one of them may answer otherwise.
+//! The things outside of its code that the command of a pipeline starts: programs, their interpreters, the packages of
+//! those, and files that the command names. Git knows none of them, and another version may answer differently.
 
 mod named;
 mod programs;
@@ -12,7 +12,7 @@ use crate::targets::Address;
 use kelvin_base::digest::{Digest, Fields};
 use named::{Named, content};
 
-/// What says which packages are installed, by the name of the file: beside the configuration, or above it within
+/// Names of files that list the installed packages. They are beside the configuration, or above it within
 /// the repository.
 const LOCKS: [&str; 23] = [
     "Cargo.lock",
@@ -40,18 +40,18 @@ const LOCKS: [&str; 23] = [
     "yarn.lock",
 ];
 
-/// What can be known of it without starting anything: the digest of each thing by its name.
+/// The digest of each such thing by its name, as far as it can be known without starting anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tools {
-    /// What is started, and what the command itself names.
+    /// The programs that are started, and the files that the command itself names.
     parts: BTreeMap<String, Digest>,
-    /// What scripts name. A run may write some of it, so an interrupted run goes on whatever became of it.
+    /// The files that scripts name. A run may write some of them, so an interrupted run ignores changes of them.
     of_scripts: BTreeMap<String, Digest>,
 }
 
 impl Tools {
-    /// Those of a pipeline whose configuration is in `root`, and of the script that prepares the machine. Where the
-    /// files of the pipeline are given by globs, the globs decide on those that the command names.
+    /// The tools of a pipeline whose configuration is in `root`, and of the script that prepares the machine. Where the
+    /// files of the pipeline are given by globs, the globs decide about the files that the command names.
     pub(super) fn of(
         target: &Address,
         root: &Path,
@@ -98,17 +98,17 @@ impl Tools {
         }
     }
 
-    /// The digest of all of it.
+    /// The digest of all tools.
     pub(super) fn digest(&self) -> Digest {
         digest(self.parts.iter().chain(&self.of_scripts))
     }
 
-    /// The digest of what an interrupted run can only go on with.
+    /// The digest of the tools that must be unchanged for an interrupted run to continue.
     pub(super) fn lasting(&self) -> Digest {
         digest(self.parts.iter())
     }
 
-    /// The same by name, each with a short digest.
+    /// The tools by name, each with a short digest.
     pub(super) fn listed(&self) -> impl Iterator<Item = (String, String)> {
         let parts = self.parts.iter();
         parts.map(|(name, digest)| (name.clone(), digest.short(8)))
@@ -124,8 +124,8 @@ fn digest<'a>(parts: impl Iterator<Item = (&'a String, &'a Digest)>) -> Digest {
         .digest()
 }
 
-/// The variables that a command names, with their values. Those that give access are none: they change from time to
-/// time and the answers do not, and a weak one could be guessed from its digest.
+/// The variables that a command names, with their values. Variables that hold secrets are left out: they change from
+/// time to time although the answers do not, and a weak secret could be guessed from its digest.
 fn variables(text: &str) -> BTreeMap<String, String> {
     let gives_access = |name: &str| {
         let name = name.to_ascii_uppercase();
@@ -153,16 +153,16 @@ fn variables(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The files that say what is installed, with those that git ignores.
+/// The files that list what is installed, including those that git ignores.
 fn installed(root: &Path) -> BTreeMap<String, Digest> {
     let top = root
         .ancestors()
         .position(|folder| folder.join(".git").exists());
     let mut installed = BTreeMap::new();
     for (above, folder) in root.ancestors().take(top.unwrap_or(0) + 1).enumerate() {
-        // What npm has installed, which git ignores.
+        // This file lists what npm has installed; git ignores it.
         for name in LOCKS.iter().chain(&["node_modules/.package-lock.json"]) {
-            // By their place beside the project, which may be checked out anywhere.
+            // The name is relative to the project, which may be checked out anywhere.
             let shown = format!("`{}{name}`", "../".repeat(above));
             installed.extend(content(&folder.join(name)).map(|digest| (shown, digest)));
         }
@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder in which everything is made that a digest may depend on, and the digest.
+    /// Makes a folder with everything that a digest may depend on, and returns the digest.
     fn of(run: &str, change: impl Fn(&Path)) -> Digest {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();

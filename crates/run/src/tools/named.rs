@@ -1,4 +1,5 @@
-//! Files and folders that a text names: a command, a script that it names, or what prepares the machine.
+//! Files and folders that are named by a command, by a script that the command names, or by the script that prepares
+//! the machine.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,15 +10,15 @@ use std::time::UNIX_EPOCH;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::file::OUTPUT_MARK;
 
-/// Of a larger file only its size and time count: to read it would take longer than a call.
+/// Of a larger file only its size and time count: reading it would take longer than a call.
 const READ_WHOLE: u64 = 64 * 1024 * 1024;
-/// Of so many files of a folder the content counts, of more only the size and the time.
+/// The number of files of a folder whose content counts; of further files only the size and the time count.
 const READ_FILES: usize = 5_000;
-/// A longer file is taken for data, not for a script.
+/// A longer file counts as data, not as a script.
 const LONGEST_SCRIPT: u64 = 256 * 1024;
-/// The endings of what programs leave behind and do not read for an answer.
+/// The endings of files that programs leave behind and do not read for an answer.
 const LEFT_BEHIND: [&str; 5] = ["lock", "log", "pid", "pyc", "tmp"];
-/// Folders that are no part of what a pipeline reads: the store of git, and what interpreters compile.
+/// Folders that a pipeline does not read: the store of git, and compiled files of interpreters.
 const PASSED_OVER: [&str; 2] = [".git", "__pycache__"];
 
 /// The words of a text, as a shell, Python or JavaScript would have them.
@@ -27,7 +28,7 @@ pub(super) fn words(text: &str) -> BTreeSet<&str> {
     words.filter(|word| !word.is_empty()).collect()
 }
 
-/// Collects what texts name, by the names that they have there.
+/// Collects the files that texts name, by the names in these texts.
 pub(super) struct Named<'a> {
     root: &'a Path,
     found: BTreeMap<String, Digest>,
@@ -41,7 +42,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// What was found.
+    /// The collected files.
     pub(super) fn found(self) -> BTreeMap<String, Digest> {
         let found = self.found.into_iter();
         found
@@ -49,7 +50,7 @@ impl<'a> Named<'a> {
             .collect()
     }
 
-    /// Adds files and folders that a command names, and gives the scripts among them.
+    /// Adds files and folders that a command names, and returns the scripts among them.
     pub(super) fn command(&mut self, text: &str) -> Vec<Script> {
         let mut scripts = Vec::new();
         let written = written(text);
@@ -62,7 +63,7 @@ impl<'a> Named<'a> {
         scripts
     }
 
-    /// Adds files and folders that a script names. What it writes, as far as that can be seen, it does not read.
+    /// Adds files and folders that a script names, except those that it visibly writes to.
     pub(super) fn script(&mut self, script: &Script) {
         let written = match script.is_of_a_shell {
             true => written(&script.text),
@@ -73,7 +74,7 @@ impl<'a> Named<'a> {
             if written.contains(word) || LEFT_BEHIND.iter().any(|left| ending == *left) {
                 continue;
             }
-            // Of a pattern, or a name that the script puts together, the folder is known.
+            // Of a pattern, or of a name that the script puts together, only the folder is known.
             let fixed = word.split(['*', '?', '[', '{', '$']).next();
             let fixed = fixed.unwrap_or_default();
             if !self.file(word)
@@ -92,7 +93,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// Whether there is such a file that can be read.
+    /// Whether the word names a file that can be read.
     fn file(&mut self, word: &str) -> bool {
         let content = content(&self.root.join(word));
         let is_there = content.is_some();
@@ -101,7 +102,7 @@ impl<'a> Named<'a> {
         is_there
     }
 
-    /// Adds a folder of the project. One that holds the project, or is outside of it, holds too much else.
+    /// Adds a folder of the project. A folder outside of the project, or around it, holds too many other files.
     fn folder(&mut self, word: &str) {
         let path = Path::new(word);
         let inside = path
@@ -137,7 +138,7 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The files below a folder, without what runs of kelvin leave. Links to folders are not followed: they may lead
+/// The files below a folder, without the output of kelvin runs. Links to folders are not followed: they may lead
 /// back.
 fn list(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
     let is_of_kelvin = [OUTPUT_MARK, "CACHEDIR.TAG"];
@@ -180,7 +181,7 @@ impl Script {
     }
 }
 
-/// The words after the sign by which a shell writes to a file.
+/// The words after the sign with which a shell writes to a file.
 fn written(text: &str) -> BTreeSet<&str> {
     let is_between = |letter: char| letter.is_whitespace() || "'\"`;&|<(),".contains(letter);
     let after = text.split('>').skip(1);
@@ -191,7 +192,7 @@ fn written(text: &str) -> BTreeSet<&str> {
     after.collect()
 }
 
-/// What tells the content of a file; none where there is no file that can be read.
+/// The digest of the content of a file; none where there is no readable file.
 pub(super) fn content(path: &Path) -> Option<Digest> {
     let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     match data.len() <= READ_WHOLE {

@@ -1,4 +1,4 @@
-//! The programs that a command starts, and what they bring along.
+//! The programs that a command starts, with their interpreters and packages.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use super::named::words;
 use crate::targets::Address;
 
-/// A script may name an interpreter that is a script.
+/// The longest chain of interpreters: a script may name an interpreter that is a script.
 const DEEPEST: usize = 4;
 
-/// All programs that the words of a command name, since a command may start several, or one through another such as
-/// `env`. For each, where it is a script, its interpreter, and so on.
+/// All programs that the words of a command name, since a command may start several, or start one through another,
+/// such as `env`. For each program that is a script, its interpreter is included, and so on.
 pub(super) fn of(target: &Address, root: &Path) -> BTreeSet<PathBuf> {
     let mut found = chain(found(target, root), root);
     found.extend(of_script(&target.text(), root));
@@ -33,7 +33,7 @@ fn found(target: &Address, root: &Path) -> Option<PathBuf> {
     target.look_up(root).ok()?.found
 }
 
-/// A program and, where that is a script, its interpreter, and so on.
+/// A program and, where it is a script, its interpreter, and so on.
 fn chain(first: Option<PathBuf>, root: &Path) -> BTreeSet<PathBuf> {
     let mut programs: Vec<PathBuf> = first.into_iter().collect();
     while let Some(next) = programs
@@ -49,7 +49,7 @@ fn chain(first: Option<PathBuf>, root: &Path) -> BTreeSet<PathBuf> {
     programs.into_iter().collect()
 }
 
-/// What the first line of a script names.
+/// The interpreter that the first line of a script names.
 fn interpreter(program: &Path) -> Option<String> {
     let mut start = [0; 256];
     let read = fs::File::open(program).ok()?.read(&mut start).ok()?;
@@ -75,7 +75,7 @@ pub(super) fn packages(program: &Path) -> BTreeSet<Vec<u8>> {
     if !is_python(program) {
         return BTreeSet::new();
     }
-    // A virtual environment links to the program, and has the packages beside the link.
+    // A virtual environment links to the program, and has its packages beside the link.
     let real = program.canonicalize().ok();
     let prefixes = [Some(program), real.as_deref()];
     let prefixes = prefixes

@@ -11,9 +11,9 @@ use kelvin_base::clock;
 /// The chains, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Chains<'t> {
-    /// Each with its versions.
+    /// The chains with their versions.
     pub by_name: BTreeMap<&'t str, Chain<'t>>,
-    /// What a reader must know of the order.
+    /// Warnings about the order.
     pub warnings: Vec<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct Chain<'t> {
 /// One version of a chain.
 #[derive(Clone, Debug)]
 pub struct ChainVersion<'t> {
-    /// As it is written.
+    /// The version as it is written.
     pub name: &'t str,
     /// Its traces, the oldest first.
     pub traces: Vec<&'t ChainTrace>,
@@ -43,8 +43,8 @@ impl<'t> Chain<'t> {
 }
 
 impl<'t> ChainVersion<'t> {
-    /// The newest traces that count, at most so many: those about which a person is still to decide are
-    /// none of them.
+    /// The newest traces that count, at most this many. A trace that waits for the decision of a person
+    /// does not count.
     pub fn newest(&self, most: usize) -> Vec<&'t ChainTrace> {
         let counting = self.traces.iter().copied().filter(|trace| !trace.is_open());
         let mut newest: Vec<&ChainTrace> = counting.rev().take(most).collect();
@@ -53,8 +53,8 @@ impl<'t> ChainVersion<'t> {
     }
 }
 
-/// Sorts traces. Versions are in the order of semantic versions; where one of a chain is no such version
-/// that order is not known, and they are in the order in which they were first run.
+/// Sorts traces. Versions are in the order of semantic versions. Where one version of a chain is not semantic,
+/// that order is unknown, and the versions are in the order in which they were first run.
 pub fn chains(traces: &[ChainTrace]) -> Chains<'_> {
     let mut found = Chains::default();
     let mut all: BTreeMap<&str, BTreeMap<&str, Vec<&ChainTrace>>> = BTreeMap::new();
@@ -117,11 +117,11 @@ fn first(one: &ChainVersion<'_>, other: &ChainVersion<'_>) -> Ordering {
     by_start.then_with(|| one.name.cmp(other.name))
 }
 
-/// Which of two began first; one that does not tell comes before all that do.
+/// Which of two traces began first; a trace without a start time comes before all others.
 fn by_start(one: &ChainTrace, other: &ChainTrace) -> Ordering {
     match (&one.started_at, &other.started_at) {
         (Some(one), Some(other)) => {
-            // Both are times, or they had not been read.
+            // Both are valid times, since the reader has checked them.
             let is_before = |one, other| clock::is_before(one, other).unwrap_or(false);
             match (is_before(one, other), is_before(other, one)) {
                 (true, _) => Ordering::Less,

@@ -1,4 +1,4 @@
-//! Reads traces from a file, or from a folder with all that is below it.
+//! Reads traces from a file, or from a folder and everything below it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,37 +13,37 @@ use kelvin_base::clock;
 
 /// A larger file is not read.
 const LARGEST: u64 = 64 * 1024 * 1024;
-/// Folders deeper than this are not looked into.
+/// Deeper folders are not searched.
 const DEEPEST: usize = 16;
 
-/// What was found in a file or a folder.
+/// The traces of a file or a folder.
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
     /// The traces, in the order of the files and of the places in them.
     pub traces: Vec<ChainTrace>,
-    /// What was meant to be a trace and is none.
+    /// The values that should be traces but are not.
     pub malformed: Vec<Malformed>,
     /// How many files were read.
     pub files: usize,
 }
 
-/// Something that cannot be read as a trace.
+/// A value that cannot be read as a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
     /// The file, as it was named.
     pub file: PathBuf,
-    /// Which of the traces of the file, from 1; none where it is the file as a whole.
+    /// The number of the trace in its file, from 1; none where the problem is about the file as a whole.
     pub number: Option<usize>,
-    /// What is wrong with it.
+    /// The problem.
     pub why: String,
 }
 
-/// Reads all traces below a path: files that end in `.yaml`, `.yml`, `.json` or `.jsonl`. What cannot be
-/// read is told and does not stop the rest.
+/// Reads all traces below a path: files that end in `.yaml`, `.yml`, `.json` or `.jsonl`. A file that cannot be
+/// read is reported and does not stop the reading of the others.
 ///
 /// # Errors
 ///
-/// Where the path is not there, or a folder cannot be listed.
+/// Where the path does not exist, or a folder cannot be listed.
 pub fn read(path: &Path) -> anyhow::Result<Traces> {
     let mut found = Traces::default();
     let mut ids = BTreeSet::new();
@@ -75,7 +75,7 @@ pub fn read(path: &Path) -> anyhow::Result<Traces> {
     Ok(found)
 }
 
-/// The files below a path, in order. Links are not followed: a folder must not hold itself.
+/// The files below a path, in order. Links are not followed, since a link could make a folder contain itself.
 fn files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let failed = || format!("failed to read the traces `{}`", path.display());
     if !fs::metadata(path).with_context(failed)?.is_dir() {
@@ -105,7 +105,7 @@ fn is_named_so(path: &Path) -> bool {
     matches!(ending, Some("yaml" | "yml" | "json" | "jsonl"))
 }
 
-/// What is to be a trace in a file: a value, the entries of a list or of a list under `traces`, the
+/// The values of a file that should be traces: a single value, the entries of a list or of a list under `traces`, the
 /// documents of a stream, or the lines of a file.
 fn values(file: &Path) -> Result<Vec<Result<Value, String>>, String> {
     let size = fs::metadata(file).map_err(|error| error.to_string())?.len();
@@ -164,7 +164,7 @@ fn documents(text: &str) -> Vec<&str> {
     found
 }
 
-/// A trace whose values can be used.
+/// Reads a trace and checks its values.
 fn trace(value: Value) -> Result<ChainTrace, String> {
     let mut trace: ChainTrace = serde_json::from_value(value).map_err(|error| error.to_string())?;
     if let Some(time) = &trace.started_at {

@@ -1,5 +1,5 @@
-//! Traces of chains that another tool has recorded: what each run of a chain and of its steps came to. They
-//! are read as they are written and never run; what is made of them is the work of others.
+//! Traces of chains that another tool has recorded: the result of each run of a chain and of its steps. They
+//! are only read and never run; other modules compute figures from them.
 
 mod chains;
 mod folder;
@@ -11,31 +11,31 @@ use serde::Deserialize;
 pub use chains::{ChainVersion, chains};
 pub use folder::{Traces, read};
 
-/// One run of a chain. Keys that are not known are passed over.
+/// One run of a chain. Unknown keys are ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ChainTrace {
     /// Its id, which is unique: `tr-…`.
     pub trace_id: String,
     /// The chain, with or without its version: `stratt://chains/intake@1.2.0`.
     pub chain_uri: String,
-    /// The version of the chain; without it, that of the address.
+    /// The version of the chain; where it is missing, the version in the address counts.
     #[serde(default)]
     pub version: Option<String>,
-    /// The digest of what the chain is made of.
+    /// The digest of the parts of the chain.
     #[serde(default)]
     pub fingerprint: Option<String>,
-    /// When it began, in RFC 3339.
+    /// The start time, in RFC 3339.
     #[serde(default)]
     pub started_at: Option<String>,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     #[serde(default)]
     pub duration_ms: Option<f64>,
-    /// How it ended.
+    /// How the run ended.
     pub status: TraceStatus,
-    /// The score that was given to it then.
+    /// The score that the run was given then.
     #[serde(default)]
     pub quality_score: Option<f64>,
-    /// What it has used.
+    /// The tokens that the run used.
     #[serde(default)]
     pub token_counts: Option<TraceTokens>,
     /// Its steps, in order.
@@ -47,13 +47,13 @@ pub struct ChainTrace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceStatus {
-    /// With its outputs.
+    /// The chain has its outputs.
     Completed,
-    /// Without them.
+    /// The chain has no outputs.
     Failed,
-    /// A person is to decide, or has decided, how it goes on.
+    /// A person has to decide, or has decided, how the chain goes on.
     Gated,
-    /// It took too long.
+    /// The chain took too long.
     Timeout,
 }
 
@@ -65,15 +65,15 @@ pub struct StepTrace {
     /// The unit that was run.
     #[serde(default)]
     pub unit_uri: Option<String>,
-    /// How it ended.
+    /// How the step ended.
     pub status: StepStatus,
-    /// What it has used.
+    /// The tokens that the step used.
     #[serde(default)]
     pub token_counts: Option<TraceTokens>,
-    /// How good its outputs were.
+    /// The quality of the outputs.
     #[serde(default)]
     pub quality_indicators: Option<TraceIndicators>,
-    /// What a person has decided about it, in whatever form.
+    /// The decision of a person about the step, in any form.
     #[serde(default)]
     pub gate_resolution: Option<serde_json::Value>,
 }
@@ -82,15 +82,15 @@ pub struct StepTrace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
-    /// With its outputs.
+    /// The step has its outputs.
     Completed,
-    /// Without them.
+    /// The step has no outputs.
     Failed,
-    /// Without them, however often it was tried.
+    /// The step has no outputs after all its attempts.
     RetryExhausted,
 }
 
-/// How good the outputs of a step were, as the other tool has measured it.
+/// The quality of the outputs of a step, as the other tool has measured it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 pub struct TraceIndicators {
     /// 1 if the outputs fit their types, else 0.
@@ -104,14 +104,14 @@ pub struct TraceIndicators {
     pub token_efficiency: Option<f64>,
 }
 
-/// What a chain or a step has used.
+/// The tokens that a chain or a step has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct TraceTokens {
     /// Tokens that were sent.
     pub input: u64,
     /// Tokens that were answered.
     pub output: u64,
-    /// Those of the answers that were of use, where that is told.
+    /// The tokens of the answers that were of use, where the trace has them.
     #[serde(default, alias = "useful_output_tokens")]
     pub useful: Option<u64>,
     /// All together; without it, the sum of both.
@@ -126,19 +126,19 @@ impl ChainTrace {
         address.map_or(self.chain_uri.as_str(), |(chain, _)| chain)
     }
 
-    /// The version of the chain; empty where nothing tells it.
+    /// The version of the chain; empty where the trace has none.
     pub fn version(&self) -> &str {
         let of_address = || self.chain_uri.rsplit_once('@').map(|(_, version)| version);
         self.version.as_deref().or_else(of_address).unwrap_or("")
     }
 
-    /// Whether a person is still to decide about it: until then it is in no figure.
+    /// Whether a person still has to decide about the trace: until then it counts in no figure.
     pub fn is_open(&self) -> bool {
         let mut steps = self.steps.iter();
         self.status == TraceStatus::Gated && !steps.any(|step| step.gate_resolution.is_some())
     }
 
-    /// Whether it ended without its outputs.
+    /// Whether the chain ended without its outputs.
     pub const fn has_failed(&self) -> bool {
         matches!(self.status, TraceStatus::Failed | TraceStatus::Timeout)
     }

@@ -1,4 +1,4 @@
-//! The folder of one task: what a call of it was given, and what came back.
+//! The folder of one task: the input of a call and its output.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -10,9 +10,9 @@ use rustix::fs::OFlags;
 
 use super::sweep;
 
-/// The name of what the pipeline reads.
+/// The name of the file that the pipeline reads.
 pub(super) const INPUT: &str = "input.md";
-/// The name of what it writes.
+/// The name of the file that the pipeline writes.
 pub(super) const OUTPUT: &str = "output.json";
 
 /// The files of one task.
@@ -45,13 +45,13 @@ impl Leaf {
         self.write(&self.input, text.as_bytes())
     }
 
-    /// Writes an answer that was not called for.
+    /// Writes an output for an answer without a call.
     pub(crate) fn write_output(&self, bytes: &[u8]) -> anyhow::Result<()> {
         self.write(&self.output, bytes)
     }
 
-    /// Removes the input and the output of an earlier run. While a call is made, no folder is to tell under
-    /// which name its text was there before.
+    /// Removes the input and the output of an earlier run. During a call, no folder may tell under
+    /// which name its text was stored before.
     pub(crate) fn clear(&self) -> anyhow::Result<()> {
         if !self.reused {
             return Ok(());
@@ -64,7 +64,7 @@ impl Leaf {
             })
     }
 
-    /// Writes a file, which is there as a whole or not at all. One that has these bytes already is left as it is;
+    /// Writes a file completely or not at all. A file that has these bytes already is left as it is;
     /// any other is replaced, because writing over it would follow a link and wait for the disk.
     fn write(&self, path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         if self.reused && holds(path, bytes) {
@@ -76,7 +76,7 @@ impl Leaf {
             fs::rename(&part, path)
         };
         let written = create().or_else(|error| {
-            // What a killed run has left of a file, or something in its place that is none.
+            // A killed run has left a part of a file, or something else stands in the place of the file.
             let is_in_the_way = matches!(
                 error.kind(),
                 io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory
@@ -91,7 +91,7 @@ impl Leaf {
     }
 }
 
-/// Whether a file, not a link to one, has these bytes.
+/// Whether a regular file, not a link, has these bytes.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = OpenOptions::new()

@@ -1,4 +1,4 @@
-//! Whose folder it is: a marker that says that it is ours, and a lock on it for the time of a run.
+//! Ownership of an output folder: a marker that the folder is ours, and a lock on it during a run.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
@@ -13,7 +13,7 @@ use kelvin_base::file::OUTPUT_MARK;
 
 /// The journal of the run.
 pub(super) const JOURNAL: &str = ".journal.jsonl";
-/// What a person may put into an output folder before and beside us.
+/// Files that a person may have in an output folder.
 const THEIRS: [&str; 4] = [".gitignore", ".gitattributes", ".gitkeep", ".DS_Store"];
 
 const MARK: &str = "kelvin output folder, format 1: its content is removed by the next run\n";
@@ -23,7 +23,7 @@ pub(super) fn stays(name: &str) -> bool {
     name == OUTPUT_MARK || THEIRS.contains(&name)
 }
 
-/// Whether a folder within ours is an output folder of its own, which its own runs tidy.
+/// Whether a folder within ours is an output folder of its own, which its own runs clean up.
 pub(super) fn is_another(folder: &Path) -> bool {
     fs::symlink_metadata(folder.join(OUTPUT_MARK)).is_ok_and(|data| data.is_file())
 }
@@ -89,7 +89,7 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
                     .into(),
             );
         }
-        // Not every file system has locks; without one a run is still worth having.
+        // Not every file system has locks; a run without a lock is still useful.
         Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
         Err(TryLockError::Error(error)) => {
             return Err(error).with_context(|| format!("failed to lock `{}`", marker.display()));
@@ -103,7 +103,7 @@ pub(super) fn take(out: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-/// Something in the folder that is not ours.
+/// The name of a file in the folder that is not ours.
 fn somebody_elses(out: &Path) -> anyhow::Result<Option<String>> {
     let failed = || format!("failed to list `{}`", out.display());
     for entry in fs::read_dir(out).with_context(failed)? {

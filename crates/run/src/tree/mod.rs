@@ -23,19 +23,19 @@ pub(super) use leaf::Leaf;
 pub use place::CALL;
 pub(super) use place::Place;
 
-/// The output folder of a run, held until it is dropped.
+/// The output folder of a run, which is locked until the value is dropped.
 #[derive(Debug)]
 pub(super) struct Tree {
     out: PathBuf,
-    /// What an earlier run has left in the way of this one, where it has.
+    /// The folders that an earlier run has left, where there are any.
     old: Option<Mutex<Old>>,
     lock: fs::File,
     /// The name of the files that the pipeline reads.
     input: &'static str,
 }
 
-/// Folders of an earlier run are reused rather than removed and made again, which costs more than
-/// everything else does where most answers are known. What was not reused is removed at the end.
+/// Folders of an earlier run are reused rather than removed and made again, which would take most of the time
+/// of a run whose answers are mostly known. Folders that were not reused are removed at the end.
 #[derive(Debug, Default)]
 struct Old {
     /// The folders of this run.
@@ -45,7 +45,7 @@ struct Old {
 }
 
 impl Tree {
-    /// Makes the folder, or takes hold of one of ours, and leaves its content as it is.
+    /// Creates the folder, or locks a folder of ours, and leaves its content as it is.
     ///
     /// # Errors
     ///
@@ -60,15 +60,15 @@ impl Tree {
         })
     }
 
-    /// Gives the files that the pipeline reads another name.
+    /// Sets another name for the files that the pipeline reads.
     #[must_use]
     pub(super) const fn with_input(mut self, name: &'static str) -> Self {
         self.input = name;
         self
     }
 
-    /// Empties the folder of everything but the folders that tasks may reuse. Those that no task
-    /// has reused go with the tree.
+    /// Removes everything from the folder except the folders that tasks may reuse. Folders that no task
+    /// has reused are removed when the tree is dropped.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Empties the folder of everything but the journal and the folders of these tasks.
+    /// Removes everything from the folder except the journal and the folders of these tasks.
     ///
     /// # Errors
     ///
@@ -96,7 +96,7 @@ impl Tree {
             .with_context(|| format!("failed to tidy `{}`", self.out.display()))
     }
 
-    /// Empties the folder, the journal included.
+    /// Empties the folder completely, including the journal.
     ///
     /// # Errors
     ///
@@ -107,7 +107,7 @@ impl Tree {
             .with_context(|| format!("failed to empty `{}`", self.out.display()))
     }
 
-    /// Where the journal is.
+    /// The path of the journal.
     pub(super) fn journal(&self) -> PathBuf {
         journal_of(&self.out)
     }
@@ -118,8 +118,8 @@ impl Tree {
         Leaf::at(path, self.input)
     }
 
-    /// Makes the folder of a task. Of what was there before, only the input and the output are
-    /// left, to be replaced or removed.
+    /// Creates the folder of a task. Of its earlier content only the input and the output are left,
+    /// to be replaced or removed.
     ///
     /// # Errors
     ///
@@ -152,8 +152,8 @@ impl Tree {
         Ok(leaf)
     }
 
-    /// Makes a place for one attempt of a call. `sample` tells the text and the repeat. What a process that escaped
-    /// from an earlier attempt writes can never be taken for the answer of a later one.
+    /// Creates a folder for one attempt of a call. `sample` identifies the text and the repeat. Whatever a process that
+    /// escaped from an earlier attempt writes can never be taken for the answer of a later attempt.
     ///
     /// # Errors
     ///
@@ -168,20 +168,20 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        // Only where it is empty: a case may have this name.
+        // The folder is removed only if it is empty, since a case may have this name.
         let _ = fs::remove_dir(self.out.join(place::CALLS));
         if let Some(Ok(old)) = self.old.as_mut().map(Mutex::get_mut) {
             sweep::unseen(&self.out, &old.seen, &old.repeats);
         }
-        // Closing is not enough while a process that is just being started shares the file.
+        // Closing is not enough if a process that is just being started has inherited the file.
         let _ = self.lock.unlock();
     }
 }
 
-/// The files that a pipeline is given. Which of them an invocation has depends on its probe.
+/// The files that a pipeline can be given. The probe decides which of them an invocation has.
 pub const INPUTS: [&str; 4] = ["input.md", "input.json", "prompt.txt", "scenario.json"];
 
-/// The folder of the files of an invocation, within that of its probe.
+/// The folder for the files of an invocation, within that of its probe.
 pub fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -> PathBuf {
     let case = out.join(&*folder(case));
     let input = match variant {
@@ -194,8 +194,8 @@ pub fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -
     }
 }
 
-/// A name as a folder. Names of cases and variants are folder names already; should one ever not
-/// be, it becomes one, rather than a path that leads elsewhere.
+/// A name as a folder. Names of cases and variants are valid folder names; should one ever not be,
+/// it is changed into one, so that it cannot lead to another path.
 fn folder(name: &str) -> Cow<'_, str> {
     let is_folder = !name.is_empty()
         && name != "."
@@ -208,7 +208,7 @@ fn folder(name: &str) -> Cow<'_, str> {
         Cow::Owned(file::slug(name))
     }
 }
-/// Where the journal of an output folder is.
+/// The path of the journal of an output folder.
 pub(super) fn journal_of(out: &Path) -> PathBuf {
     out.join(lock::JOURNAL)
 }

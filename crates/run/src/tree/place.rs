@@ -1,5 +1,5 @@
-//! Where a call is made: a folder that holds its input and nothing else, and whose name tells neither the case nor
-//! the variant. What the call leaves there goes to the folder of its task once the call is over.
+//! The folder in which a call is made. It holds the input and nothing else, and its name tells neither the case nor
+//! the variant. Files that the call leaves there go to the folder of its task once the call is over.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,15 +12,15 @@ use super::leaf::{Leaf, OUTPUT};
 use super::sweep;
 use kelvin_base::digest::Fields;
 
-/// The folder of the calls under way, in the output folder: a command that reaches its files by a mount or by a
-/// relative path finds them where it always did. It is no hidden folder, since some programs pass over those.
+/// The folder of the running calls, in the output folder, so that a command that reaches its files by a mount or by a
+/// relative path finds them in the usual place. The name is not hidden, since some programs skip hidden folders.
 pub(super) const CALLS: &str = "calls";
 
-/// Stands for the name of the folder of a call in all that the call says. The name differs from input to input, and
+/// Replaces the name of the folder of a call in the output of the call. The name differs from input to input, and
 /// an answer that repeats it would seem to follow every change.
 pub const CALL: &str = "{call}";
 
-/// The folder of one attempt. It goes away with the value.
+/// The folder of one attempt. It is removed with the value.
 #[derive(Debug)]
 pub(crate) struct Place {
     folder: PathBuf,
@@ -30,8 +30,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Makes the folder with its input. Its name is a digest of what the call is; where equal calls are under way at
-    /// the same time, each takes the next name that is free.
+    /// Creates the folder with its input. Its name is a digest of the call; where equal calls run at
+    /// the same time, each takes the next free name.
     pub(super) fn make(out: &Path, input: &str, text: &str, call: &Fields) -> anyhow::Result<Self> {
         let calls = out.join(CALLS);
         let failed = || format!("failed to make a folder in `{}`", calls.display());
@@ -56,7 +56,7 @@ impl Place {
                 Err(error) => return Err(error).with_context(failed),
             }
         };
-        // A run that is killed leaves no half of an input.
+        // A killed run must not leave half an input.
         let part = place.input.with_extension("part");
         fs::write(&part, text)
             .and_then(|()| fs::rename(&part, &place.input))
@@ -64,27 +64,27 @@ impl Place {
         Ok(place)
     }
 
-    /// What the call reads.
+    /// The file that the call reads.
     pub(crate) fn input(&self) -> &Path {
         &self.input
     }
 
-    /// What it writes.
+    /// The file that the call writes.
     pub(crate) fn output(&self) -> &Path {
         &self.output
     }
 
-    /// Hands what the call has left on to the folder of its task, with the input as it was given.
+    /// Moves the files that the call has left to the folder of its task, with the input as it was given.
     ///
     /// # Errors
     ///
-    /// Where the input or the output cannot be put there.
+    /// Where the input or the output cannot be moved there.
     pub(crate) fn hand_over(&self, leaf: &Leaf, text: &str) -> anyhow::Result<()> {
-        // A pipeline that has removed its folder has left nothing.
+        // A pipeline that has removed its folder has left no files.
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let (from, to) = (entry.path(), leaf.path().join(&name));
-            // The text of the input is known, and other repeats have folders there.
+            // The text of the input is known, and the folders of other repeats are there.
             if from == self.input || sweep::is_repeat(&name.to_string_lossy()) {
                 continue;
             }
@@ -92,7 +92,8 @@ impl Place {
                 sweep::remove(&to)?;
                 fs::rename(&from, &to)
             });
-            // What lies beside an output may belong to another user, as that of a container. Nobody waits for it.
+            // Files beside an output may belong to another user, as those of a container, so an error on them is
+            // ignored.
             if name == OsStr::new(OUTPUT) {
                 moved.with_context(|| format!("failed to write `{}`", to.display()))?;
             }
@@ -100,8 +101,8 @@ impl Place {
         leaf.write_input(text)
     }
 
-    /// Bytes in which [`CALL`] stands for the name of the folder; none where the name is not in them. A program may
-    /// have turned its letters into large ones.
+    /// The bytes with [`CALL`] in the place of the name of the folder; none where they do not contain the name. The
+    /// name is also found in capital letters, since a program may have changed its case.
     pub(crate) fn without_name(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let name = self.name.as_bytes();
         let mut replaced = Vec::new();
@@ -121,10 +122,10 @@ impl Place {
         Some(replaced)
     }
 
-    /// Puts [`CALL`] for the name in a text.
+    /// Replaces the name by [`CALL`] in a text.
     pub(crate) fn unname(&self, text: &mut String) {
         let replaced = self.without_name(text.as_bytes());
-        // The name and what stands for it are ASCII, so a text stays one.
+        // The name and its replacement are ASCII, so a text stays valid UTF-8.
         if let Some(Ok(replaced)) = replaced.map(String::from_utf8) {
             *text = replaced;
         }
@@ -133,7 +134,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What cannot be removed is tried again by the next run.
+        // If the removal fails, the next run tries again.
         let _ = sweep::remove(&self.folder);
     }
 }

@@ -1,4 +1,4 @@
-//! Removes what earlier runs have left, without ever following a link.
+//! Removes what earlier runs have left, and never follows a link.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::leaf::{INPUT, OUTPUT};
 use super::lock;
 
-/// Removes everything but what stays and the folders of tasks, which may be reused. Whether there
-/// are any.
+/// Removes everything except files that stay and the folders of tasks, which may be reused. Returns whether there
+/// are such folders.
 pub(super) fn strip(out: &Path) -> io::Result<bool> {
     let mut left = false;
     for entry in fs::read_dir(out)? {
@@ -37,8 +37,8 @@ pub(super) fn strip(out: &Path) -> io::Result<bool> {
     Ok(left)
 }
 
-/// Removes what is in the folder of a task beside its input and its output, and hands on the
-/// folders of repeats. What stands in the way of the folder is replaced by one.
+/// Removes everything from the folder of a task except its input and its output, and returns the
+/// folders of repeats. A file in the place of the folder is replaced by a folder.
 pub(super) fn reuse(leaf: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::symlink_metadata(leaf)?.is_dir() {
         fs::remove_file(leaf)?;
@@ -58,10 +58,10 @@ pub(super) fn reuse(leaf: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(repeats)
 }
 
-/// Removes the folders of tasks that this run has not seen, and what is empty then. Files are not
-/// touched: the reports of this run are among them.
+/// Removes the folders of tasks that this run has not used, and folders that are empty then. Files are not
+/// touched, since the reports of this run are among them.
 pub(super) fn unseen(out: &Path, seen: &HashSet<PathBuf>, repeats: &[PathBuf]) {
-    // What cannot be removed is tried again by the next run.
+    // If a removal fails, the next run tries again.
     let sweep = |folder: &Path| {
         if !seen.contains(folder) {
             let _ = remove(folder);
@@ -73,7 +73,7 @@ pub(super) fn unseen(out: &Path, seen: &HashSet<PathBuf>, repeats: &[PathBuf]) {
         let variants = case.join("perturbations");
         folders(&variants).for_each(|folder| sweep(&folder));
         for folder in [&variants, &case] {
-            // Only where it is empty.
+            // This removes only empty folders.
             let _ = fs::remove_dir(folder);
         }
     }
@@ -89,9 +89,8 @@ fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
         .map(|entry| entry.path())
 }
 
-/// Removes everything but what stays, the journal, and what is in the leaves among `kept`, which
-/// are folders with all those above them. Links are removed wherever they are: nothing that is
-/// written later can be led elsewhere.
+/// Removes everything except files that stay, the journal, and the content of the leaves among `kept`, which lists
+/// folders with all folders above them. Links are removed everywhere, so that no later write can be led elsewhere.
 pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
     let mut folders = vec![out.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -103,11 +102,11 @@ pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if folder == out && kind.is_dir() && lock::is_another(&path) {
-                // Its own runs tidy it.
+                // The runs of that folder clean it up.
             } else if kind.is_dir() && kept.contains(&path) {
                 folders.push(path);
             } else if is_leaf && !kind.is_symlink() && !(kind.is_dir() && is_repeat(&name)) {
-                // What a pipeline has put beside its output stays with it.
+                // Files that a pipeline has put beside its output stay with the output.
             } else if folder != out || !(lock::stays(&name) || name == lock::JOURNAL) {
                 remove(&path)?;
             }
@@ -116,8 +115,8 @@ pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a folder below `out` is one of a task: `case/baseline`, `case/perturbations/variant`, or
-/// a repeat in one of these.
+/// Whether a folder below `out` is that of a task: `case/baseline`, `case/perturbations/variant`, or
+/// the folder of a repeat in one of these.
 fn is_leaf(out: &Path, folder: &Path) -> bool {
     let Ok(below) = folder.strip_prefix(out) else {
         return false;
@@ -129,15 +128,15 @@ fn is_leaf(out: &Path, folder: &Path) -> bool {
     }
 }
 
-/// Whether a name is one of the folder of a repeat.
+/// Whether a name is that of the folder of a repeat.
 pub(super) fn is_repeat(name: &str) -> bool {
     name.starts_with("repeat-")
 }
 
-/// Removes a file, a link itself, or a folder with all that is in it; nothing where nothing is.
+/// Removes a file, a link itself, or a folder with everything in it. A missing path is no error.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::remove_file(path) {
-        // Some systems say that it is a folder, some that it is not permitted.
+        // Some systems report that the path is a folder, some that the operation is not permitted.
         Err(error) if error.kind() != io::ErrorKind::NotFound && is_folder(path) => {
             fs::remove_dir_all(path)
         }

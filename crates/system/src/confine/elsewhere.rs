@@ -1,37 +1,37 @@
-//! Other systems have no container of the action, and no file that shows the environment of a process.
+//! Stubs for other systems, which have no container of the action, and no file that shows the environment of a process.
 
 use std::io;
 use std::path::Path;
 
 use super::User;
 
-/// Nothing has to be hidden.
+/// This system has nothing to hide.
 pub fn hide() {}
 
-/// Nothing has to be done.
+/// This system needs no preparation.
 pub fn begin() {}
 
-/// No pipeline runs as another user.
+/// On this system no pipeline runs as another user.
 pub fn become_apart(_: &Path) -> Result<(), String> {
     Err("only Linux has containers of actions".to_owned())
 }
 
-/// Does something.
+/// Runs `work` with the rights of this process.
 pub fn as_root<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// No supervisor is told to.
+/// On this system no supervisor gets this order.
 pub fn held(_: User) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Does something.
+/// Runs `work` without stopping other processes.
 pub fn alone<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     Ok(work())
 }
 
-/// Nothing runs as another user.
+/// On this system no process runs as another user.
 pub fn end_all() -> usize {
     0
 }

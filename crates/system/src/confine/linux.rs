@@ -1,5 +1,5 @@
-//! The calls of Linux. Users are a matter of each thread there, and a thread has those of the one that began it: so
-//! this process changes before it has a second one.
+//! The system calls of Linux. On Linux each thread has its own user, and inherits it from the thread that started it.
+//! So this process changes its user before it starts a second thread.
 
 use std::fs;
 use std::io;
@@ -16,31 +16,31 @@ use rustix::thread::{
 
 use super::{USER, User, others, user};
 
-/// Whoever may talk to Docker is root.
+/// The sockets of Docker: a process that may use them is as powerful as root.
 const SOCKETS: [&str; 2] = ["/var/run/docker.sock", "/run/docker.sock"];
 /// A group with no rights.
 const NO_GROUP: u32 = 65534;
 
-/// Hides this process, and makes it the parent of all that loses its own parent below it.
+/// Hides this process, and makes it the parent of all its descendants whose own parent has ended.
 pub fn begin() {
     hide();
-    // Where the system refuses it, supervisors still have what they started.
+    // Where the system refuses this, the supervisors still keep track of the processes that they started.
     let _ = set_child_subreaper(Some(getpid()));
 }
 
 /// Hides the memory and the environment of this process from other processes of its user. Starting another program
 /// takes that back.
 pub fn hide() {
-    // A system that cannot do it has nothing that this would hide from.
+    // Where the system cannot do this, no other process could look in anyway.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
-/// Has everything that is started from now on run as the user that a folder belongs to, and makes this process work
+/// Makes all processes that are started from now on run as the owner of a folder, and makes this process work
 /// as that user.
 ///
 /// # Errors
 ///
-/// Why it cannot be, in words that fit after "the pipeline is not kept apart:". Nothing has changed then.
+/// The reason for the refusal, in words that fit after "the pipeline is not kept apart:". Nothing has changed then.
 pub fn become_apart(folder: &Path) -> Result<(), String> {
     if !getuid().is_root() {
         return Err("this container does not run as root".to_owned());
@@ -62,7 +62,7 @@ pub fn become_apart(folder: &Path) -> Result<(), String> {
             "the socket of Docker belongs to the user of `{shown}`"
         ));
     }
-    // On GitHub's machines the group of the workspace is that of the socket.
+    // On GitHub's machines the group of the workspace is also that of Docker's socket.
     let gid = match sockets().any(|socket| socket.gid() == owner) {
         true => NO_GROUP,
         false => owner,
@@ -73,42 +73,43 @@ pub fn become_apart(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Has this thread work as a user, with the way back open.
+/// Makes this thread work as a user, with the way back open.
 fn work_as(user: User) -> io::Result<()> {
     set_thread_res_gid(None, Gid::from_raw(user.gid), None)?;
     set_thread_res_uid(None, Uid::from_raw(user.uid), None)?;
-    // The system forgets it where a user changes.
+    // The system resets the flag when a user changes.
     hide();
     Ok(())
 }
 
-/// Does something as root where this process works as another user, e.g. starts a process that gives its rights away
-/// by itself.
+/// Runs `work` as root if this process works as another user, e.g. to start a process that gives up its rights
+/// itself.
 pub fn as_root<T>(work: impl FnOnce() -> T) -> T {
     let Some(user) = user() else {
         return work();
     };
-    // Of a process whose user or group is half another one, the C library drops variables such as `TMPDIR`.
+    // In a process with different real and effective users, the C library drops variables such as `TMPDIR`.
     let is_root = set_thread_res_uid(None, Uid::ROOT, None).is_ok()
         && set_thread_res_gid(None, Gid::ROOT, None).is_ok();
     let done = work();
     if is_root {
-        // Nothing that comes after it would be right with other rights.
+        // Continuing with other rights would be wrong.
         work_as(user).expect("root may become any user");
     }
     done
 }
 
-/// Gives all rights of this process away, for good and for all that it will start.
+/// Gives up all rights of this process, for itself and for all processes that it will start.
 ///
 /// # Errors
 ///
-/// Where the system refuses it, or where something is left.
+/// Where the system refuses it, or where some right is left.
 pub fn held(user: User) -> io::Result<()> {
     let gid = Gid::from_raw(user.gid);
     let uid = Uid::from_raw(user.uid);
     set_thread_groups(&[])?;
-    // Without the right to do so nothing is lost: programs that would give rights back have no effect below.
+    // A failure for lack of the right to do this is harmless: `no_new_privs` below keeps programs from regaining
+    // rights.
     for capability in CapabilitySet::all().iter() {
         let _ = remove_capability_from_bounding_set(capability);
     }
@@ -127,8 +128,8 @@ pub fn held(user: User) -> io::Result<()> {
     }
 }
 
-/// Does something while nothing that this process has started goes on, so that what was looked at stays as it is, and
-/// nobody looks at what is started for it.
+/// Runs `work` while all descendants of this process are stopped, so that inspected things do not change, and
+/// no descendant can inspect the processes that are started for it.
 ///
 /// # Errors
 ///
@@ -140,7 +141,7 @@ pub fn alone<T>(work: impl FnOnce() -> T) -> io::Result<T> {
     Ok(done)
 }
 
-/// Ends all that this process has started. How many are left after a while.
+/// Ends all descendants of this process. Returns how many are left after a while.
 pub fn end_all() -> usize {
     as_root(others::end)
 }

@@ -1,10 +1,10 @@
-//! What keeps the code of a change away from this process, which holds a token that can write.
+//! Keeps the code of a change away from this process, which holds a token that can write.
 //!
-//! Nobody may look into the memory and the environment of this process, also not another process of the same user.
-//! In the container of the action there is more: this process is root there, and the pipeline is not. It runs as the
-//! user that the workspace belongs to, without capabilities, in no group of the socket of Docker. This process works
-//! as that user too, so that its files belong to it, and is root again only where it starts a process and where it
-//! ends those of the pipeline.
+//! No other process may read the memory and the environment of this process, even if it has the same user. In the
+//! container of the action there is more protection: this process is root there, and the pipeline is not. The pipeline
+//! runs as the owner of the workspace, without capabilities, and not in the group of Docker's socket. This process
+//! works as that user too, so that its files belong to that user, and becomes root again only to start a process and to
+//! end those of the pipeline.
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
@@ -24,7 +24,7 @@ use linux as system;
 pub use private::withhold;
 pub use system::{alone, as_root, become_apart, begin, end_all, held, hide};
 
-/// Where programs are looked for that run beside the token. Only root can write there.
+/// The folders in which programs that run beside the token are looked for. Only root can write there.
 pub const PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The user of the pipeline.
@@ -36,21 +36,21 @@ pub struct User {
     pub gid: u32,
 }
 
-/// Set once, before anything is started; none where the pipeline has the rights of this process.
+/// The user, which is set once, before any process is started; none where the pipeline has the rights of this process.
 static USER: OnceLock<User> = OnceLock::new();
 
-/// Who the pipeline runs as; none where it has the rights of this process.
+/// The user of the pipeline; none where it has the rights of this process.
 pub fn user() -> Option<User> {
     USER.get().copied()
 }
 
 impl User {
-    /// The words by which a supervisor is told.
+    /// The arguments that tell a supervisor the user.
     pub fn words(self) -> [OsString; 2] {
         [self.uid, self.gid].map(|number| number.to_string().into())
     }
 
-    /// Reads these words; none where they are no numbers, or those of root.
+    /// Reads these arguments; none where they are not numbers, or are those of root.
     pub fn of_words(uid: &OsStr, gid: &OsStr) -> Option<Self> {
         let number = |word: &OsStr| word.to_str()?.parse().ok().filter(|number| *number != 0);
         Some(Self {

@@ -1,4 +1,4 @@
-//! The processes below this one. It is the parent of each that has lost its own, so none leaves.
+//! The descendants of this process. It becomes the parent of each whose own parent has ended, so none gets lost.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,18 +8,18 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, getpid, kill_process};
 
-/// A process that was killed needs a moment to end.
+/// The pause after killing: a killed process needs a moment to end.
 const MOMENT: Duration = Duration::from_millis(2);
-/// One that waits for a device may never end.
+/// The longest wait: a process that waits for a device may never end.
 const MOST: Duration = Duration::from_secs(5);
 
-/// Kills the processes below this one. How many are left after a while.
+/// Kills the descendants of this process. Returns how many are left after a while.
 pub(super) fn end() -> usize {
     let begun = Instant::now();
     let mut was_empty = false;
     loop {
         let found = below(&[]);
-        // One that loses its parent while others are read may be missed once.
+        // A process whose parent ends while the list is read may be missed once.
         if found.is_empty() && was_empty {
             return 0;
         }
@@ -38,7 +38,7 @@ pub(super) fn end() -> usize {
 ///
 /// # Errors
 ///
-/// Where one does not stop within a while; then all go on.
+/// Where a process does not stop within a while; all processes are continued then.
 pub(super) fn stop() -> io::Result<Vec<Pid>> {
     let begun = Instant::now();
     let mut stopped = Vec::new();
@@ -62,14 +62,14 @@ pub(super) fn stop() -> io::Result<Vec<Pid>> {
     }
 }
 
-/// Lets processes go on.
+/// Continues stopped processes.
 pub(super) fn go_on(stopped: &[Pid]) {
     for process in stopped {
         let _ = kill_process(*process, Signal::CONT);
     }
 }
 
-/// The processes below this one that have not ended and are in none of some states.
+/// The descendants of this process that have not ended and are in none of these states.
 fn below(but: &[&str]) -> Vec<Pid> {
     let own = getpid();
     let found: HashMap<Pid, Status> = fs::read_dir("/proc")
@@ -86,7 +86,7 @@ fn below(but: &[&str]) -> Vec<Pid> {
     let is_below = |process: &Pid| {
         let parent = |process: &Pid| found.get(process)?.parent;
         let mut above = std::iter::successors(parent(process), parent);
-        // A list that was read while processes came and went may have a circle in it.
+        // A list that was read while processes started and ended may contain a circle.
         above.by_ref().take(found.len()).any(|above| above == own)
     };
     found
@@ -99,7 +99,7 @@ fn below(but: &[&str]) -> Vec<Pid> {
         .collect()
 }
 
-/// What the system says of a process.
+/// The status of a process from the system.
 #[derive(Debug, PartialEq, Eq)]
 struct Status {
     state: String,
@@ -107,7 +107,7 @@ struct Status {
 }
 
 impl Status {
-    /// Reads it. A name with a line break in it is written escaped.
+    /// Reads a status. A line break in a name is written escaped.
     fn read(text: &str) -> Option<Self> {
         let field = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn processes_of_this_one_stop_and_go_on() {
-        // Other tests have processes too, which are left alone: this one looks for its own.
+        // Other tests have processes too, which must be left alone, so this test looks for its own.
         let mut child: Child = Command::new("sleep").arg("60").spawn().expect("it starts");
         let pid = Pid::from_child(&child);
         assert!(below(&[]).contains(&pid));

@@ -1,6 +1,6 @@
-//! What the runner of a workflow hands to this program and not to the pipeline: a token that can
-//! write, and the files through which a step speaks to the workflow. A pipeline that prints into
-//! one of them by accident would change the outputs, the summary or the later steps.
+//! Values that the runner of a workflow gives to this program but not to the pipeline: a token that can write, and the
+//! files through which a step speaks to the workflow. A pipeline that writes to one of these files by accident would
+//! change the outputs, the summary or the later steps.
 
 use std::process::Command;
 
@@ -19,8 +19,8 @@ const NAMES: [&str; 11] = [
     "GITHUB_STEP_SUMMARY",
 ];
 
-/// Removes them from the environment of a process that is about to be started: what a process is given, others may
-/// read there.
+/// Removes these variables from the environment of a process that is about to be started, since others may
+/// read its environment.
 pub fn withhold(command: &mut Command) {
     for name in NAMES {
         command.env_remove(name);

@@ -1,4 +1,4 @@
-//! The git repository around a folder. It is read through libgit2, which reads no reftable.
+//! The git repository around a folder. It is read through libgit2, which cannot read reftables.
 
 mod process;
 
@@ -19,27 +19,27 @@ const REFTABLE: &str = "the git repository here keeps its references as a reftab
 /// A repository that is open.
 pub struct Repository {
     opened: git2::Repository,
-    /// Its work tree, where it belongs to another user and was opened all the same.
+    /// The work tree, where it belongs to another user and was opened anyway.
     trusted: Option<PathBuf>,
 }
 
-/// Whose repositories are opened.
+/// Which owners of repositories are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// Those that git itself would open.
+    /// Only owners that git itself would accept.
     Checked,
-    /// Those of other users too: for whoever reads and runs nothing that the repository names.
+    /// Any owner: for code that only reads, and runs nothing that the repository names.
     Anybody,
 }
 
 /// Why no repository was opened.
 #[derive(Debug)]
 pub enum Closed {
-    /// There is none.
+    /// There is no repository.
     Absent,
-    /// It belongs to another user; the top of its work tree.
+    /// The repository belongs to another user; the top of its work tree.
     Foreign(PathBuf),
-    /// It is there and cannot be read; why.
+    /// The repository exists but cannot be read, for this reason.
     Unread(String),
 }
 
@@ -82,7 +82,7 @@ impl Repository {
             Err(error) if error.code() == ErrorCode::NotFound => {
                 let own = top(folder).join(".git");
                 return Err(match own.symlink_metadata() {
-                    // For example a linked work tree whose repository was moved.
+                    // This happens for a linked work tree whose repository was moved, for example.
                     Ok(_) => Closed::Unread(format!(
                         "`{}` is there and leads to no git repository that can be opened",
                         own.display()
@@ -95,7 +95,7 @@ impl Repository {
                 if owner == Owner::Checked {
                     return Err(Closed::Foreign(top));
                 }
-                // What libgit2 opens as bare, it opens whoever owns it.
+                // A repository that libgit2 opens as bare may belong to anybody.
                 let opened = git2::Repository::discover_path(&top, &[] as &[&OsStr])
                     .and_then(git2::Repository::open_bare)
                     .and_then(|opened| opened.set_workdir(&top, false).map(|()| opened))
@@ -110,14 +110,14 @@ impl Repository {
         Ok(Self { opened, trusted })
     }
 
-    /// The setting by which the system's `git`, too, takes a repository of another user that was opened on purpose.
+    /// The git setting that makes the system's `git` accept the repository of another user that was opened on purpose.
     pub fn trust(&self) -> Option<String> {
         let top = self.trusted.as_deref()?;
         Some(format!("safe.directory={}", top.display()))
     }
 
-    /// Lets a reference name a commit. Where `from` is given, it has to name that commit until then (none: it must
-    /// not be there). Whether it did.
+    /// Makes a reference point to a commit. If `from` is given, the reference must point to that commit before (none:
+    /// it must not exist). Returns whether it did.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl std::fmt::Display for Closed {
 
 impl std::error::Error for Closed {}
 
-/// Why the repository that is there cannot be read; none where there is none, or it can.
+/// Why the existing repository cannot be read; none where there is no repository, or it can be read.
 pub fn unread(root: &Path) -> Option<String> {
     match Repository::around(root, Owner::Anybody) {
         Err(Closed::Unread(why)) => Some(why),
@@ -179,16 +179,16 @@ pub fn unread(root: &Path) -> Option<String> {
     }
 }
 
-/// An object by its whole name, which tells its format by its length.
+/// The id of an object from its full name, whose length tells its format.
 ///
 /// # Errors
 ///
-/// Where it is none.
+/// Where the text is not such a name.
 pub fn id(name: &str) -> Result<Oid, git2::Error> {
     Oid::from_str_ext(name, format_of(name))
 }
 
-/// The format of the names of objects that this is one of.
+/// The format of object names to which this name belongs.
 pub const fn format_of(name: &str) -> ObjectFormat {
     match name.len() {
         64 => ObjectFormat::Sha256,

@@ -1,4 +1,4 @@
-//! Git as a process, and whose rights it has.
+//! Git as a process, and the rights that it has.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 
 use crate::confine;
 
-/// What a hook of git sets, and what would make git work on another repository than the one at hand.
+/// Variables that a hook of git sets, or that would make git work on another repository.
 const OF_ANOTHER: [&str; 10] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -22,14 +22,14 @@ const OF_ANOTHER: [&str; 10] = [
     "GIT_PREFIX",
 ];
 
-/// Starts git. Where the pipeline has a user of its own, that user gets what git does for this program, and git with
-/// a token is nobody whom that user may look at. `top`: of the work tree at hand.
+/// Starts git. If the pipeline has its own user, git runs as that user, except for a git with a token, which
+/// that user must not be able to inspect. `top`: the top of the current work tree.
 ///
 /// # Errors
 ///
-/// Where it cannot be started.
+/// Where git cannot be started.
 pub fn start(mut command: Command, top: &Path, has_token: bool) -> io::Result<Child> {
-    // A dead connection ends after half a minute instead of never.
+    // With these settings, a dead connection ends after half a minute instead of never.
     for (name, value) in [
         ("GIT_HTTP_LOW_SPEED_LIMIT", "1"),
         ("GIT_HTTP_LOW_SPEED_TIME", "30"),
@@ -41,7 +41,7 @@ pub fn start(mut command: Command, top: &Path, has_token: bool) -> io::Result<Ch
     for name in OF_ANOTHER {
         command.env_remove(name);
     }
-    // Its environment can be read while it runs.
+    // The environment of git can be read by others while it runs.
     confine::withhold(&mut command);
     let Some(user) = confine::user() else {
         if let Some(path) = std::env::var_os("PATH") {
@@ -51,15 +51,15 @@ pub fn start(mut command: Command, top: &Path, has_token: bool) -> io::Result<Ch
     };
     command.env("PATH", confine::PATH);
     if has_token {
-        // The user of the pipeline may have written there.
+        // The user of the pipeline may have written to this configuration file.
         return command.env("GIT_CONFIG_GLOBAL", "/dev/null").spawn();
     }
     command.uid(user.uid).gid(user.gid);
     confine::as_root(|| command.spawn())
 }
 
-/// The folders of programs in which a change cannot put a `git` of its own: those outside of its work tree that are
-/// named in full. What it tells would decide what the change is compared with.
+/// The folders of programs in which a change cannot put a `git` of its own: absolute folders outside of its work
+/// tree. The output of git decides what the change is compared with.
 fn outside(path: &OsStr, top: &Path) -> OsString {
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let top = real(top);

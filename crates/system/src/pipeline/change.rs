@@ -1,21 +1,21 @@
-//! What is not as it was when a run began.
+//! Changes of the code since a run began.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// One change; the path is relative to the folder that all are relative to.
+/// One change; all paths are relative to the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// A file, and what was done to it.
+    /// A file, and how it changed.
     File(PathBuf, &'static str),
-    /// The same of a folder.
+    /// A folder, and how it changed.
     Folder(PathBuf, &'static str),
-    /// The files cannot be listed any more, and why.
+    /// The files cannot be listed any more, for this reason.
     Unlisted(String),
 }
 
 impl Change {
-    /// The file, where it is one.
+    /// The path of the file, where the change is about a file.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::File(path, _) => Some(path),

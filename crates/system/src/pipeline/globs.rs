@@ -1,5 +1,5 @@
-//! Lists the files that globs name, without git. Links are followed: what matters is what the
-//! pipeline reads.
+//! Lists the files that globs name, without git. Links are followed, since the pipeline reads
+//! through them.
 
 use std::collections::BTreeSet;
 use std::fs::{self, Metadata};
@@ -69,8 +69,8 @@ fn matcher(root: &Path, glob: &str) -> Result<GlobMatcher, Misuse> {
         })
 }
 
-/// What a glob begins with before its first wildcard: a folder that everything it can match lies
-/// in or, without wildcards, the file it names. Relative to the root.
+/// The part of a glob before its first wildcard: a folder that contains every possible match or,
+/// without wildcards, the named file itself. The path is relative to the root.
 fn base(root: &Path, glob: &str) -> PathBuf {
     let parts: Vec<_> = Path::new(glob)
         .components()
@@ -92,13 +92,13 @@ struct Walk<'a> {
     exclude: &'a Excluded,
     matcher: GlobMatcher,
     files: &'a mut Files,
-    /// The folders above the one being listed, without links: a link to one of them is a circle.
+    /// The folders above the current one, without links: a link to one of them makes a circle.
     within: BTreeSet<PathBuf>,
     found: bool,
 }
 
 impl Walk<'_> {
-    /// Adds what matches below a folder, given relative to the root.
+    /// Adds the matches below a folder, given relative to the root.
     fn folder(&mut self, folder: &Path) -> anyhow::Result<()> {
         let path = self.root.join(folder);
         let Ok(real) = path.canonicalize() else {
@@ -110,7 +110,7 @@ impl Walk<'_> {
         let failed = || format!("failed to list `{}` for the fingerprint", path.display());
         for entry in fs::read_dir(&path).with_context(failed)? {
             let name = entry.with_context(failed)?.file_name();
-            // The store of git changes with every fetch and is nobody's code.
+            // The store of git changes with every fetch, and is not code.
             if name != ".git" && super::MADE_FOLDERS.iter().all(|made| name != *made) {
                 self.named(&folder.join(name))?;
             }
@@ -119,7 +119,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Adds a file that matches, or what matches below a folder.
+    /// Adds a file that matches, or the matches below a folder.
     fn named(&mut self, name: &Path) -> anyhow::Result<()> {
         let path = self.root.join(name);
         let Ok(data) = fs::symlink_metadata(&path) else {
@@ -160,7 +160,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// A link to nothing: its target is all that can be told.
+    /// Adds a link to a missing target, of which only the name of the target is known.
     fn lost(&mut self, name: &Path) {
         if self.matcher.is_match(name)
             && let Ok(target) = fs::read_link(self.root.join(name))

@@ -1,5 +1,5 @@
-//! The lines for a `.gitignore` that name what a run has left. A line that says too much hides work of people from
-//! git, so a file is named as it is, unless the run has shown by several files that their names change.
+//! The lines for a `.gitignore` that name the files that a run has left. A line that covers too much hides people's
+//! work from git, so a file is named exactly, unless several files of the run show that their names change.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use super::MADE_FOLDERS;
 use super::made::{Kind, kind};
 use super::repository::escaped;
 
-/// Endings that nobody gives to code, to a prompt or to a setting: of those a line may be about a whole folder.
+/// Endings that nobody uses for code, a prompt or a setting: for these, a line may cover a whole folder.
 const PLAIN_DATA: [&str; 32] = [
     "arrow",
     "avro",
@@ -43,14 +43,14 @@ const PLAIN_DATA: [&str; 32] = [
     "tsv",
     "wal",
 ];
-/// A word of a name counts as a random one in hexadecimal digits from so many letters on.
+/// A word of a name counts as random hexadecimal digits if it has at least this many letters.
 const SHORTEST_HEX: usize = 6;
-/// Longer words are written as `*` behind one digit.
+/// Longer words are written as `*` after one digit.
 const LONGEST_WORD: usize = 64;
 
-/// The lines that name `files`, which are at places relative to the top of the repository. `later` are files that
-/// came to be during the run and are of their kinds: they show that names change, and none has a line of its own.
-/// Beside a file of the `code` with the same ending, each is named as it is.
+/// The lines that name `files`, whose paths are relative to the top of the repository. `later` are files of the same
+/// kinds that were created during the run: they show that names change, but get no line of their own.
+/// Where a file of the `code` with the same ending is beside them, each file is named exactly.
 pub(super) fn lines<'a>(
     files: impl Iterator<Item = &'a [u8]>,
     later: impl Iterator<Item = &'a str>,
@@ -78,7 +78,7 @@ pub(super) fn lines<'a>(
         };
         let alike = alike.get(&kind).unwrap_or(&none);
         let (folder, ending) = kind;
-        // At the top a line for all of them would be about more than the pipeline.
+        // At the top, a line for all of them would cover more than files of the pipeline.
         if alike.len() > 1 && !folder.is_empty() && PLAIN_DATA.contains(&&*ending) {
             return format!("/{}/*.{}", escaped(&folder), escaped(&ending));
         }
@@ -87,7 +87,7 @@ pub(super) fn lines<'a>(
     files.iter().map(line).collect()
 }
 
-/// A folder that is as a whole what a run leaves.
+/// The name of a folder that only contains files that runs leave.
 fn made_folder(name: &str) -> Option<&'static str> {
     let mut folders = Path::new(name)
         .ancestors()
@@ -99,14 +99,14 @@ fn made_folder(name: &str) -> Option<&'static str> {
 /// A piece of the name of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Piece<'a> {
-    /// What all files of a pipeline have in common.
+    /// A part that all files of a pipeline share.
     Fixed(&'a str),
     /// A number, or a random word in hexadecimal digits; each file has its own.
     Own(&'a str),
 }
 
-/// The line for all files whose names differ from this one in numbers or random words only; none where there is no
-/// other such file, or where nothing is in the name but a word of any length.
+/// The line for all files whose names differ from this one only in numbers or random words; none where there is no
+/// other such file, or where the name consists of a single word of any length.
 fn pattern(name: &str, alike: &BTreeSet<&str>) -> Option<String> {
     let (folder, file) = name.rsplit_once('/').map_or(("", name), |parts| parts);
     let own = pieces(file);
@@ -152,7 +152,7 @@ fn pattern(name: &str, alike: &BTreeSet<&str>) -> Option<String> {
             line.push_str(class);
             line.push('*');
         } else {
-            // Half of all words begin with a letter of these.
+            // Half of all words begin with one of these letters.
             return None;
         }
     }
@@ -176,7 +176,7 @@ fn pieces(file: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Cuts a part into its numbers and what stands between them.
+/// Cuts a part into its numbers and the text between them.
 fn numbers<'a>(part: &'a str, pieces: &mut Vec<Piece<'a>>) {
     let mut rest = part;
     while let Some(first) = rest.chars().next() {
@@ -195,7 +195,7 @@ fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether a word is in hexadecimal digits, and no word of a language.
+/// Whether a word consists of hexadecimal digits and is not a word of a language.
 fn is_random(word: &str) -> bool {
     let is_hex = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f');
     word.len() >= SHORTEST_HEX

@@ -1,8 +1,8 @@
 //! Files that the pipeline makes itself in the repository, although git does not ignore them.
 //!
-//! Nothing in the file system tells who made a file. The first call of a run is made alone, and what is new after it
-//! was made by it, or by somebody in those seconds. So only data counts: what may be a program, a prompt or a setting
-//! is never taken for a file of the pipeline.
+//! The file system does not tell who created a file. The first call of a run is made alone, so a file that is new after
+//! it was created by it, or by somebody else in those seconds. So only data counts: a possible program, prompt or
+//! setting is never taken for a file of the pipeline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entry, Files};
 
-/// Endings of data that programs write and that nobody writes by hand while a run goes on.
+/// Endings of data that programs write and that nobody writes by hand during a run.
 const DATA: [&str; 29] = [
     "arrow", "avro", "bak", "bin", "cache", "ckpt", "csv", "dat", "dump", "faiss", "feather", "h5",
     "idx", "index", "json", "jsonl", "mdb", "ndjson", "npy", "npz", "out", "parquet", "pickle",
@@ -21,46 +21,46 @@ const DATA: [&str; 29] = [
 /// A folder and an ending.
 pub(super) type Kind = (String, String);
 
-/// What was learned of them.
+/// The files that the pipeline created, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Made {
-    /// Their names.
+    /// The names of these files.
     files: BTreeSet<String>,
-    /// A folder and an ending that only they have there: the next call may make one with another name.
+    /// Folders and endings that only these files have: the next call may create such a file with another name.
     kinds: BTreeSet<Kind>,
-    /// What was there before, as far as that is known; none of it was made by the pipeline.
+    /// The files that existed before, as far as known; the pipeline created none of them.
     #[serde(skip)]
     before: BTreeSet<String>,
-    /// Further files of their kinds that this run has seen come to be.
+    /// Further files of the same kinds that were created during this run.
     #[serde(skip)]
     later: BTreeSet<String>,
 }
 
 impl Made {
-    /// Whether nothing was learned.
+    /// Whether no such file is known.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// The names that were learned.
+    /// The names of these files.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.files.iter().map(String::as_str)
     }
 
-    /// Further files of their kinds that came to be while this run was made.
+    /// Further files of the same kinds that were created during this run.
     pub(super) fn later(&self) -> impl Iterator<Item = &str> {
         self.later.iter().map(String::as_str)
     }
 
-    /// Notes down a file that is one of them by its kind.
+    /// Notes down a file that belongs to these files by its kind.
     pub(super) fn saw(&mut self, name: &[u8]) {
         let name = std::str::from_utf8(name).ok();
         let name = name.filter(|name| !self.files.contains(*name));
         self.later.extend(name.map(str::to_owned));
     }
 
-    /// Takes what another run has learned.
+    /// Adds the files that another run has found.
     pub fn join(&mut self, other: Self) {
         self.files.extend(other.files);
         self.kinds.extend(other.kinds);
@@ -68,12 +68,12 @@ impl Made {
         self.later.extend(other.later);
     }
 
-    /// Notes down what was there when the run began.
+    /// Notes down a file that existed when the run began.
     pub fn was_there(&mut self, name: &str) {
         self.before.insert(name.to_owned());
     }
 
-    /// Whether a file that git does not track is one of them.
+    /// Whether a file that git does not track was created by the pipeline.
     pub(super) fn has(&self, name: &[u8], entry: &Entry) -> bool {
         let Some(name) = data(name, entry).filter(|name| !self.before.contains(*name)) else {
             return false;
@@ -81,7 +81,7 @@ impl Made {
         self.files.contains(name) || kind(name).is_some_and(|kind| self.kinds.contains(&kind))
     }
 
-    /// Takes a file that is new after the first call. `files` are those that were there before.
+    /// Checks and adds a file that is new after the first call. `files` are those that existed before.
     pub(super) fn learn(&mut self, name: &[u8], entry: &Entry, files: &Files) {
         let Some(name) = data(name, entry) else {
             return;

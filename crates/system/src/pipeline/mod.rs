@@ -18,10 +18,10 @@ pub use made::Made;
 pub use repository::{Against, against};
 pub use watch::{Seen, Watch, begin};
 
-/// What tells the code of a pipeline.
+/// The version of the code of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The digest of the files; none where neither git nor globs tell which they are.
+    /// The digest of the files; none where neither git nor globs tell which files these are.
     pub digest: Option<Digest>,
     /// The commit that is checked out.
     pub commit: Option<String>,
@@ -29,9 +29,9 @@ pub struct Code {
     pub dirty: bool,
 }
 
-/// Folders in which a run leaves what it has compiled or kept of the sources beside them.
+/// Folders in which a run leaves compiled or cached files, beside their sources.
 const MADE_FOLDERS: [&str; 4] = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
-/// The endings of logs, databases and marks that programs leave behind, and that nobody runs.
+/// The endings of logs, databases and marker files that programs leave behind and that nobody runs.
 const MADE_ENDINGS: [&str; 12] = [
     "log",
     "db",
@@ -47,8 +47,8 @@ const MADE_ENDINGS: [&str; 12] = [
     "pyc",
 ];
 
-/// Whether an untracked file is by its place or name what a run leaves behind. Such a file is no
-/// code: the first run of a pipeline would otherwise change the code of the second.
+/// Whether an untracked file, by its place or name, is left behind by runs. Such a file is no code:
+/// otherwise the first run of a pipeline would change the code of the second.
 fn is_made_by_runs(path: &Path) -> bool {
     let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
     let in_folder = folders.any(|name| MADE_FOLDERS.iter().any(|made| name == *made));
@@ -56,7 +56,7 @@ fn is_made_by_runs(path: &Path) -> bool {
     in_folder || ending.is_some_and(|ending| MADE_ENDINGS.iter().any(|made| ending == *made))
 }
 
-/// Files by their name, each with what tells its kind and content.
+/// Files by their name, each with its kind and content.
 type Files = BTreeMap<Vec<u8>, Entry>;
 
 /// One file, as git would store it.
@@ -68,24 +68,24 @@ struct Entry {
     content: Vec<u8>,
 }
 
-/// Digests the files under `root` that `globs` name or, without globs, all that git knows or would
-/// take in (HEAD plus uncommitted changes), without what lies under `exclude` (absolute paths).
+/// Digests the files under `root` that `globs` name or, without globs, all files that git knows or would
+/// add (HEAD plus uncommitted changes), without those under `exclude` (absolute paths).
 ///
-/// Git means the whole work tree, also where `root` is only a part of it: the pipeline may lie
+/// With git, this is the whole work tree, even if `root` is only a part of it: the pipeline may be
 /// beside its evaluation.
 ///
 /// # Errors
 ///
 /// A [`Misuse`](kelvin_base::exit::Misuse) where a glob names no file, any other error where a file that
-/// is named cannot be read. A repository that cannot be read is as good as none.
+/// is named cannot be read. A repository that cannot be read counts as missing.
 #[cfg(test)]
 pub fn code(root: &Path, globs: &[String], exclude: &[PathBuf]) -> anyhow::Result<Code> {
     list(root, globs, &Excluded::new(exclude)).map(|(code, _)| code)
 }
 
-/// The digest that the code of a pipeline has where a commit is checked out and nothing was changed
-/// since; none where it cannot be told from the commit alone, since it holds other repositories or the
-/// folder is in none. `root` lies in a checkout of the commit, without `exclude` (absolute paths).
+/// The digest of the code of a pipeline in a clean checkout of a commit; none where the commit alone does not tell it,
+/// since it contains other repositories or the folder is in none. `root` is in a checkout of the commit, without
+/// `exclude` (absolute paths).
 ///
 /// # Errors
 ///
@@ -108,13 +108,13 @@ struct Listed {
     /// The folder that their names are relative to.
     top: PathBuf,
     files: Files,
-    /// Those that git does not track; none where globs name the files.
+    /// The files that git does not track; empty where globs name the files.
     untracked: BTreeSet<Vec<u8>>,
-    /// What runs leave behind, by its place or name; none of the files.
+    /// Files left behind by runs, by their place or name; they are not among `files`.
     left: BTreeSet<Vec<u8>>,
 }
 
-/// Lists and digests them; no files where neither git nor globs tell which they are.
+/// Lists and digests the files; no files where neither git nor globs tell which files these are.
 fn list(
     root: &Path,
     globs: &[String],
@@ -175,7 +175,7 @@ fn real(path: &Path) -> PathBuf {
     path
 }
 
-/// What is left out: a thousand cases among it, so a path is looked up and not compared with each.
+/// The excluded paths. There may be a thousand cases among them, so a path is looked up and not compared with each.
 #[derive(Debug)]
 struct Excluded(BTreeSet<PathBuf>);
 
@@ -185,7 +185,7 @@ impl Excluded {
         Self(paths.iter().map(|path| real(path)).collect())
     }
 
-    /// Whether a path is one of them or lies below one.
+    /// Whether a path is excluded or lies below an excluded path.
     fn has(&self, path: &Path) -> bool {
         path.ancestors().any(|above| self.0.contains(above))
     }

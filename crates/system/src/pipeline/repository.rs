@@ -1,4 +1,4 @@
-//! Lists a work tree as git sees it. Files that are as the index has them are not read.
+//! Lists a work tree as git sees it. Files that agree with the index are not read.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -17,30 +17,30 @@ use crate::git::{Owner, Repository};
 use kelvin_base::file;
 use kelvin_base::file::OUTPUT_MARK;
 
-/// What the index calls a repository within the repository.
+/// The kind of an index entry that is a repository within the repository.
 const SUBMODULE: &str = "submodule";
 
-/// The marks by which `git update-index --assume-unchanged` and `--skip-worktree` tell git not to look at a file.
+/// The marks with which `git update-index --assume-unchanged` and `--skip-worktree` tell git not to look at a file.
 const ASSUME_UNCHANGED: u16 = 1 << 15;
 const SKIP_WORKTREE: u16 = 1 << 14;
 
-/// What a repository tells.
+/// The state of a repository.
 pub(super) struct Seen {
     /// The top of the work tree.
     pub(super) top: PathBuf,
     /// The files of the work tree; none where they cannot be listed.
     pub(super) files: Option<Files>,
-    /// Those of them that git does not track.
+    /// The files that git does not track.
     pub(super) untracked: BTreeSet<Vec<u8>>,
-    /// What runs leave behind, by its place or name; none of the files.
+    /// Files left behind by runs, by their place or name; they are not among `files`.
     pub(super) left: BTreeSet<Vec<u8>>,
-    /// The commit that is checked out; none before the first.
+    /// The commit that is checked out; none before the first commit.
     pub(super) commit: Option<String>,
-    /// Whether the work tree differs from it.
+    /// Whether the work tree differs from the commit.
     pub(super) dirty: bool,
 }
 
-/// Looks at the repository that holds `root`; none where there is none with a work tree.
+/// Looks at the repository that holds `root`; none where there is no repository with a work tree.
 pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
     let repository = discover(root)?;
     let workdir = repository.workdir()?.to_path_buf();
@@ -57,7 +57,7 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
     };
     let listed = listing.list(&repository, &workdir, b"");
     let tree = head.as_ref().and_then(|head| head.tree().ok());
-    // Without a commit everything differs from it.
+    // Without a commit, all files differ from it.
     let staged = repository
         .diff_tree_to_index(tree.as_ref(), None, None)
         .is_ok_and(|diff| diff.deltas().len() > 0);
@@ -71,7 +71,7 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
     })
 }
 
-/// The files of the index, as they are; none where it holds other repositories.
+/// The files as the index has them; none where it holds other repositories.
 pub(super) fn committed(root: &Path, exclude: &Excluded) -> Option<Files> {
     let repository = discover(root)?;
     let workdir = repository.workdir()?;
@@ -91,17 +91,17 @@ pub(super) fn committed(root: &Path, exclude: &Excluded) -> Option<Files> {
     Some(files)
 }
 
-/// The files of a work tree, and those of them that a commit has otherwise.
+/// The files of a work tree, and those that differ from a commit.
 pub struct Against {
     /// The top of the work tree.
     pub top: PathBuf,
-    /// Every file that git knows or would take in, relative to the top.
+    /// Every file that git knows or would add, relative to the top.
     pub files: BTreeSet<PathBuf>,
-    /// What was made, changed or removed since the commit.
+    /// The files that were added, changed or removed since the commit.
     pub changed: BTreeSet<PathBuf>,
 }
 
-/// Holds the work tree around `root` against the tree of a commit; none where it cannot be listed.
+/// Compares the work tree around `root` with the tree of a commit; none where the work tree cannot be listed.
 ///
 /// # Errors
 ///
@@ -126,7 +126,7 @@ pub fn against(root: &Path, tree: &Tree<'_>) -> anyhow::Result<Option<Against>> 
         let name = [folder.as_bytes(), entry.name_bytes()].concat();
         let kind = kind(entry.filemode().cast_unsigned());
         if kind == SUBMODULE {
-            // Its files are those of another repository.
+            // The files of this entry belong to another repository.
             let here = index
                 .as_ref()
                 .and_then(|index| index.get_path(&path(&name), 0));
@@ -157,7 +157,7 @@ pub fn against(root: &Path, tree: &Tree<'_>) -> anyhow::Result<Option<Against>> 
     }))
 }
 
-/// What the index calls an entry of this mode.
+/// The kind of an index entry with this mode.
 const fn kind(mode: u32) -> &'static str {
     match mode {
         0o120_000 => "link",
@@ -167,8 +167,8 @@ const fn kind(mode: u32) -> &'static str {
     }
 }
 
-/// Opens the repository of a folder, whoever owns it: the check of the owner keeps git from running what the
-/// configuration of somebody else names. Nothing is run here, and a job in a container often finds its checkout owned
+/// Opens the repository of a folder, whoever owns it. The check of the owner protects against running programs from
+/// the configuration of another user. Nothing is run here, and a job in a container often finds its checkout owned
 /// by another user.
 fn discover(folder: &Path) -> Option<Repository> {
     Repository::around(folder, Owner::Anybody).ok()
@@ -193,7 +193,7 @@ impl Listing<'_> {
         self.ignore_excluded(repository, workdir)?;
         let format = repository.object_format();
         for entry in repository.index()?.iter() {
-            // The stage of a merge that has conflicts: the work tree has the truth.
+            // The entry is a stage of a merge with conflicts, so the work tree decides.
             if entry.flags >> 12 & 0b11 != 0 {
                 continue;
             }
@@ -216,8 +216,8 @@ impl Listing<'_> {
         self.changed(repository, workdir, prefix)
     }
 
-    /// What stands for a file of the index before the work tree is asked. Git does not look at a file that somebody
-    /// has told it to leave alone, so it is read here. One that a sparse checkout leaves out is as the index has it.
+    /// The entry for a file of the index before the work tree is checked. Git does not look at a file that a user
+    /// has told it to ignore, so such a file is read here. A file that a sparse checkout leaves out is as in the index.
     fn unlooked(
         &mut self,
         entry: &IndexEntry,
@@ -240,7 +240,7 @@ impl Listing<'_> {
         found
     }
 
-    /// Applies what the work tree has instead of the index.
+    /// Applies the differences between the work tree and the index.
     fn changed(
         &mut self,
         repository: &Repository,
@@ -284,7 +284,7 @@ impl Listing<'_> {
             }
             let key = [prefix, name].concat();
             if let Some(folder) = key.strip_suffix(b"/") {
-                // A repository that was cloned into the work tree and is no submodule.
+                // This repository was cloned into the work tree and is no submodule.
                 self.nested(&path, folder);
                 continue;
             }
@@ -299,7 +299,7 @@ impl Listing<'_> {
         Ok(())
     }
 
-    /// Lists a repository within the work tree. Whether it could.
+    /// Lists a repository within the work tree. Returns whether that was possible.
     fn nested(&mut self, folder: &Path, name: &[u8]) -> bool {
         let Ok(repository) = Repository::at(folder, Owner::Checked) else {
             return false;
@@ -308,8 +308,8 @@ impl Listing<'_> {
         self.list(&repository, folder, &prefix).is_ok()
     }
 
-    /// Keeps untracked files under the excluded folders from being looked at, thousands of
-    /// outputs among them. Files are not named: git would try each rule on each path.
+    /// Tells git to ignore untracked files under the excluded folders, which may contain thousands of
+    /// outputs. Single files are not listed: git would try each rule on each path.
     fn ignore_excluded(&self, repository: &Repository, workdir: &Path) -> Result<(), git2::Error> {
         let rules: Vec<String> = self
             .exclude
@@ -342,7 +342,7 @@ fn outputs(diff: &Diff<'_>, workdir: &Path) -> Excluded {
     Excluded(marked.collect())
 }
 
-/// A path as a pattern that matches nothing else.
+/// A pattern that matches only this path.
 pub(super) fn escaped(path: &str) -> String {
     path.chars()
         .flat_map(|c| {
@@ -352,7 +352,8 @@ pub(super) fn escaped(path: &str) -> String {
         .collect()
 }
 
-/// What the work tree has at a path, named as the objects of its repository are; none where nothing is there.
+/// The entry of the work tree at a path, with an id in the format of its repository; none where the path does not
+/// exist.
 fn entry(path: &Path, mode: FileMode, format: ObjectFormat) -> Option<Entry> {
     let unreadable = Entry {
         kind: "unreadable",

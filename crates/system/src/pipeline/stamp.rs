@@ -1,9 +1,9 @@
-//! What the file system says of the pipeline's files without reading them: enough to notice that one
-//! of them was written to, replaced or removed.
+//! The metadata of the pipeline's files in the file system, without their content: enough to notice that a file
+//! was written to, replaced or removed.
 //!
 //! The time of the last change of the inode (ctime) counts, and not the time of the last
-//! modification (mtime): a program can set the latter to anything, and a file that was edited and
-//! restored can have its old size, content and mtime again. The former is set by the kernel alone.
+//! modification (mtime): a program can set the mtime to anything, and a file that was edited and
+//! restored can have its old size, content and mtime again. The ctime is set by the kernel alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::Files;
 use super::change::Change;
 
-/// Two changes within this time may bear the same time: kernels count in steps of up to 10 ms.
+/// Two changes within this time may get the same time: kernels count in steps of up to 10 ms.
 const STEP: Duration = Duration::from_millis(20);
 
 /// The state of an inode.
@@ -25,14 +25,14 @@ pub(super) struct Stamp {
     inode: (u64, u64),
     mode: u32,
     size: u64,
-    /// Seconds and nanoseconds of the last change of anything, the name included.
+    /// Seconds and nanoseconds of the last change of anything, including the name.
     changed: (i64, i64),
-    /// The same of the content, or of the entries of a folder.
+    /// The time of the last change of the content, or of the entries of a folder.
     modified: (i64, i64),
 }
 
 impl Stamp {
-    /// The inode at a path, given relative to `top`; none where nothing is there.
+    /// The inode at a path, given relative to `top`; none where the path does not exist.
     pub(super) fn at(top: &Path, name: &[u8]) -> Option<Self> {
         place(&top.join(OsStr::from_bytes(name))).0
     }
@@ -48,8 +48,8 @@ impl Stamp {
     }
 }
 
-/// The inode at a path and, where this is a link, the one that it leads to; none where nothing is
-/// there.
+/// The inode at a path and, where this is a link, the inode of its target; none where the path does not
+/// exist.
 type Place = (Option<Stamp>, Option<Stamp>);
 
 /// The state of every file and of every folder that leads to one.
@@ -59,13 +59,13 @@ pub(super) struct Stamps {
     folders: BTreeMap<PathBuf, Place>,
 }
 
-/// What differs between two states.
+/// The differences between two states.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Moved {
-    /// What was done to which path.
+    /// The changes of paths.
     pub(super) changes: Vec<Change>,
-    /// Whether a folder has got or lost entries: the files have to be listed again to know whether
-    /// these are code.
+    /// Whether a folder has gained or lost entries: then the files have to be listed again to know whether
+    /// the entries are code.
     pub(super) entries: bool,
 }
 
@@ -111,12 +111,12 @@ impl Stamps {
             let what = match (before, after) {
                 _ if before == after => continue,
                 ((None, _), _) | (_, (None, _)) => "was removed or is new",
-                // The link itself.
+                // The link itself was changed.
                 ((Some(one), Some(_)), (Some(other), _)) if one != other => "leads elsewhere",
                 ((Some(one), None), (Some(other), None)) | ((_, Some(one)), (_, Some(other))) => {
                     moved.entries |= one.modified != other.modified;
-                    // What is moved away and back keeps its inode, and the entries that it has. Then
-                    // its own time of change is later, and that of its entries is not.
+                    // A folder that is moved away and back keeps its inode and its entries. Then its ctime has
+                    // changed, but its mtime has not.
                     if one.inode == other.inode && one.modified != other.modified {
                         continue;
                     }
@@ -129,7 +129,7 @@ impl Stamps {
         moved
     }
 
-    /// Whether a file changed so lately that a further change may bear the same time.
+    /// Whether a file changed so recently that a further change may get the same time.
     pub(super) fn is_fresh(&self, now: SystemTime) -> bool {
         let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut stamps = self
@@ -145,7 +145,7 @@ impl Stamps {
     }
 }
 
-/// How long to wait until a change would bear another time.
+/// Waits until a change would get another time.
 pub(super) fn wait() {
     std::thread::sleep(STEP);
 }

@@ -1,8 +1,8 @@
-//! The way to a server: a direct one, or through the proxy that the environment names.
+//! The connection to a server: directly, or through the proxy that the environment names.
 //!
 //! `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as curl reads them, in small letters too.
-//! A server of this machine is always reached directly: a key that may be sent there without encryption would
-//! leave the machine otherwise.
+//! A server of this machine is always reached directly: otherwise a key that may be sent there without encryption would
+//! leave the machine.
 
 mod trust;
 
@@ -27,32 +27,32 @@ pub use trust::Encrypted;
 pub use trust::authorities;
 pub use trust::encrypted;
 
-/// The ways to all servers.
+/// The connections to all servers.
 #[derive(Clone, Debug)]
 pub struct Way {
     direct: HttpConnector,
     matcher: Arc<Matcher>,
 }
 
-/// A connection to a server, or to the proxy that speaks with it.
+/// A connection to a server, or to the proxy in front of it.
 #[derive(Debug)]
 pub struct Link {
     stream: TokioIo<TcpStream>,
-    /// Whether a proxy reads the requests and needs the whole address in them. Within a tunnel it does not.
+    /// Whether a proxy reads the requests and needs the whole address in them. Within a tunnel no proxy reads them.
     is_read_by_a_proxy: bool,
 }
 
 type Failed = Box<dyn Error + Send + Sync>;
 
 impl Way {
-    /// With the proxies of the environment.
+    /// Uses the proxies of the environment.
     pub fn of_the_environment() -> Self {
         Self::through(Matcher::from_env())
     }
 
     fn through(matcher: Matcher) -> Self {
         let mut direct = HttpConnector::new();
-        // Encryption is laid over the connection by whoever asks for it.
+        // The caller adds encryption to the connection.
         direct.enforce_http(false);
         Self {
             direct,
@@ -60,10 +60,10 @@ impl Way {
         }
     }
 
-    /// The header by which the proxy knows us, for a request that it reads itself.
+    /// The header that identifies us to the proxy, for a request that the proxy reads itself.
     pub fn authorization(&self, server: &Uri) -> Option<HeaderValue> {
         if server.scheme_str() == Some("https") {
-            // The tunnel has it.
+            // The tunnel already sends the header.
             return None;
         }
         self.proxy(server)?.basic_auth().cloned()
@@ -104,7 +104,7 @@ impl Service<Uri> for Way {
             });
         };
         if proxy.uri().scheme_str() != Some("http") {
-            // The address may hold a password, so that it is not shown.
+            // The address may hold a password, so the message does not show it.
             let why = "the proxy that the environment names is none of the kind `http://`";
             return Box::pin(async move { Err(why.into()) });
         }

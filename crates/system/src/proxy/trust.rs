@@ -1,7 +1,8 @@
-//! Encrypted connections, and who has to have signed the certificate of a server.
+//! Encrypted connections, and the authorities that may sign the certificate of a server.
 //!
-//! The authorities of the system count, which know the gateway of a company where its machines do. `SSL_CERT_FILE` and
-//! `GIT_SSL_CAINFO` name a file in their place, so that what makes git reach a server makes us reach it too.
+//! The authorities of the system count, which include the gateway of a company on the machines of that company.
+//! `SSL_CERT_FILE` and `GIT_SSL_CAINFO` name a file that replaces them, so that settings that work for git work here
+//! too.
 
 use std::env;
 use std::path::Path;
@@ -18,14 +19,14 @@ use super::Way;
 /// The variables that name a file of authorities; the first that is set counts.
 const FILES: [&str; 2] = ["SSL_CERT_FILE", "GIT_SSL_CAINFO"];
 
-/// What makes connections to servers, encrypted where the address asks for it.
+/// Makes connections to servers, encrypted where the address asks for encryption.
 pub type Encrypted = HttpsConnector<Way>;
 
 /// Connections by this way, with the authorities of the environment.
 ///
 /// # Errors
 ///
-/// Where a variable names authorities that cannot be read: others would be trusted than were meant.
+/// Where a variable names authorities that cannot be read: otherwise we would trust other authorities than intended.
 pub fn encrypted(way: Way) -> Result<Encrypted, String> {
     Ok(HttpsConnectorBuilder::new()
         .with_tls_config(of_the_environment()?)
@@ -51,7 +52,7 @@ fn of_the_environment() -> Result<ClientConfig, String> {
                 "the certificates of the folder that `SSL_CERT_DIR` names cannot be read: {error}"
             ));
         }
-        // A slim container has none: then those that browsers know.
+        // A slim container has no authorities: then those of browsers are used.
         Err(_) => self::builder()?.with_webpki_roots(),
     };
     Ok(builder.with_no_client_auth())
@@ -67,7 +68,7 @@ fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, String> {
 ///
 /// # Errors
 ///
-/// Where the file cannot be read, or holds something that is none.
+/// Where the file cannot be read, or an entry of it is not a certificate.
 pub fn authorities(file: &Path) -> Result<RootCertStore, String> {
     let unread = |error: &dyn std::fmt::Display| {
         let file = file.display();

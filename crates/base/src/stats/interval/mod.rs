@@ -3,7 +3,7 @@
 use super::special::beta_quantile;
 use super::student::upper_quantile;
 
-/// What each end of a 95 % interval leaves outside.
+/// The probability outside of each end of a 95 % interval.
 const TAIL: f64 = 0.025;
 
 /// A two-sided 95 % interval for the mean of values in `[0, 1]` that come in clusters.
@@ -31,7 +31,7 @@ pub fn clustered_interval(clusters: &[(f64, usize)]) -> Option<(f64, f64)> {
     interval_of(&clusters)
 }
 
-/// The same of clusters that need not be worth whole samples; each is worth more than 0.
+/// The same for clusters with a fractional number of samples, more than 0 each.
 pub(super) fn interval_of(clusters: &[(f64, f64)]) -> Option<(f64, f64)> {
     if clusters.len() < 2 || !clusters.iter().all(|(sum, _)| sum.is_finite()) {
         return None;
@@ -58,7 +58,7 @@ struct Worth {
     squares: f64,
     /// What the mean is worth if the samples of each case are copies of one another.
     copies: f64,
-    /// What is left when the variance is known with `cases - 1` degrees of freedom only.
+    /// The factor for a variance that is known with only `cases - 1` degrees of freedom.
     known: f64,
 }
 
@@ -82,9 +82,10 @@ impl Worth {
         }
     }
 
-    /// At most as many as there are. Half a case more deviates by `off` in every sample.
+    /// The effective number of samples, at most the real number. Half an additional case deviates by `off` in every
+    /// sample.
     fn effective(&self, off: f64) -> f64 {
-        /// Below this a standard error is rounding, and says nothing of the clustering.
+        /// A standard error below this is rounding, and says nothing of the clustering.
         const ROUNDING: f64 = 1e-12;
         if self.variance(self.squares).sqrt() < ROUNDING {
             return self.copies;
@@ -101,7 +102,7 @@ impl Worth {
     }
 
     /// The variance of a ratio estimator between clusters (Cochran, "Sampling Techniques", 1977,
-    /// section 6.4), with one degree of freedom taken off.
+    /// section 6.4), with one degree of freedom subtracted.
     fn variance(&self, squares: f64) -> f64 {
         self.cases / (self.cases - 1.0) * squares / (self.samples * self.samples)
     }
@@ -116,7 +117,7 @@ fn exact_low(mean: f64, n: f64) -> f64 {
     beta_quantile(TAIL, mean * n, (1.0 - mean) * n + 1.0)
 }
 
-/// The upper end: the lower one of the failures.
+/// The upper end: the mirrored lower end of the failures.
 fn exact_high(mean: f64, n: f64) -> f64 {
     1.0 - exact_low(1.0 - mean, n)
 }

@@ -1,4 +1,4 @@
-//! One look at all types: what became of each, and what follows.
+//! One look at all types: the status of each, and the verdict that follows.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,79 +19,79 @@ const CELL_Z: f64 = 2.3;
 /// The share of the steady cases that may be lost to noise.
 const CELLS: f64 = 0.10;
 
-/// A swap moves the decision for sure where its chance is at least this.
+/// A swap surely moves the decision if its probability to do so is at least this.
 const FIRM: f64 = 0.98;
 
-/// Luck alone makes as many cases with such a swap with at most this probability.
+/// The largest probability with which chance alone makes as many cases with such a swap.
 const CHANCE: f64 = 0.01;
 
-/// A loss that a type without any telling swap had is not what a new type gained.
+/// A type that rises counts as new only if its share on the base was at most this.
 const NEW_HAD: f64 = 0.03;
 
-/// How sure a gain must be to explain a drop, and which part of the drop it must make up: of a type that is new, and
-/// of one that decided before.
+/// How sure a gain must be to explain a drop, and the part of the drop that the gain must make up: for a new type,
+/// and for a type that decided before.
 const LIKELY: f64 = 0.9;
 const NEW_SHARE: f64 = 1.0 / 3.0;
 const TRADE_SHARE: f64 = 0.5;
 
-/// A type is followed still where at least so many of its swaps are expected to move the decision, and gone where at
-/// most so many do, or this part of them.
+/// A type is still followed if at least this many of its swaps are expected to move the decision. It is gone if at
+/// most this many are, or this part of them.
 const STILL: f64 = 1.0;
 const GONE: f64 = 0.5;
 const GONE_SHARE: f64 = 0.05;
 
-/// Where another type may rightly decide now, a loss has to lie in so many cases, and so many swaps of each of two
-/// answers have to be able to tell.
+/// Where another type may rightly decide now, the loss must occur in at least this many cases, and at least this many
+/// swaps of each of two answers must be able to tell.
 const CASES: usize = 10;
 const TELL: usize = 6;
 
-/// An item is settled where the chance that it moves is closer to 0 or 1 than this.
+/// An item is settled if the probability that it moves is closer to 0 or 1 than this.
 const SETTLED: f64 = 0.002;
 
-/// What one look tells of a type.
+/// The figures of a type after one look.
 #[derive(Clone, Debug)]
 pub struct TypeFigures {
     /// How many swaps were compared.
     pub swaps: usize,
-    /// How many of them are taken to move the decision on the base.
+    /// How many swaps are considered to move the decision on the base.
     pub moved_base: usize,
-    /// How many of them are taken to move it on the head.
+    /// How many swaps are considered to move the decision on the head.
     pub moved_head: usize,
-    /// How many are expected to move it on the base, and in how many cases.
+    /// How many swaps are expected to move the decision on the base, and in how many cases.
     pub firm: f64,
     pub(super) firm_cases: usize,
-    /// The share that moved it on the base; of numbers the part of the squared distances.
+    /// The share of swaps that moved the decision on the base; for numbers the part of the squared distances.
     pub had: f64,
-    /// The same on the head.
+    /// The same share on the head.
     pub has: f64,
-    /// How much of that is lost, net; negative where more is won.
+    /// How much of that share is lost, net; negative where more is won.
     pub drop: f64,
     /// How much may be lost.
     pub limit: f64,
     pub(super) is_followed_base: bool,
     pub(super) is_followed_head: bool,
-    /// How many are expected to move it on both sides.
+    /// How many swaps are expected to move the decision on both sides.
     pub(super) still: f64,
-    /// The probability that more is lost than may be; none for numbers.
+    /// The probability that more is lost than allowed; none for numbers.
     pub likely_loss: Option<f64>,
     pub(super) is_dropped: bool,
     pub(super) is_kept: bool,
-    /// Whether it rose beyond its limit, for sure.
+    /// Whether the share surely rose by more than the limit.
     pub(super) rises: bool,
     pub(super) won: Won,
 }
 
-/// How sure it is that a type won so much.
+/// How sure it is that a type gained a certain share.
 #[derive(Clone, Debug)]
 pub(super) enum Won {
-    /// By the states of the items.
+    /// For classes: the states of the items.
     Items(States),
-    /// By the squares, and their error.
+    /// For numbers: the gained squares, and their standard error.
     Numbers { squares: f64, error: f64 },
 }
 
 impl Won {
-    /// The chance that a type won more than this share.
+    /// The probability that a type gained more than this share.
     fn chance(&self, share: f64) -> f64 {
         match self {
             Self::Items(states) => states.won_beyond(share * states.len() as f64),
@@ -107,7 +107,7 @@ impl Won {
     }
 }
 
-/// What one look tells of all types together.
+/// The figures of all types together after one look.
 #[derive(Clone, Debug)]
 pub(super) struct Whole {
     /// Whether any answer was seen to vary, on either side.
@@ -116,13 +116,13 @@ pub(super) struct Whole {
     pub(super) lost_cells: f64,
     pub(super) is_constant_head: bool,
     pub(super) is_constant_base: bool,
-    /// By type: whether swaps of at least two answers of the head could tell.
+    /// For each type: whether swaps to at least two answers of the head could tell.
     pub(super) tells: Vec<bool>,
-    /// By item: whether more answers would tell, on the base and on the head.
+    /// For each item: whether more answers would tell, on the base and on the head.
     pub(super) unsettled: (Vec<bool>, Vec<bool>),
-    /// By item: whether more answers would tell on either side, or it moves the decision on one side alone.
+    /// For each item: whether more answers would tell on either side, or it moves the decision on one side only.
     pub(super) doubtful: Vec<bool>,
-    /// The places of the cases that are left out because their answers vary on the base.
+    /// The indices of the cases that are left out because their answers vary on the base.
     pub(super) unsteady: Vec<usize>,
 }
 
@@ -144,31 +144,31 @@ pub enum Status {
     Unseen,
 }
 
-/// What follows for a type.
+/// The verdict on a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeVerdict {
     /// Not worse by more than is allowed.
     Pass,
-    /// Less of it decides, because a type that the base ignored decides now.
+    /// Less of the type decides, because a type that the base ignored decides now.
     MadeRoom,
     /// Worse.
     Regression,
-    /// It cannot be told.
+    /// The looks cannot tell.
     Open(Open),
 }
 
-/// Why a type is open.
+/// Why the verdict on a type is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
     /// More is lost than may be, more likely than not, and more answers or cases would tell.
     Suspected,
     /// A loss beyond the limit is not ruled out.
     Wide,
-    /// Another type rose as much, or may block it: labels or somebody who may approve can tell.
+    /// Another type rose as much, or may block this one: labels or an approval can decide.
     Trade,
     /// Too many cases became unsteady on the head.
     Noise,
-    /// Only answers that no case is given keep it from being lost.
+    /// Only answers that no case has keep the type from being lost.
     Strays,
 }
 
@@ -180,7 +180,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// The places of the types that are open.
+    /// The indices of the open types.
     pub(super) fn open(&self) -> Vec<usize> {
         let types = self.types.iter().enumerate();
         let open = types.filter(|(_, (.., verdict))| matches!(verdict, TypeVerdict::Open(_)));
@@ -193,7 +193,7 @@ impl Look {
     }
 }
 
-/// Looks once. `more_base`: whether the base was run so seldom that it is run again first.
+/// Looks once. `more_base`: whether the base was run so seldom that it must be run again first.
 pub(super) fn look(suite: &Suite, rules: &Rules<'_>, more_base: bool) -> Look {
     let (types, whole) = match &suite.answers {
         Answers::Classes(base, head) => classes(suite, (base, head), rules),
@@ -292,12 +292,12 @@ fn classes(
     (types, whole)
 }
 
-/// Whether it is sure that an item moves the decision, or that it does not.
+/// Whether it is certain that an item moves the decision, or that it does not.
 fn is_settled(chance: f64) -> bool {
     chance <= SETTLED || chance >= 1.0 - SETTLED
 }
 
-/// Whether another run may tell something of an item, by the chances that it moves the decision on both sides.
+/// Whether another run may tell more about an item, by the probabilities that it moves the decision on both sides.
 fn is_doubtful(base: f64, head: f64) -> bool {
     !is_settled(base) || !is_settled(head) || (base > 0.5) != (head > 0.5)
 }
@@ -317,21 +317,21 @@ fn pair(
     (of(base), of(head))
 }
 
-/// Both sides with what is known of their noise.
+/// Both sides with the estimate of their noise.
 struct Sides<'s> {
     suite: &'s Suite,
     base: (&'s Side<u32>, &'s Own),
     head: (&'s Side<u32>, &'s Own),
     steady: &'s [bool],
     is_noisy: bool,
-    /// With the noise as it is estimated.
+    /// The likelihoods with the estimated noise.
     plain: Pair,
-    /// With the noise at its upper bound.
+    /// The likelihoods with the upper bound of the noise.
     wary: Pair,
 }
 
 impl Sides<'_> {
-    /// The figures of the items at these places, and the chance of each that it moves, on the base and on the head.
+    /// The figures of these items, and the probability of each that it moves the decision, on the base and on the head.
     fn figures(&self, places: &[usize], max_drop: Limit) -> (TypeFigures, (Vec<f64>, Vec<f64>)) {
         let states =
             |pair: &Pair, pseudo| States::of(&pair.0.pick(places), &pair.1.pick(places), pseudo);
@@ -381,7 +381,7 @@ impl Sides<'_> {
         (figures, (base, head))
     }
 
-    /// Whether more cases have an item that moves for sure than wrong usual answers and unlucky runs make.
+    /// Whether more cases have a surely moving item than wrong usual answers and lucky runs would produce.
     fn is_beyond_chance(
         &self,
         places: &[usize],
@@ -408,7 +408,7 @@ impl Sides<'_> {
             let runs = most_runs[case];
             let need = (0.8 * runs as f64).ceil() as usize;
             let unlucky: f64 = (need..=runs).map(|x| binomial(runs, x, own.e[case])).sum();
-            // Two runs that agree are no proof, and four in a row are one.
+            // Two runs that agree are no proof, but four in a row are one.
             let weight = if runs > 2 { 1.0 } else { 0.1 };
             let wrong = wrong_own(own.e[case], own.count[case]);
             by_luck += (wrong + swaps[case] as f64 * unlucky * weight).min(1.0);
@@ -428,7 +428,7 @@ fn poisson_below(count: usize, mean: f64) -> f64 {
     sum
 }
 
-/// The share of the steady cases that are unsteady on the head, by more than chance, each by itself or all together.
+/// The share of the steady cases that are unsteady on the head, beyond chance, each case separately or all together.
 fn lost_cells(before: &Own, after: &Own, steady: &[bool]) -> f64 {
     let variance = |own: &Own, case: usize| {
         let e = own.e[case];
@@ -456,7 +456,7 @@ fn lost_cells(before: &Own, after: &Own, steady: &[bool]) -> f64 {
     cases.iter().filter(is_lost).count() as f64 / n
 }
 
-/// By type: whether each of two answers of the head has enough swaps whose donor is answered otherwise.
+/// For each type: whether each of two answers of the head has enough swaps whose donor has another answer.
 fn tells(suite: &Suite, head: &Own) -> Vec<bool> {
     let of_type = |of_type: usize| {
         let mut counts: Vec<(u32, usize)> = Vec::new();
@@ -476,7 +476,7 @@ fn tells(suite: &Suite, head: &Own) -> Vec<bool> {
     (0..suite.types.len()).map(of_type).collect()
 }
 
-/// What follows for each type. `is_first`: the head was run once, and may be lucky; `more_base`: the base is run again
+/// The verdicts on all types. `is_first`: the head was run once, and may be lucky; `more_base`: the base is run again
 /// first.
 fn verdicts(
     types: &[TypeFigures],
@@ -508,7 +508,7 @@ fn verdicts(
             }
         })
         .collect();
-    // Where everything may be lost, nothing can hide.
+    // Where everything may be lost, no loss can hide.
     let may_be_lost = types.iter().all(|one| one.limit >= 1.0 - GUARD);
     let passes = |one: &TypeVerdict| matches!(one, TypeVerdict::Pass | TypeVerdict::MadeRoom);
     if whole.lost_cells > CELLS && !may_be_lost && verdicts.iter().all(passes) {
@@ -552,7 +552,7 @@ impl About<'_> {
             return open;
         }
         match self.of_dropped() {
-            // Without any noise on either side few swaps tell as much as many.
+            // Without any noise on either side, few swaps tell as much as many.
             TypeVerdict::Regression if is_few && self.whole.is_noisy => open,
             verdict => verdict,
         }
@@ -565,7 +565,7 @@ impl About<'_> {
             .map(|(_, other)| other)
     }
 
-    /// Whether a type that the base ignored decides now where this one did.
+    /// Whether a type that the base ignored decides now where this type did before.
     fn has_made_room(&self) -> bool {
         let drop = self.types[self.at].drop;
         let mut others = self.types.iter().zip(self.new).enumerate();
@@ -574,7 +574,7 @@ impl About<'_> {
         })
     }
 
-    /// The verdict of a type of which more is lost than may be.
+    /// The verdict on a type that lost more than allowed.
     fn of_dropped(&self) -> TypeVerdict {
         let one = &self.types[self.at];
         let is_unseen = self.others().any(|other| !other.is_followed_base);
@@ -601,7 +601,7 @@ impl About<'_> {
     }
 }
 
-/// What became of a type, in a word.
+/// The status of a type.
 fn status(one: &TypeFigures, verdict: TypeVerdict) -> Status {
     let is_few = one.firm < FEWEST_TELLING as f64;
     match (one.is_followed_base, one.is_followed_head) {
@@ -622,7 +622,7 @@ fn status(one: &TypeFigures, verdict: TypeVerdict) -> Status {
 }
 
 impl TypeFigures {
-    /// Whether the suite cannot see the loss of the type, so that a pass says nothing of it.
+    /// Whether the suite cannot see the loss of the type, so that a pass says nothing about it.
     pub fn is_blind(&self) -> bool {
         let is_few = self.firm < FEWEST_TELLING as f64;
         is_few && !self.is_followed_head || !self.is_followed_base && !self.is_kept

@@ -1,4 +1,4 @@
-//! The looks at a suite: what is run again between them. It says what to run; the caller runs it.
+//! The looks at a suite, and what is run again between them. This module says what to run; the caller runs it.
 
 use super::Rules;
 use super::look::{Look, Status, TypeFigures, TypeVerdict, look};
@@ -6,22 +6,23 @@ use super::suite::Suite;
 use crate::looks::{Ending, Means, Rerun, Side as Which};
 use kelvin_record::{Wanted, WantedRepeats};
 
-/// How often the head was run at each look, and how often a base that can be run again.
+/// The number of runs at each look, of the head, and of a base that can be run again.
 const LOOKS: [(usize, usize); 4] = [(1, 0), (2, 3), (4, 5), (8, 8)];
 
-/// With fewer runs of a base that can be run again nothing is said of a type that it does not seem to follow.
+/// If a base that can be run again has fewer runs than this, nothing is decided about a type that it does not seem to
+/// follow.
 const FEWEST_BASE_RUNS: usize = 3;
 
 /// What to do next.
 #[derive(Clone, Debug)]
 pub enum Asked {
-    /// Run this again, and look again.
+    /// Make these runs, and look again.
     Rerun(Rerun),
     /// Every type is decided, or stays open.
     Decided(TypeEnding),
 }
 
-/// How the looks at a suite came to their end.
+/// The end of the looks at a suite.
 #[derive(Clone, Debug)]
 pub struct TypeEnding {
     /// Each type, in the order of the suite.
@@ -37,12 +38,12 @@ pub struct TypeEnding {
 /// The looks at one suite.
 #[derive(Clone, Debug, Default)]
 pub struct Looks {
-    /// How often something was run again for it.
+    /// How often something was run again for this suite.
     rounds: usize,
 }
 
 impl Looks {
-    /// Looks at what was run so far. `are_kept`: whether the pipeline answers repeats of the head from memory.
+    /// Looks at all runs so far. `are_kept`: whether the pipeline answers repeats of the head from memory.
     pub fn next(
         &mut self,
         suite: &Suite,
@@ -75,7 +76,7 @@ impl Looks {
         Asked::Rerun(rerun)
     }
 
-    /// Ends all looks, because what they asked for could not be run.
+    /// Ends all looks because the requested runs could not be made.
     pub fn give_up(&self, suite: &Suite, rules: &Rules<'_>) -> TypeEnding {
         let look = look(suite, rules, false);
         let is_done = look.open().is_empty() || look.has_failed();
@@ -100,9 +101,10 @@ fn ended(look: &Look, suite: &Suite, ending: Ending) -> TypeEnding {
     }
 }
 
-/// What to run before the next look. The second takes what is in doubt of all types, since what one gained may explain
-/// what another lost, on both sides alike, so that no case is run again on one side alone; or everything, where that is
-/// nothing. Those after it take what is unsettled of the types that are open. With them go the own answers of their cases.
+/// The runs before the next look. The second look runs the doubtful items of all types again, or everything where none
+/// is doubtful. It does so on both sides alike: the gain of one type may explain the loss of another, so no case may be
+/// run again on one side only. Later looks run the unsettled items of the open types again. In all of them the own
+/// answers of the same cases are run again too.
 fn wanted(
     suite: &Suite,
     look: &Look,
@@ -139,7 +141,7 @@ fn wanted(
 }
 
 impl Suite {
-    /// So many runs of some items on a side, and of all that tells the own answers of their cases.
+    /// So many runs of some items on a side, together with the inputs that tell the own answers of their cases.
     fn asking(&self, places: &[usize], (side, runs): (Which, usize)) -> WantedRepeats {
         let mut wanted = WantedRepeats::new();
         for place in places {

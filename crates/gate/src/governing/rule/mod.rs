@@ -1,5 +1,5 @@
-//! The rule itself: from the answers of two sides to what became of each type, and what to run before that is told. It
-//! knows nothing of reports, so that `benches/gate_simulation` runs it in worlds whose truth is known.
+//! The rule: it decides from the answers of two sides the status of each type, and which runs are needed before. It
+//! does not depend on reports, so that `benches/gate_simulation` can run it in worlds whose truth is known.
 
 mod look;
 mod looks;
@@ -15,30 +15,30 @@ pub use looks::{Asked, Looks, TypeEnding};
 pub use noise::Own;
 pub use suite::{Answers, Case, Item, Side, Suite};
 
-/// The part of what the base had that a type may lose, where that is less than `max_drop`. A limit that is absolute
-/// lets a type lose everything that moves few decisions.
+/// The part of the base's share that a type may lose, where that part is less than `max_drop`. An absolute limit
+/// would let a type that moves few decisions lose all of them.
 const SHARE: f64 = 1.0 / 3.0;
 
-/// A type is kept where the probability of a loss beyond the limit is at most this.
+/// A type passes if the probability of a loss beyond the limit is at most this.
 const PASS: f64 = 0.01;
 
-/// A type is dropped where it is at least this.
+/// A type has dropped if that probability is at least this.
 const SURE: f64 = 0.99;
 
-/// With fewer swaps than this that tell nothing is red.
+/// With fewer swaps than this that can tell, no type is red.
 pub const FEWEST_TELLING: usize = 5;
 
-/// How much of a type may be lost.
+/// The limit for the loss of a type.
 #[derive(Clone, Copy, Debug)]
 pub struct Limit {
     /// The drop that is allowed.
     pub max_drop: f64,
-    /// Whether that holds however little the base had, because somebody has set it for this very type.
+    /// Whether the limit holds even if the base's share was small, because somebody has set it for this type.
     pub is_whole: bool,
 }
 
 impl Limit {
-    /// The limit of a type of which the base had this share.
+    /// The limit for a type with this share on the base.
     fn of(self, had: f64) -> f64 {
         match self.is_whole {
             true => self.max_drop,
@@ -47,11 +47,11 @@ impl Limit {
     }
 }
 
-/// What a suite is judged by.
+/// The rules by which a suite is judged.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules<'a> {
     /// The drop that is allowed of each type, in the order of the types; in `[0, 1]`.
     pub max_drop: &'a [Limit],
-    /// The pipeline is declared deterministic, or the plain limit is asked for: one answer tells.
+    /// Whether the pipeline is declared deterministic, or the plain limit is asked for: then one answer tells.
     pub is_exact: bool,
 }

@@ -1,32 +1,32 @@
-//! How often a case is answered otherwise than it usually is, by case and side.
+//! How often the answer to a case differs from its usual one, by case and side.
 
 use super::suite::Side;
 
-/// How many answers the noise of the whole suite weighs in that of one case.
+/// The number of answers as which the noise of the whole suite counts in the noise of one case.
 pub(super) const SHRINK: f64 = 8.0;
 
-/// The least and the most noise that a case is taken to have.
+/// The lowest and the highest noise that a case can have.
 pub(super) const E_MIN: f64 = 0.002;
 const E_MAX: f64 = 0.45;
 
-/// How many standard errors the upper bound of the noise is away.
+/// The distance of the upper bound of the noise, in standard errors.
 const E_UP: f64 = 1.64;
 
 /// The usual answers of a side, and how noisy each case is.
 #[derive(Clone, Debug)]
 pub struct Own {
-    /// The answer that each case gets most often.
+    /// The most frequent answer of each case.
     pub answers: Vec<u32>,
-    /// The chance that one answer is another.
+    /// The probability that an answer differs from the usual one.
     pub e: Vec<f64>,
-    /// The upper bound of that chance.
+    /// The upper bound of that probability.
     pub upper: Vec<f64>,
     /// How many answers each case got.
     pub count: Vec<usize>,
 }
 
 impl Own {
-    /// Of all answers of a side to its cases.
+    /// Computes the noise from all answers of a side to its cases.
     pub fn of(side: &Side<u32>) -> Self {
         let counted: Vec<Counted> = side.own.iter().map(|own| Counted::of(own)).collect();
         let weights: f64 = counted.iter().map(Counted::weight).sum();
@@ -53,7 +53,7 @@ impl Own {
         }
     }
 
-    /// At least as noisy as another side: a single run of everything says little of its own noise.
+    /// Raises the noise to at least that of another side: a single run of everything says little about its own noise.
     pub fn at_least(&mut self, other: &Self) {
         let raise = |own: &mut Vec<f64>, other: &[f64]| {
             for (own, other) in own.iter_mut().zip(other) {
@@ -70,7 +70,7 @@ impl Own {
     }
 }
 
-/// The chance that what a case was answered most often, in so many answers, is not its answer.
+/// The probability that the most frequent of so many answers to a case is not its usual answer.
 pub(super) fn wrong_own(e: f64, count: usize) -> f64 {
     let mut chance = 0.0;
     for wrong in count.div_ceil(2)..=count {
@@ -89,8 +89,8 @@ pub(super) fn binomial(n: usize, hits: usize, p: f64) -> f64 {
     ways * p.powi(hits as i32) * (1.0 - p).powi((n - hits) as i32)
 }
 
-/// The noise at which two answers differ in this share of the pairs: each is the usual one or, with that chance,
-/// another.
+/// The noise at which two answers differ in this share of the pairs: each answer is the usual one or, with that
+/// probability, another.
 fn rate(differ: f64) -> f64 {
     let within = (1.0 - 2.0 * differ.min(0.495)).max(0.0);
     f64::midpoint(1.0, -within.sqrt())
@@ -114,7 +114,7 @@ impl Counted {
             }
         }
         let most = counts.iter().map(|(_, count)| *count).max().unwrap_or(0);
-        // Of equals the first that was given.
+        // Among equally frequent answers, the first counts.
         let first = counts.iter().find(|(_, count)| *count == most);
         let all = own.len() as f64;
         let same: f64 = counts.iter().map(|(_, count)| (count * count) as f64).sum();

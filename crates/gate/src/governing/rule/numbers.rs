@@ -1,8 +1,8 @@
-//! The same for answers that are numbers: how much of the way that the base went does the head still go?
+//! The rule for answers that are numbers: how much of the base's moves does the head still make?
 //!
 //! The loss of a type is the part of the base's squared distances that the head no longer follows, as a share of the
-//! squared distance between two cases. So it does not hang on the scale: a score from 640 to 740 is judged as one from
-//! 0 to 1 is.
+//! squared distance between two cases. So the loss does not depend on the scale: a score from 640 to 740 is judged like
+//! one from 0 to 1.
 
 use super::look::{TypeFigures, Whole, Won};
 use super::noise::SHRINK;
@@ -10,36 +10,36 @@ use super::suite::{Side, Suite};
 use super::{Limit, Rules};
 use crate::look::GUARD;
 
-/// How many standard errors a loss must be beyond the limit, and its squares beyond theirs, to be one.
+/// A loss beyond the limit counts only if it is more than this many standard errors above 0, and its squares alone too.
 const RED_Z: f64 = 3.5;
 const SQUARES_Z: f64 = 2.0;
 
-/// How many standard errors are added before a loss is within the limit.
+/// How many standard errors are added to a loss before it counts as within the limit.
 const BOUND_Z: f64 = 2.05;
 
-/// A swap moved its case where it is this many standard errors away from it.
+/// A swap moved its case if it is at least this many standard errors away from it.
 const MOVED_Z: f64 = 3.3;
 
-/// A factor this close to 1 is 1.
+/// A factor this close to 1 counts as 1.
 const SNAP: f64 = 0.15;
 
-/// With noise, a type is followed where so many swaps moved; without, one tells.
+/// With noise, a type is followed if this many swaps moved; without noise, one is enough.
 const MOVED_BY_MORE_THAN_LUCK: usize = 3;
 
-/// What a sum of squares with its share of the noise taken out is multiplied by, for errors that are not independent.
+/// The factor for the squared error of a sum from which its noise was subtracted, since the errors are not independent.
 const CAREFUL: f64 = 1.5;
 
-/// One side in numbers.
+/// The numbers of one side.
 struct Numbers {
     /// The mean of each case's own answers.
     own: Vec<f64>,
     /// The variance of that mean.
     own_variance: Vec<f64>,
-    /// How far each swap is from its case.
+    /// The distance of each swap from its case.
     moved: Vec<f64>,
-    /// The variance of that.
+    /// The variance of that distance.
     variance: Vec<f64>,
-    /// Numbers this close are the same.
+    /// Numbers that are at most this far apart are the same.
     tiny: f64,
 }
 
@@ -89,7 +89,7 @@ impl Numbers {
         }
     }
 
-    /// The same, with the ways of the swaps divided by a factor.
+    /// The same, with the distances of the swaps divided by a factor.
     fn scaled(mut self, by: f64) -> Self {
         self.moved.iter_mut().for_each(|moved| *moved /= by);
         self.variance
@@ -98,7 +98,7 @@ impl Numbers {
         self
     }
 
-    /// How far each swap's donor is from its case.
+    /// The distance of each swap's donor from its case.
     fn to_donors(&self, suite: &Suite) -> Vec<f64> {
         let items = suite.items.iter();
         let apart = items.filter_map(|item| Some(self.own[item.donor?] - self.own[item.case]));
@@ -160,10 +160,10 @@ pub(super) fn judge(
 
 /// The swaps of one type.
 struct Part {
-    /// How far they moved on the base and on the head.
+    /// The distances of the swaps from their cases on the base and on the head.
     x: Vec<f64>,
     y: Vec<f64>,
-    /// The variances of that.
+    /// The variances of these distances.
     a: Vec<f64>,
     b: Vec<f64>,
     /// The mean squared distance between a case and a donor.
@@ -181,7 +181,7 @@ impl Part {
     fn figures(&self, cases: Vec<usize>, max_drop: Limit, is_clear: bool) -> TypeFigures {
         let n = self.x.len();
         let unit = n as f64 * self.far;
-        // The part of the base's way that the head does not go, and the same of the squares alone.
+        // The part of the base's moves that the head does not make, and the same of the squares alone.
         let cross = self.sum(|x, y, a, _| x * (x - y) - a) / unit;
         let squares = self.sum(|x, y, a, b| x * x - a - y * y + b) / unit;
         let cross_error = self.sum(|x, _, a, b| {
@@ -254,7 +254,7 @@ impl Part {
 }
 
 impl Suite {
-    /// The places of the items of a type.
+    /// The indices of the items of a type.
     pub(super) fn of_type(&self, of_type: usize) -> Vec<usize> {
         let items = self.items.iter().enumerate();
         let of_type = items.filter(|(_, item)| item.of_type == of_type);
@@ -262,7 +262,8 @@ impl Suite {
     }
 }
 
-/// The factor that is common to all own answers of the head, from the differences between cases; 1 where there is none.
+/// The factor common to all own answers of the head, from the differences between cases; 1 where there is no such
+/// factor.
 fn common_scale(base: &Numbers, head: &Numbers, suite: &Suite) -> f64 {
     let (before, after) = (base.to_donors(suite), head.to_donors(suite));
     let least = (5.0 * mean(&base.own_variance).sqrt()).max(base.tiny);
@@ -285,7 +286,7 @@ fn common_scale(base: &Numbers, head: &Numbers, suite: &Suite) -> f64 {
     }
 }
 
-/// By interpolation between neighbours, of values in order.
+/// A quantile of sorted values, by linear interpolation.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let at = share * (sorted.len() - 1) as f64;
     let (low, part) = (at.floor() as usize, at.fract());

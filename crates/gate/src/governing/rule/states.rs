@@ -1,28 +1,28 @@
-//! Whether a swap moves the decision, on the base and on the head: four states, and how likely each of them is.
+//! The probabilities of the four states of a swap: whether it moves the decision on the base and on the head.
 
 use super::noise::{Own, wrong_own};
 use super::suite::{Item, Side};
 
-/// How many items of each state are taken to be seen before any is: neither, won, lost, both.
+/// The number of items of each state that are assumed before any is seen: neither, won, lost, both.
 pub(super) const PSEUDO: [f64; 4] = [0.5, 0.1, 0.1, 0.5];
 
-/// The same with room for losses that nobody has seen.
+/// The same with more room for unseen losses.
 pub(super) const DOUBT: [f64; 4] = [0.5, 0.1, 0.6, 0.5];
 
-/// Where the shares of the states begin.
+/// The initial shares of the states.
 const BEGIN: [f64; 4] = [0.45, 0.05, 0.05, 0.45];
 
-/// So many rounds of expectation and maximisation (Dempster, Laird and Rubin, Journal of the Royal Statistical
-/// Society B 39, 1977) settle four shares.
+/// The rounds of expectation and maximisation (Dempster, Laird and Rubin, Journal of the Royal Statistical
+/// Society B 39, 1977) after which four shares have converged.
 const ROUNDS: usize = 50;
 
-/// Below this nothing adds to the distribution of a sum.
+/// A probability below this adds nothing to the distribution of a sum.
 const NOTHING: f64 = 1e-7;
 
-/// Tails of a distribution that are below this are cut off, so that thousands of items take a moment.
+/// Tails of a distribution below this are cut off, so that thousands of items take little time.
 const TAIL: f64 = 1e-18;
 
-/// How likely the answers to each item are if it does not move the decision, and if it does.
+/// The likelihood of the answers to each item if it does not move the decision, and if it does.
 #[derive(Clone, Debug)]
 pub(super) struct Likelihoods(Vec<(f64, f64)>);
 
@@ -31,7 +31,7 @@ pub(super) struct Likelihoods(Vec<(f64, f64)>);
 pub(super) struct States(Vec<[f64; 4]>);
 
 impl Likelihoods {
-    /// Of all items of a side, with this noise by case. `classes`: how many different answers there are.
+    /// The likelihoods of all items of a side, with this noise by case. `classes`: the number of different answers.
     pub(super) fn of(
         side: &Side<u32>,
         own: &Own,
@@ -49,7 +49,7 @@ impl Likelihoods {
             let likely = |other: f64| other.powi(others) * (1.0 - other).powi(same);
             let (held, moved) = (likely(e), likely(moves));
             let wrong = wrong[item.case];
-            // Where the usual answer is wrong, what moves looks as if it held.
+            // If the usual answer is wrong, an item that moves looks as if it did not.
             (
                 (1.0 - wrong) * held + wrong * moved,
                 (1.0 - wrong) * moved + wrong * held,
@@ -58,14 +58,14 @@ impl Likelihoods {
         Self(items.iter().zip(&side.swaps).map(of_item).collect())
     }
 
-    /// Those of some items.
+    /// The likelihoods of some items.
     pub(super) fn pick(&self, places: &[usize]) -> Vec<(f64, f64)> {
         places.iter().map(|place| self.0[*place]).collect()
     }
 }
 
 impl States {
-    /// By expectation and maximisation over the items of one type.
+    /// The states by expectation and maximisation over the items of one type.
     pub(super) fn of(base: &[(f64, f64)], head: &[(f64, f64)], pseudo: [f64; 4]) -> Self {
         let likely: Vec<[f64; 4]> = base
             .iter()
@@ -99,33 +99,33 @@ impl States {
         self.0.len()
     }
 
-    /// The chance of each item that it moved the decision on the base.
+    /// The probability of each item that it moved the decision on the base.
     pub(super) fn moved_on_base(&self) -> Vec<f64> {
         self.0.iter().map(|state| state[2] + state[3]).collect()
     }
 
-    /// The same on the head.
+    /// The probability of each item that it moved the decision on the head.
     pub(super) fn moved_on_head(&self) -> Vec<f64> {
         self.0.iter().map(|state| state[1] + state[3]).collect()
     }
 
-    /// How many are expected to move it on both sides.
+    /// How many items are expected to move the decision on both sides.
     pub(super) fn moved_on_both(&self) -> f64 {
         self.0.iter().map(|state| state[3]).sum()
     }
 
-    /// How many are expected to be lost, less those that are won.
+    /// How many items are expected to be lost, minus those that are won.
     pub(super) fn net(&self) -> f64 {
         self.0.iter().map(|state| state[2] - state[1]).sum()
     }
 
-    /// The chance that more than so many are lost than won.
+    /// The probability that the lost items exceed the won items by more than this.
     pub(super) fn lost_beyond(&self, threshold: f64) -> f64 {
         let parts = self.0.iter().map(|state| (state[2], state[1]));
         beyond(parts, threshold)
     }
 
-    /// The chance that more than so many are won than lost.
+    /// The probability that the won items exceed the lost items by more than this.
     pub(super) fn won_beyond(&self, threshold: f64) -> f64 {
         let parts = self.0.iter().map(|state| (state[1], state[2]));
         beyond(parts, threshold)
@@ -138,10 +138,10 @@ fn weighed(likely: &[f64; 4], shares: &[f64; 4]) -> [f64; 4] {
     joint.map(|one| one / sum)
 }
 
-/// The chance that the sum over independent items is more than a threshold, where each adds 1 with the first
-/// probability and takes 1 away with the second: their exact distribution, item by item.
+/// The probability that the sum over independent items exceeds a threshold. Each item adds 1 with the first
+/// probability and subtracts 1 with the second; the distribution is exact, item by item.
 fn beyond(parts: impl Iterator<Item = (f64, f64)>, threshold: f64) -> f64 {
-    // What `chances` begins at; cut tails move it.
+    // The sum that the first entry of `chances` stands for; cut tails move it.
     let mut least = 0_i64;
     let mut chances = vec![1.0];
     for (up, down) in parts.filter(|(up, down)| up + down > NOTHING) {

@@ -1,4 +1,4 @@
-//! What both sides answered: to each case as it is, and to each of its swaps.
+//! The answers of both sides: to each case as it is, and to each of its swaps.
 
 /// The answers of one probe on both sides of a comparison.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,14 +9,14 @@ pub struct Suite {
     pub cases: Vec<Case>,
     /// The swaps that both sides were asked, in any order.
     pub items: Vec<Item>,
-    /// What was answered.
+    /// The answers of both sides.
     pub answers: Answers,
 }
 
 /// One case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Case {
-    /// Its name.
+    /// The name of the case.
     pub name: String,
     /// The names of the variants that should change nothing, on the base and on the head.
     pub own: (Vec<String>, Vec<String>),
@@ -25,11 +25,11 @@ pub struct Case {
 /// One swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The place of its case.
+    /// The index of the case of the swap.
     pub case: usize,
-    /// The place of its type.
+    /// The index of the type of the swap.
     pub of_type: usize,
-    /// The place of the case that its unit comes from; none where that is not among the cases.
+    /// The index of the case that the unit comes from; none where it is not among the cases.
     pub donor: Option<usize>,
     /// The names of the variant on the base and on the head.
     pub variants: (String, String),
@@ -51,17 +51,17 @@ pub struct Side<A> {
     pub own: Vec<Vec<A>>,
     /// The answers to each swap.
     pub swaps: Vec<Vec<A>>,
-    /// How often the cases were run at most.
+    /// The most runs of a case.
     pub draws: usize,
 }
 
 impl Suite {
-    /// Whether the answers are numbers, and not a few levels.
+    /// Whether the answers are numbers, and not classes.
     pub const fn is_of_numbers(&self) -> bool {
         matches!(self.answers, Answers::Numbers(..))
     }
 
-    /// How often both sides were run at most.
+    /// The most runs of a case on each side.
     pub fn draws(&self) -> (usize, usize) {
         match &self.answers {
             Answers::Classes(base, head) => (base.draws, head.draws),
@@ -71,7 +71,7 @@ impl Suite {
 }
 
 impl<A> Side<A> {
-    /// By case: how often a swap of it was run at most.
+    /// For each case: the most runs of one of its swaps.
     pub(super) fn most_runs(&self, items: &[Item], cases: usize) -> Vec<usize> {
         let mut most = vec![0; cases];
         for (item, answers) in items.iter().zip(&self.swaps) {

@@ -1,4 +1,4 @@
-//! JSON on lines: broken to a depth, compact below it.
+//! JSON that is broken into lines down to a depth, and compact below it.
 
 use std::io::{self, Write};
 
@@ -7,18 +7,18 @@ use serde_json::ser::Formatter;
 /// Spaces for each level.
 const INDENT: &str = "  ";
 
-/// Breaks lines within the outer levels.
+/// Writes line breaks in the outer levels only.
 pub(super) struct Lines {
-    /// Levels that are broken.
+    /// The number of levels with line breaks.
     most: usize,
-    /// The level that is being written, 0 outside of everything.
+    /// The current level, 0 outside of everything.
     depth: usize,
-    /// Whether what is being written has nothing in it so far.
+    /// Whether the current value has no content yet.
     is_empty: bool,
 }
 
 impl Lines {
-    /// Breaks so many levels, for a value that stands so deep in its document.
+    /// Breaks lines in this many levels, for a value at this depth of its document.
     pub(super) const fn within(depth: usize, most: usize) -> Self {
         Self {
             most,
@@ -59,7 +59,7 @@ impl Lines {
         if breaks {
             self.line(to)?;
         }
-        // What is around it has at least this in it.
+        // The value that ends here is content of the value around it.
         self.is_empty = false;
         to.write_all(sign)
     }

@@ -1,8 +1,8 @@
 //! The report as JSON, and back.
 //!
-//! What stands near the top is on lines of its own: every key of the run, every variant of a case,
-//! every case of a metric. What is below is on one line with it, so that a report of thousands of
-//! cases stays small, and a line that differs from that of another run says which variant it is.
+//! The outer levels are broken into lines: every key of the run, every variant of a case, every case of a metric.
+//! Deeper values stay on the line of their parent, so that a report of thousands of cases stays small, and a line that
+//! differs from that of another run says which variant it is.
 
 mod lines;
 
@@ -19,19 +19,19 @@ use kelvin_page::safe;
 use kelvin_record::Kinds;
 use lines::Lines;
 
-/// How deep lines are broken: the report, its metrics, a metric, its cases.
+/// The depth of line breaks: the report, its metrics, a metric, its cases.
 const DEPTH: usize = 4;
-/// The same of what the probes have stored: the report, the probes, a section, its items, an item, its
+/// The depth in the sections of the probes: the report, the probes, a section, its items, an item, its
 /// parts.
 const DEPTH_OF_PROBES: usize = 6;
-/// The same of the report of one item: the item, its parts.
+/// The depth in the report of one item: the item, its parts.
 const DEPTH_OF_ITEM: usize = 4;
 
 /// Writes the run report: keys in their order, a line end at the end.
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// The errors of the writer.
 pub fn write(to: &mut dyn Write, report: &Report) -> io::Result<()> {
     let Report {
         schema_version,
@@ -63,7 +63,7 @@ pub fn write(to: &mut dyn Write, report: &Report) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// The errors of the writer.
 pub fn write_item(
     to: &mut dyn Write,
     id: &str,
@@ -90,9 +90,9 @@ pub fn write_item(
 ///
 /// # Errors
 ///
-/// In words for a person: another version, or where and how the text is damaged.
+/// A message for a person: another version, or where and how the text is damaged.
 pub fn read(bytes: &[u8], kinds: &Kinds) -> anyhow::Result<Report> {
-    /// What is looked at before the rest: a report of another version may have another shape.
+    /// The fields that are read before the others: a report of another version may have another shape.
     #[derive(Deserialize)]
     struct Head {
         schema_version: Option<Value>,
@@ -102,7 +102,7 @@ pub fn read(bytes: &[u8], kinds: &Kinds) -> anyhow::Result<Report> {
         Category::Data => anyhow!("it is JSON, but no report of kelvin: {error}"),
         _ => damaged(&error),
     })?;
-    // A list in the order of the fields would be read as well.
+    // The reader would also accept a list in the order of the fields.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         bail!("it is JSON, but no report of kelvin: it is not an object");
     }
@@ -141,7 +141,7 @@ fn damaged(error: &serde_json::Error) -> anyhow::Error {
     }
 }
 
-/// Which one, where it says.
+/// The version of the tool, where it is given.
 fn of_version(tool: Option<&Value>) -> String {
     let version = tool.and_then(|tool| tool.get("version")?.as_str());
     version.map_or_else(String::new, |version| {

@@ -1,7 +1,7 @@
-//! The page of a whole run: what each probe says, in order, and what is about the run itself.
+//! The page of a whole run: the chapters of the probes, in order, and the facts of the run itself.
 //!
-//! Each kind of probe writes its own chapter from its own section; nothing here knows which kinds there
-//! are.
+//! Each kind of probe writes its own chapter from its own section; this module does not know the kinds of
+//! probes.
 
 use std::io::{self, Write};
 
@@ -46,11 +46,11 @@ pub fn to_markdown(report: &Report) -> String {
     markdown::render(&of(report))
 }
 
-/// Writes a report as a page in HTML, which opens with what came of a comparison where there was one.
+/// Writes a report as a page in HTML, which begins with the result of a comparison where there was one.
 ///
 /// # Errors
 ///
-/// Those of the writer.
+/// The errors of the writer.
 pub fn to_html(
     to: &mut dyn Write,
     report: &Report,
@@ -67,7 +67,7 @@ pub fn to_html(
     html::write(to, page, texts)
 }
 
-/// The page of every item that has one, as Markdown, with the folder that it belongs in.
+/// The page of every item that has one, as Markdown, with the folder for it.
 pub fn items(report: &Report) -> impl Iterator<Item = (&str, String)> {
     let sections = report.probes.known().into_iter();
     let pages = sections.flat_map(|(kind, section)| kind.item_pages(section, view(report)));
@@ -81,7 +81,7 @@ pub fn part(report: &Report, item: &str, part: &str) -> Option<PartView> {
     parts.next()
 }
 
-/// What both sides answered to an item of a probe, as a comment shows it.
+/// The answers of both sides to an item of a probe, as a comment shows them.
 pub fn answers(report: &Report, probe: &str, item: &str) -> Option<AnswersView> {
     let sections = report.probes.known().into_iter();
     let mut of_probe = sections.filter(|(kind, _)| kind.name() == probe);
@@ -89,13 +89,13 @@ pub fn answers(report: &Report, probe: &str, item: &str) -> Option<AnswersView> 
     kind.answers(section, item)
 }
 
-/// What each probe says, in the order of the registry.
+/// The chapters of the probes, in the order of the registry.
 fn chapters(report: &Report) -> Vec<Chapter<'_>> {
     let sections = report.probes.known().into_iter();
     sections
         .map(|(kind, section)| {
             let mut chapter = kind.chapter(section, view(report));
-            // What was found is of no known code, whatever it is.
+            // The code changed during the run, so the findings belong to no known code.
             if report.run.ending == Ending::Changed {
                 chapter.statements = vec![Statement {
                     tone: Tone::Alarm,
@@ -120,7 +120,7 @@ fn view(report: &Report) -> RunView<'_> {
     }
 }
 
-/// What was checked and what it took.
+/// What was checked, and how many calls and how much time it took.
 fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
     let cost = report.run.session.cost;
     let share = report.run.shard;
@@ -149,8 +149,8 @@ fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
     scope
 }
 
-/// Figures of no probe that this version knows: a report of another version may have some, and a
-/// page leaves none out.
+/// Figures that belong to no probe of this version: a report of another version may have some, and a
+/// page must not leave any out.
 fn others(report: &Report) -> Option<FigureTable<'_>> {
     let is_known = |id: &str| report.probes.kind(probe_of(id)).is_some();
     let rows = report.metrics.iter().filter(|(id, _)| !is_known(id));
@@ -164,7 +164,7 @@ fn others(report: &Report) -> Option<FigureTable<'_>> {
     })
 }
 
-/// What the figures depend on, beside what the probes say of it.
+/// The facts that the figures depend on, beside those in the chapters of the probes.
 fn facts(report: &Report) -> Vec<(&'static str, String)> {
     let run = &report.run;
     let mut facts = vec![

@@ -1,4 +1,4 @@
-//! What both sides answered where an answer got worse.
+//! The answers of both sides where an answer got worse.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,9 +10,9 @@ use kelvin_gate::report::page;
 use kelvin_page::safe;
 use kelvin_record::probe_of;
 
-/// Columns of an answer: enough to see what went wrong, and few enough for a table.
+/// The most columns of an answer: enough to see the problem, and few enough for a table.
 const ANSWER: usize = 240;
-/// Columns of what was said of it.
+/// The most columns of the judge's remark.
 const SAID: usize = 120;
 
 /// The answers of both sides to the items that got worse, worst first, for the probes that keep answers.

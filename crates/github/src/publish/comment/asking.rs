@@ -1,4 +1,4 @@
-//! The comment that asks somebody to approve a regression. The hidden line stands before these words.
+//! The comment that asks for the approval of a regression. The hidden line stands before this text.
 
 use std::fmt::Write as _;
 
@@ -6,8 +6,8 @@ use crate::publish::named;
 use kelvin_gate::approval::Approval;
 use kelvin_gate::judgement::prose;
 
-/// What is asked, of whom, and how to answer. `mind`: what the change does to the rules and to what is
-/// measured, which whoever decides has to know.
+/// The question, who may answer, and how. `mind`: the effects of the change on the rules and on what is measured, which
+/// a person has to know before deciding.
 pub fn asking(approval: &Approval, mind: &[String]) -> String {
     let request = &approval.request;
     let key = approval.origin.as_ref().map_or("", |origin| &origin.key);
@@ -52,7 +52,7 @@ pub fn asking(approval: &Approval, mind: &[String]) -> String {
     page
 }
 
-/// What was decided, for a check run that is closed anew.
+/// The decision, for a check run that is closed again.
 pub fn decided(approval: &Approval) -> String {
     let mut page = format!("**{}**\n\n", prose(&approval.sentence()));
     for one in &approval.request.regressions {
@@ -140,7 +140,7 @@ mod tests {
             let page = asking(&approval, &[]);
             assert!(page.contains(words), "{words}");
             assert!(page.starts_with("### ⏸️ Kelvin asks for approval of `a`"));
-            // Where there are several configurations, it says which one asks.
+            // Where there are several configurations, the comment names the one that asks.
             approval.origin = Some(Origin {
                 key: "rag-small".to_owned(),
                 ..Origin::default()

@@ -6,10 +6,10 @@ use kelvin_gate::judgement::prose;
 use kelvin_gate::opening::opening;
 use kelvin_page::{Phrase, PhrasePart, safe};
 
-/// The first lines are at most so many bytes long, whatever others wrote into them.
+/// The most bytes of the first lines, whatever foreign text they contain.
 const HEAD: usize = 1_650;
 
-/// The first lines, with names and the reason cut as far as it takes.
+/// The first lines, with names and the reason cut as far as necessary.
 pub(super) fn head(publication: &Publication<'_>) -> String {
     const COLUMNS: [usize; 4] = [400, 120, 60, 20];
     COLUMNS
@@ -19,7 +19,7 @@ pub(super) fn head(publication: &Publication<'_>) -> String {
         .unwrap_or_else(|| verdict(publication, 10))
 }
 
-/// The verdict with its reason in one line, and what to do in the next.
+/// The verdict with its reason in one line, and the next step in the next line.
 fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     let kelvin = named(&publication.context.configuration, columns);
     let Some(judgement) = publication.judgement else {
@@ -50,7 +50,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     format!("### {mark} {kelvin}: {word}{gist}{changes}\n\n{reason}\n\n{next}\n")
 }
 
-/// A phrase whose names and answers are cut to so many columns, or to 60.
+/// A phrase whose names and answers are cut to so many columns, at most 60.
 fn shown(phrase: &Phrase, columns: usize) -> String {
     let columns = columns.min(60);
     phrase.show(|part, text| match part {
@@ -59,7 +59,7 @@ fn shown(phrase: &Phrase, columns: usize) -> String {
     })
 }
 
-/// What a reader does about a request for approval, with where it was asked.
+/// The next step of a reader about a request for approval, with the place of the request.
 fn decision(next: &str, approval: &Approval) -> String {
     let at = match &approval.comment {
         Some(url) => format!(

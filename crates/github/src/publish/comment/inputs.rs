@@ -1,4 +1,4 @@
-//! What changed in the input of a case that got worse.
+//! The changes in the input of a case that got worse.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use kelvin_gate::report::page;
 use kelvin_gate::verdict::Verdict;
 use kelvin_page::{capitalized, safe};
 
-/// Characters of one difference between two texts.
+/// The most characters of one difference between two texts.
 const DIFF: usize = 4_000;
 
-/// What was changed in the input, and what the pipeline made of both.
+/// The change of the input, and the pipeline's answers to both inputs.
 pub(super) fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> String {
     let part = page::part(publication.report, &excerpt.case, &excerpt.variant);
     let answers = part.map_or_else(String::new, |part| {
@@ -40,7 +40,7 @@ pub(super) fn difference(publication: &Publication<'_>, excerpt: &Excerpt) -> St
     )
 }
 
-/// A name within HTML, where a backslash would be shown: entities instead.
+/// A name within HTML, with entities, since a backslash would be shown.
 fn html(text: &str) -> String {
     let escaped = safe::markdown(text, 60);
     let mut shown = String::with_capacity(escaped.len());

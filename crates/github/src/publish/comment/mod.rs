@@ -1,9 +1,9 @@
 //! The comment: what happened, where, and what to do, within a number of bytes.
 //!
-//! A page is a list of sections. Where they are too long together, whole sections go, the least
-//! important first: the differences between texts, then the answers, the further cases, the notices, what differs
-//! beside the figures, the further reasons, the cost, how to reproduce it, and last the table. The
-//! first lines always stay, and a line says what is left out and where it is.
+//! A page is a list of sections. Where they are too long together, whole sections are left out, the least important
+//! first: the differences between texts, then the answers, the further cases, the notices, the differences beside the
+//! figures, the further reasons, the cost, the way to reproduce it, and last the table. The first lines always stay,
+//! and a line says which sections are left out and where to find them.
 
 mod answers;
 mod asking;
@@ -26,7 +26,7 @@ use kelvin_page::markdown;
 use tables::{cases, figures, metrics, other_answers, wrong_answers};
 use words::{claim, differences, foot, notices, reasons, reproduce, unposted};
 
-/// How long lists may be.
+/// The limits of lists.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lists {
     pub(super) metrics: usize,
@@ -44,11 +44,11 @@ const OF_A_COMMENT: Lists = Lists {
     notices: 20,
 };
 
-/// A part of a page that is shown whole or not at all.
+/// A part of a page that is shown completely or not at all.
 pub(super) struct Section {
-    /// The larger, the sooner it goes; 0 always stays.
+    /// Sections with a larger rank are left out first; 0 always stays.
     rank: u8,
-    /// What it is, for the line that says what is left out.
+    /// The name of the section, for the line that says what is left out.
     name: &'static str,
     text: String,
 }
@@ -56,12 +56,12 @@ pub(super) struct Section {
 /// The longest comment, in bytes: GitHub refuses 65,536 characters.
 const BYTES: usize = 60_000;
 
-/// The comment, at most so many bytes long; below 2,000 it may be longer.
+/// The comment, with at most so many bytes; below 2,000 it may be longer.
 pub fn render(publication: &Publication<'_>, budget: usize) -> String {
     fit(sections(publication, OF_A_COMMENT), budget)
 }
 
-/// The same page where there is no workflow to speak of: `gate.md`, `kelvin compare`.
+/// The same page outside of a workflow: `gate.md`, `kelvin compare`.
 pub fn alone(report: &Report, judgement: &Judgement, out: &Path) -> String {
     let publication = Publication {
         report,
@@ -75,7 +75,7 @@ pub fn alone(report: &Report, judgement: &Judgement, out: &Path) -> String {
     render(&publication, BYTES)
 }
 
-/// Joins sections, leaving out as many as it takes.
+/// Joins sections, and leaves out as many as necessary.
 pub(super) fn fit(mut sections: Vec<Section>, budget: usize) -> String {
     const NOTE: usize = 300;
     let length = |sections: &[Section]| {
@@ -170,7 +170,7 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
     sections
 }
 
-/// How many lines a reader of the difference between two texts has to look at.
+/// The number of lines that a reader of the difference between two texts has to look at.
 pub fn changed_lines(before: &str, after: &str) -> usize {
     let changed = |change: &similar::Change<&str>| change.tag() != similar::ChangeTag::Equal;
     TextDiff::from_lines(before, after)

@@ -13,10 +13,10 @@ use kelvin_gate::{Judgement, flips};
 use kelvin_page::{capitalized, counted, safe};
 use kelvin_record::Nouns;
 
-/// So many answers that went wrong stand above the metrics.
+/// The number of answers that went wrong above the metrics.
 const FLIPPED: usize = 5;
 
-/// The answers that went wrong, one of each case.
+/// The answers that went wrong, one for each case.
 pub(super) fn wrong_answers(judgement: &Judgement) -> String {
     if judgement.flips.is_empty() {
         return String::new();
@@ -42,7 +42,7 @@ pub(super) fn wrong_answers(judgement: &Judgement) -> String {
     page
 }
 
-/// The first items that are answered otherwise, with both answers.
+/// The first items with other answers than on the base, with both answers.
 pub(super) fn other_answers(judgement: &Judgement) -> String {
     const LISTED: usize = 3;
     const ANSWER: usize = 160;
@@ -124,7 +124,7 @@ pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most
     page
 }
 
-/// The figures alone, where there is nothing to compare with.
+/// The figures alone, where there is no base.
 pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
     let gated: Vec<_> = publication
         .report
@@ -174,7 +174,7 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
         "| {item} | metric | what | base | head | variants that changed (1.00 is as it should be; of a failure rate 0.00) |\n| --- | --- | --- | ---: | ---: | --- |\n"
     );
     for case in judgement.cases.iter().take(most) {
-        // That a decision moves further than before under a swap is no gain: nobody knows how far it should move.
+        // A larger move of the decision under a swap is no gain: nobody knows how far it should move.
         let metric = judgement.verdict.metrics.get(&case.metric);
         let is_by_swaps = metric.is_some_and(|metric| metric.swaps.is_some());
         let word = match case.change {
@@ -198,7 +198,7 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
     page
 }
 
-/// The first few variants that changed, and how many more there are.
+/// The first few variants that changed, and the number of the others.
 fn flipped(variants: &[String]) -> String {
     const SHOWN: usize = 2;
     let first: Vec<String> = variants

@@ -1,4 +1,4 @@
-//! What is said below the tables.
+//! The text below the tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use kelvin_page::safe;
 
 pub(super) fn reasons(judgement: &Judgement) -> String {
     let mut page = String::new();
-    // The first one stands above, unless it does nothing.
+    // The first reason is already shown above, unless it has no effect.
     let first = judgement.verdict.reasons.first();
     let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
     for reason in judgement.verdict.reasons.iter().skip(shown).take(20) {
@@ -46,7 +46,7 @@ pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
     let of_items = sections.flat_map(|(_, section)| section.notices());
     let of_run = publication.report.notices.iter();
     let warnings = publication.warnings.iter();
-    // What is said of many items is said once, in the place of the first.
+    // A warning that holds for many items is shown once, at the place of the first one.
     let mut said: Vec<(&str, BTreeSet<&str>, usize)> = warnings
         .map(|text| (text.as_str(), BTreeSet::new(), 1))
         .collect();
@@ -76,7 +76,7 @@ pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
     page
 }
 
-/// How often something is said, and of which items, where it is more than once.
+/// The number of times that a warning occurs, and its items, where it occurs more than once.
 fn of_whom(items: &BTreeSet<&str>, times: usize) -> String {
     const NAMED: usize = 5;
     if times == 1 {
@@ -97,7 +97,7 @@ fn of_whom(items: &BTreeSet<&str>, times: usize) -> String {
     }
 }
 
-/// What the figures are to be taken for, where another run has measured them.
+/// How far the figures can be trusted, where another run has measured them.
 pub(super) fn claim(publication: &Publication<'_>) -> String {
     let claim = publication.context.claim.as_deref();
     claim.map_or_else(String::new, |claim| {
@@ -126,7 +126,7 @@ pub(super) fn reproduce(publication: &Publication<'_>) -> String {
     let Some(judgement) = publication.judgement else {
         return String::new();
     };
-    // Nobody but its user knows how a run that was made elsewhere comes about.
+    // For a run that was made elsewhere, only its user knows how it was made.
     if publication.report.is_evaluation() {
         return String::new();
     }
@@ -140,8 +140,8 @@ pub(super) fn reproduce(publication: &Publication<'_>) -> String {
     )
 }
 
-/// A command as code, whole: a command that was cut would be another one. One that is no single line of text is not
-/// shown, for what comes after a line break would be no code any more.
+/// A complete command as code: a cut command would be another command. A command with a line break is not shown, since
+/// the text after the line break would not be code any more.
 fn code(command: &str) -> String {
     if !safe::is_one_line(command) {
         return "(its arguments cannot be shown in one line)".to_owned();

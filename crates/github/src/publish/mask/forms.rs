@@ -1,4 +1,4 @@
-//! The ways in which a secret may be written down.
+//! The forms in which a secret may be written.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde_json::Value;
 
-/// What encoders leave as it is, beside letters and digits: that of the standard, that of browsers, that of
-/// Python, and that of forms.
+/// The characters that encoders leave unchanged, beside letters and digits: those of the standard, of browsers, of
+/// Python, and of forms.
 const PLAIN: [&[u8]; 4] = [b"-_.~", b"-_.~!'()*", b"-_.~/", b"-_.*"];
 
-/// A secret in every form that is looked for: as it is, each line of it, in JSON, in base64, in addresses.
+/// A secret in every form that is searched for: unchanged, each of its lines, in JSON, in base64, in addresses.
 pub(super) fn of(secret: &str) -> BTreeSet<String> {
     let lines = secret.lines().map(|line| line.trim().to_owned());
     let mut forms: BTreeSet<String> = lines.collect();
@@ -21,7 +21,7 @@ pub(super) fn of(secret: &str) -> BTreeSet<String> {
     forms
 }
 
-/// A secret as it stands within a text of JSON, in both usual ways to write one.
+/// A secret as it is written in JSON, in both usual ways.
 fn quoted(secret: &str) -> [String; 2] {
     let json = Value::from(secret).to_string();
     let json = json[1..json.len() - 1].to_owned();
@@ -35,11 +35,11 @@ fn quoted(secret: &str) -> [String; 2] {
     [json, ascii]
 }
 
-/// A secret within a longer text in base64. How it looks depends on how many bytes stand before it; the letters
-/// that also depend on its neighbours are left out.
+/// A secret within a longer text in base64. Its form depends on the number of bytes before it; letters that also depend
+/// on the neighbours of the secret are left out.
 fn base64(secret: &str) -> Vec<String> {
     let mut forms = vec![
-        // Without padding, since a secret may stand inside a longer text.
+        // Padding is left out, since a secret may be inside a longer text.
         STANDARD_NO_PAD.encode(secret),
         STANDARD_NO_PAD.encode(format!("x-access-token:{secret}")),
     ];
@@ -56,7 +56,7 @@ fn base64(secret: &str) -> Vec<String> {
     forms
 }
 
-/// A secret within an address, as encoders write it.
+/// A secret within an address, in the forms of the usual encoders.
 fn percent(secret: &str) -> Vec<String> {
     let encoded = |plain: &[u8], is_form: bool, is_lower: bool| {
         let letter = |byte: &u8| match byte {

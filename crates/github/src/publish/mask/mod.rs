@@ -1,4 +1,4 @@
-//! Secrets out of everything that is printed or stored.
+//! Removes secrets from everything that is printed or stored.
 
 mod forms;
 mod search;
@@ -16,9 +16,9 @@ use serde_json::ser::{PrettyFormatter, Serializer};
 
 use search::Search;
 
-/// What stands in the place of a secret.
+/// The replacement for a secret.
 const HIDDEN: &str = "***";
-/// Shorter values are too likely to be words of their own.
+/// The length of the shortest secret; shorter values are too likely to be ordinary words.
 const SHORTEST: usize = 8;
 
 /// Names of variables that hold secrets.
@@ -29,7 +29,7 @@ static NAMES: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is tested")
 });
 
-/// Keys that tell themselves by their form.
+/// Keys that are recognized by their form.
 static PATTERNS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r#"(?x)
@@ -53,21 +53,21 @@ static PATTERNS: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the pattern is tested")
 });
 
-/// What stands for one letter in a text of JSON.
+/// A sequence that stands for one letter in JSON.
 static ESCAPES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\\.").expect("the pattern is tested"));
 
 /// Knows the secrets of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Masker {
-    /// Longest first, so that a secret within another does not leave the rest of it.
+    /// The secrets, the longest first, so that a secret within another one does not leave the rest of it.
     secrets: Vec<String>,
-    /// Matches where any of them stands; none where there is none, or where they are too many for one pattern.
+    /// Matches any secret; none where there is none, or where they are too many for one pattern.
     any: Option<Regex>,
 }
 
 impl Masker {
-    /// Takes the values of variables whose names tell of a secret, and the secrets named outright.
+    /// Takes the values of variables whose names suggest a secret, and the secrets that were named explicitly.
     pub fn new(
         variables: impl IntoIterator<Item = (String, String)>,
         named: impl IntoIterator<Item = String>,
@@ -78,8 +78,8 @@ impl Masker {
             .map(|(_, value)| value);
         let mut secrets: Vec<String> = Vec::new();
         for secret in told.chain(named) {
-            // The path of a file is no secret, whatever its variable is called. A key in base64 begins with a
-            // slash once in 64 times, and names no file.
+            // The path of a file is no secret, whatever its variable is called. A key in base64 begins with a slash
+            // once in 64 times, but names no file.
             let secret = secret.trim();
             if secret.len() < SHORTEST || (secret.starts_with('/') && Path::new(secret).exists()) {
                 continue;
@@ -99,7 +99,7 @@ impl Masker {
 
     /// Takes the secrets of the environment of this process.
     pub fn of_environment(named: impl IntoIterator<Item = String>) -> Self {
-        // A value that is no text is printed with its wrong bytes replaced.
+        // A value that is not valid text is printed with its wrong bytes replaced.
         let lossy = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
         let variables = std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value)));
         Self::new(variables, named)
@@ -110,7 +110,7 @@ impl Masker {
         self.secrets.iter().map(String::as_str)
     }
 
-    /// A text without its secrets. Secrets that overlap go together, so that no end of one is left.
+    /// A text without its secrets. Overlapping secrets are removed together, so that no end of one is left.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let known = self.secrets.iter().flat_map(|secret| {
             text.match_indices(secret.as_str())
@@ -137,8 +137,7 @@ impl Masker {
         Cow::Owned(masked)
     }
 
-    /// A value without secrets in any of its texts. Names of fields stay: they are ours, or those of
-    /// files.
+    /// A value without secrets in any of its texts. Names of fields stay: they are our own, or names of files.
     ///
     /// # Errors
     ///
@@ -162,31 +161,31 @@ impl Masker {
         read.map_err(anyhow::Error::msg)
     }
 
-    /// Whether there may be a secret in any text of a value. It is quick to tell of a report of a hundred
-    /// megabytes that there is none.
+    /// Whether any text of a value may contain a secret. For a report of a hundred megabytes without secrets this check
+    /// is quick.
     ///
     /// # Errors
     ///
     /// Where the value cannot be written as JSON.
     pub fn may_find(&self, value: &impl Serialize) -> anyhow::Result<bool> {
         let mut search = Search::new(self);
-        // Every text is on a line of its own then, so that the lines can be looked at one after the other.
+        // Every text is then on its own line, so that the lines can be checked one after the other.
         let lines = PrettyFormatter::with_indent(b"");
         value.serialize(&mut Serializer::with_formatter(&mut search, lines))?;
         Ok(search.ends())
     }
 
-    /// Whether there may be a secret in whole lines of JSON.
+    /// Whether whole lines of JSON may contain a secret.
     fn may_be_in(&self, json: &str) -> bool {
         let known = match &self.any {
             Some(any) => any.is_match(json),
             None => !self.secrets.is_empty(),
         };
-        // A line break is two letters in JSON, of which the second would belong to the word after it.
+        // A line break is two letters in JSON, and the second one would seem to belong to the next word.
         known || PATTERNS.is_match(&ESCAPES.replace_all(json, "  "))
     }
 
-    /// Takes the secrets out of every text of a value of JSON.
+    /// Removes the secrets from every text of a JSON value.
     pub fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -385,7 +384,7 @@ mod tests {
                 for text in [STANDARD.encode(&whole), URL_SAFE.encode(&whole)] {
                     let masked = masker.text(&text).into_owned();
                     assert!(masked.contains("***"), "{whole} as {text}");
-                    // What is left tells of the texts around the secret, and of at most a letter at each end.
+                    // The rest shows the texts around the secret, and at most one letter of the secret at each end.
                     let room = before.len().div_ceil(3) * 4 + after.len().div_ceil(3) * 4 + 8;
                     assert!(masked.len() - 3 <= room, "{whole}: {masked} of {text}");
                 }

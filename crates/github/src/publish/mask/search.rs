@@ -1,16 +1,16 @@
-//! Looks for secrets in JSON while it is written, so that a report of a hundred megabytes is never held as one text.
+//! Searches for secrets in JSON while it is written, so that a report of a hundred megabytes is never held as one text.
 
 use std::io::{self, Write};
 
 use super::Masker;
 
-/// So many bytes are looked at together.
+/// The number of bytes that are searched together.
 const TOGETHER: usize = 256 * 1024;
 
-/// Takes JSON whose texts are each on one line.
+/// Receives JSON in which each text is on one line.
 pub(super) struct Search<'a> {
     masker: &'a Masker,
-    /// What was written and not looked at.
+    /// The text that was written but not yet searched.
     text: Vec<u8>,
     found: bool,
 }
@@ -24,13 +24,13 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether there may be a secret in what was written.
+    /// Whether the written text may contain a secret.
     pub(super) fn ends(mut self) -> bool {
         self.look(self.text.len());
         self.found
     }
 
-    /// Looks at the first bytes and forgets them.
+    /// Searches the first bytes and drops them.
     fn look(&mut self, end: usize) {
         let json = String::from_utf8_lossy(&self.text[..end]);
         self.found = self.found || self.masker.may_be_in(&json);
@@ -41,7 +41,7 @@ impl<'a> Search<'a> {
 impl Write for Search<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.text.extend_from_slice(bytes);
-        // A line that is longer than that is looked at as a whole.
+        // A line that is longer than `TOGETHER` is searched as a whole.
         if self.text.len() >= TOGETHER
             && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n')
         {

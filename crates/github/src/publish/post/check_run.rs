@@ -9,27 +9,27 @@ use crate::{CheckRun, Client, Error, Remark};
 use kelvin_gate::Judgement;
 use kelvin_gate::verdict::Word;
 
-/// Annotations of one request; the most that GitHub takes.
+/// The most annotations of one request that GitHub takes.
 const BATCH: usize = 50;
-/// Annotations in all; each batch is a request.
+/// The most annotations of a check run; each batch is a request.
 const MOST: usize = 500;
 /// The longest text and the longest summary, in characters.
 const CHARACTERS: usize = 65_535;
 
-/// How a check run ends.
+/// The conclusion of a check run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conclusion {
-    /// It passed.
+    /// The check passed.
     Success,
-    /// It did not.
+    /// The check did not pass.
     Failure,
-    /// It says something and stops nobody.
+    /// The check reports something but blocks nobody.
     Neutral,
 }
 
 impl Conclusion {
-    /// What a check run says of a verdict. One that stops nobody and is no pass either (advisory, no
-    /// baseline, inconclusive) is neutral.
+    /// The conclusion for a verdict. A verdict that blocks nobody but is no pass either (advisory, no baseline,
+    /// inconclusive) is neutral.
     pub fn of(judgement: &Judgement) -> Self {
         let verdict = &judgement.verdict;
         match (verdict.passed, verdict.verdict) {
@@ -49,29 +49,29 @@ impl Conclusion {
     }
 }
 
-/// What a check run shows at its end.
+/// The content of a finished check run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
-    /// One line.
+    /// The title in one line.
     pub title: String,
-    /// Markdown; what is over GitHub's limit is cut at the end of a line.
+    /// The summary in Markdown; text beyond GitHub's limit is cut at the end of a line.
     pub summary: String,
-    /// More Markdown, shown below.
+    /// Further Markdown, shown below.
     pub text: Option<String>,
     /// Remarks at lines of files, the most important first.
     pub annotations: Vec<Annotation>,
-    /// The request for approval that it is about, if it is about one.
+    /// The id of the request for approval that the check run is about, if there is one.
     pub request: Option<String>,
 }
 
-/// What the check run of a request for approval has as its external id: by this a later decision tells it from
-/// one that found something else.
+/// The external id of the check run for a request for approval. A later decision finds the check run by this id, and
+/// not one with other findings.
 pub fn external_id(request: &str) -> String {
     format!("kelvin-approval-{request}")
 }
 
-/// A check run in progress. Dropped unfinished, it is closed as failed: a check that stays open
-/// holds a merge for ever.
+/// A check run in progress. If it is dropped unfinished, it is closed as failed: an open check would block a merge for
+/// ever.
 #[must_use = "dropping it closes it as failed"]
 pub struct Check<'a> {
     client: &'a Client,
@@ -92,7 +92,7 @@ impl<'a> Check<'a> {
         external_id: &str,
     ) -> Result<Self, Error> {
         let run = match client.create_check_run(name, head_sha, external_id) {
-            // It may be there: a second one of the same name would stay open beside it.
+            // The check run may exist: a second one of the same name would stay open beside it.
             Err(error) if error.is_unsure() => {
                 client.pause_about(Duration::from_secs(1));
                 match client.check_run_of(name, head_sha, external_id)? {
@@ -109,17 +109,17 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// Where people read it.
+    /// The address for people.
     #[cfg(test)]
     pub fn url(&self) -> Option<&str> {
         self.run.html_url.as_deref()
     }
 
-    /// Closes it. Annotations that GitHub does not take are left out; the conclusion is not.
+    /// Closes the check run. Annotations that GitHub refuses are left out; the conclusion is not.
     ///
     /// # Errors
     ///
-    /// See [`Error`]; also where it is closed and annotations are missing.
+    /// See [`Error`]; also where the check run is closed but annotations are missing.
     pub fn finish(mut self, conclusion: Conclusion, shown: &Shown) -> Result<(), Error> {
         let mut output = json!({
             "title": cut(&shown.title, 255),
@@ -173,13 +173,13 @@ impl Drop for Check<'_> {
                 "summary": "The run ended before it had a verdict: it failed, or it was stopped. \
                             The log of the job says more.",
             });
-            // There is nobody left to tell.
+            // Nobody is left who could get the error.
             let _ = self.close(Conclusion::Failure, &output, None);
         }
     }
 }
 
-/// Closes a check run anew that is closed already.
+/// Closes a closed check run again, with new content.
 ///
 /// # Errors
 ///
@@ -214,7 +214,7 @@ fn remark(annotation: &Annotation) -> Remark {
     }
 }
 
-/// At most so many characters, cut at the end of a line where there is one.
+/// The text with at most so many characters, cut at the end of a line where there is one.
 fn cut(text: &str, most: usize) -> String {
     const MARK: &str = "\n\n(cut here; the rest is in the report)";
     let Some((end, _)) = text.char_indices().nth(most) else {

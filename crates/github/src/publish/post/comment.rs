@@ -5,17 +5,17 @@ use std::time::Duration;
 use super::marker::{self, Stamp};
 use crate::{Client, Comment, Error};
 
-/// What a comment may be long at first, in bytes; GitHub takes 65,536 characters.
+/// The most bytes of a comment at first; GitHub takes 65,536 characters.
 const BUDGET: usize = 60_000;
-/// And once more, where GitHub does not take that.
+/// The most bytes of a second try, where GitHub refuses the first.
 const SMALLER: usize = 20_000;
-/// How often a comment is written, where it is not known whether it was.
+/// How often a comment is written where it is unknown whether it was stored.
 const ATTEMPTS: usize = 3;
-/// How often is looked whether another job wrote one at the same time.
+/// How often the program checks whether another job wrote a comment at the same time.
 const LOOKS: usize = 2;
-/// The shortest wait before such a look.
+/// The shortest wait before such a check.
 const LOOK: Duration = Duration::from_millis(400);
-/// Entries of a page of comments.
+/// The number of entries of a page of comments.
 const PAGE: usize = 100;
 
 /// When a comment is written.
@@ -25,25 +25,25 @@ pub enum Mode {
     Update,
     /// A new one for every run.
     New,
-    /// One comment, and none before there is something to say.
+    /// One comment, which is first written when there is something to report.
     OnChange,
     /// Never.
     Off,
 }
 
-/// What came of it.
+/// The result of posting a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Posted {
     /// There is a new comment.
     Created(String),
-    /// Our comment says the new thing.
+    /// An existing comment was updated.
     Updated(String),
     /// Nothing was written, for this reason.
     Skipped(String),
 }
 
 impl Posted {
-    /// Where people read the comment.
+    /// The address of the comment for people.
     pub fn url(&self) -> Option<&str> {
         match self {
             Self::Created(url) | Self::Updated(url) => Some(url),
@@ -57,26 +57,26 @@ impl Posted {
 pub struct Sticky<'a> {
     /// The pull request.
     pub pull_request: u64,
-    /// Told apart from other comments by this; any text.
+    /// The key that distinguishes the comment from others; any text.
     pub key: &'a str,
-    /// When it is written.
+    /// The mode, which decides when the comment is written.
     pub mode: Mode,
     /// The run that writes.
     pub stamp: &'a Stamp,
-    /// Whether there is nothing to say: a pass without a change.
+    /// Whether there is nothing to report: a pass without a change.
     pub quiet: bool,
-    /// Whether a comment that this very attempt has written stays as it is.
+    /// Whether a comment of the same attempt stays unchanged.
     pub keeps_its_own: bool,
 }
 
 /// Renders a comment within a number of bytes.
 pub(super) type Body<'a> = dyn FnMut(usize) -> String + 'a;
 
-/// Writes a comment, or finds a reason not to. `body` is called with what it may be long.
+/// Writes a comment, or returns the reason why not. `body` is called with the most bytes of the comment.
 ///
 /// # Errors
 ///
-/// See [`Error`]; a comment that another job wrote is never one.
+/// See [`Error`]; a comment that another job wrote is never an error.
 pub fn comment(client: &Client, sticky: &Sticky<'_>, body: &mut Body<'_>) -> Result<Posted, Error> {
     if sticky.mode == Mode::Off {
         return Ok(skipped("comments are off (`comment: off`)"));
@@ -112,12 +112,12 @@ pub fn comment(client: &Client, sticky: &Sticky<'_>, body: &mut Body<'_>) -> Res
 struct Writer<'a, 'b> {
     client: &'a Client,
     sticky: &'a Sticky<'a>,
-    /// The account that writes; none until a first comment tells which app the token is of.
+    /// The account of the token; none until a first comment shows the app of the token.
     me: Option<String>,
-    /// Every comment that was there at the last look.
+    /// All comments at the time of the last check.
     seen: Vec<Comment>,
     body: &'a mut Body<'b>,
-    /// The text that GitHub took or has yet to refuse.
+    /// The text that GitHub accepted or has yet to refuse.
     fits: Option<(usize, String)>,
     /// Whether there may be a new comment that was not confirmed.
     unsure: bool,
@@ -128,7 +128,7 @@ impl Writer<'_, '_> {
         self.seen = self.client.comments(self.sticky.pull_request, 1)?;
         let stamp = self.sticky.stamp;
         if self.sticky.mode == Mode::New {
-            // One of this very run is there only where an earlier try was not known to succeed.
+            // A comment of this very run exists only where an earlier try may have succeeded.
             if let Some((mine, _)) = self.mine().into_iter().find(|(_, other)| other == stamp) {
                 return Ok(Posted::Created(mine.html_url));
             }
@@ -136,7 +136,7 @@ impl Writer<'_, '_> {
         }
         let mut mine = self.mine().into_iter();
         if let Some((first, theirs)) = mine.next() {
-            // What an earlier try of this run could not take back.
+            // These are comments that an earlier try of this run could not delete.
             for (late, _) in mine.filter(|(_, other)| other == stamp) {
                 self.client.delete_comment(late.id)?;
             }
@@ -152,14 +152,14 @@ impl Writer<'_, '_> {
     fn begin(&mut self) -> Result<Posted, Error> {
         let new = self.create()?;
         if let Some(user) = &new.user {
-            // It tells whose token this is, where nobody could before.
+            // The comment shows the account of the token, where it was unknown before.
             self.me = Some(user.login.clone());
         }
         self.settle(new)
     }
 
-    /// Whether a comment may be ours. An app is not told its own name: then the comment of any app with our first
-    /// line is, since no person can write one.
+    /// Whether a comment may be ours. An app does not know its own name: then the comment of any app with our first
+    /// line counts, since no person can write one.
     fn may_be_mine(&self, comment: &Comment) -> bool {
         match &self.me {
             Some(me) => comment.is_by(me),
@@ -182,10 +182,10 @@ impl Writer<'_, '_> {
         mine
     }
 
-    /// Looks whether another job wrote at the same time; the oldest comment stays, and whoever wrote
-    /// a later one takes it back.
+    /// Checks whether another job wrote a comment at the same time. The oldest comment stays, and the job that wrote a
+    /// later one deletes it.
     fn settle(&mut self, new: Comment) -> Result<Posted, Error> {
-        // Comments come in the order of their numbers: full pages stay what they are.
+        // Comments are ordered by their numbers, so full pages do not change.
         let page = (self.seen.len() / PAGE).max(1);
         for _ in 0..LOOKS {
             self.client.pause_about(LOOK);
@@ -212,9 +212,9 @@ impl Writer<'_, '_> {
         let id = comment.id;
         match self.fitting(&mut |body| client.update_comment(id, body)) {
             Ok(updated) => Ok(Posted::Updated(updated.html_url)),
-            // Somebody has deleted it since.
+            // The comment was deleted in the meantime.
             Err(error) if error.status() == Some(404) => self.begin(),
-            // It is that of another app.
+            // The comment belongs to another app.
             Err(error) if error.status() == Some(403) && self.me.is_none() => self.begin(),
             Err(error) => Err(error),
         }
@@ -227,7 +227,7 @@ impl Writer<'_, '_> {
         created
     }
 
-    /// Sends the text, and a smaller one where that is refused.
+    /// Sends the text, and a smaller one if it is refused.
     fn fitting(
         &mut self,
         send: &mut dyn FnMut(&str) -> Result<Comment, Error>,

@@ -1,19 +1,19 @@
-//! The hidden first line of a comment: whose it is, and which run wrote it.
+//! The hidden first line of a comment: its key, and the run that wrote it.
 
 use crate::publish::Context;
 use kelvin_base::digest::Digest;
 
-/// The longest key that stands in a marker as it is.
+/// The longest key that is written unchanged in a marker.
 const MOST: usize = 160;
 
-/// Which run wrote a comment.
+/// The run that wrote a comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// The commit that was measured.
     pub head: String,
-    /// The run; later ones have a larger number.
+    /// The number of the run; later runs have larger numbers.
     pub run: u64,
-    /// 1 for the first attempt.
+    /// The number of the attempt, from 1.
     pub attempt: u64,
 }
 
@@ -27,8 +27,8 @@ impl Stamp {
         }
     }
 
-    /// Whether what this run found is older than what `other` found. On the same commit somebody who
-    /// runs a job again wants to see what comes of it.
+    /// Whether the result of this run is older than that of `other`. On the same commit, a person who runs a job again
+    /// wants to see the new result.
     pub(super) fn is_older_than(&self, other: &Self) -> bool {
         if self.run == other.run {
             return self.attempt < other.attempt;
@@ -49,7 +49,7 @@ pub(super) fn write(key: &str, stamp: &Stamp) -> String {
     )
 }
 
-/// The stamp of a comment with this key; none where it is none of ours.
+/// The stamp of a comment with this key; none where the comment is not ours.
 pub(super) fn read(key: &str, body: &str) -> Option<Stamp> {
     let line = body.lines().next()?.strip_prefix(&prefix(key))?;
     let mut stamp = Stamp::default();
@@ -58,7 +58,7 @@ pub(super) fn read(key: &str, body: &str) -> Option<Stamp> {
             ("head", value) => stamp.head = value.to_owned(),
             ("run", value) => stamp.run = value.parse().ok()?,
             ("attempt", value) => stamp.attempt = value.parse().ok()?,
-            // A later version may say more.
+            // A later version may have further fields.
             _ => {}
         }
     }
@@ -69,8 +69,8 @@ fn prefix(key: &str) -> String {
     format!("<!-- kelvin-action:{} ", safe_key(key))
 }
 
-/// A key that can neither close the comment nor be taken for another key: everything but letters,
-/// digits and a few signs is written as bytes, and of a long key the end is its digest.
+/// A key that can neither close the comment nor be taken for another key: everything except letters, digits and a few
+/// signs is written as bytes, and the end of a long key is replaced by its digest.
 fn safe_key(key: &str) -> String {
     let mut out = String::new();
     for byte in key.bytes() {
@@ -90,7 +90,7 @@ fn safe_key(key: &str) -> String {
     if out.is_empty() { "%".to_owned() } else { out }
 }
 
-/// A commit as it may stand in a marker.
+/// A commit in a form that is safe in a marker.
 fn plain(text: &str) -> String {
     let kept = text.chars().filter(char::is_ascii_alphanumeric);
     kept.take(64).collect()

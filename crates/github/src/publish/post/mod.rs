@@ -1,5 +1,5 @@
-//! Posts what the renderers made. Every surface is best effort: the caller turns an error into one
-//! warning, and the verdict stays what it is.
+//! Posts the rendered texts. Every target is best effort: the caller turns an error into one warning, and the verdict
+//! does not change.
 
 mod check_run;
 mod comment;

@@ -1,5 +1,5 @@
-//! The comment that asks for a decision: it is written once and never changed, so that the time at which it
-//! was written is the time at which somebody was asked.
+//! The comment that asks for a decision. It is written once and never changed, so that its time of writing is the time
+//! of the request.
 
 use crate::publish::comment::asking;
 use crate::{Client, Comment, Error};
@@ -8,27 +8,27 @@ use kelvin_gate::approval::request;
 use kelvin_gate::approval::request::{Origin, Request};
 use kelvin_gate::approval::{Approval, State};
 
-/// A request that stands on the pull request.
+/// A request on the pull request.
 #[derive(Clone, Debug)]
 pub struct Notice {
-    /// What was asked.
+    /// The request.
     pub request: Request,
-    /// Where.
+    /// Its origin.
     pub origin: Origin,
-    /// When, in seconds since the epoch.
+    /// The time of the request, in seconds since the epoch.
     pub at: i64,
-    /// Where people read it.
+    /// The address for people.
     pub url: String,
 }
 
 impl Notice {
-    /// What people name it by.
+    /// The id by which people name it.
     pub fn id(&self) -> String {
         self.request.id(Some(&self.origin))
     }
 }
 
-/// Every request that this account ever made on a pull request, whatever became of it since: somebody who decided may
+/// Every request that this account ever made on a pull request, whatever happened to it since: a person who decided may
 /// have read any of them.
 pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> {
     let own = comments.iter().filter(|comment| comment.is_by(me));
@@ -45,9 +45,9 @@ pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> {
     found.collect()
 }
 
-/// The requests of this account on a pull request, each as it stands now: of each configuration the last one, and
-/// of equal ones in a row the first, which people have answered. A comment that was changed counts for
-/// nothing, since whoever may push can change it.
+/// The current requests of this account on a pull request: the last one of each configuration, and of equal ones in a
+/// row the first one, which people have answered. A comment that was changed does not count, since everybody with the
+/// right to push can change it.
 pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> {
     let mut found: Vec<Notice> = Vec::new();
     let mut sorted: Vec<&Comment> = comments
@@ -59,13 +59,13 @@ pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> 
         let Some((request, origin)) = comment.body.as_deref().and_then(request::read) else {
             continue;
         };
-        // A request that was copied from another pull request is none of this one.
+        // A request that was copied from another pull request does not belong to this one.
         if origin.pull_request != pull_request {
             continue;
         }
         let at = to_seconds(&comment.created_at);
         let (Ok(at), true) = (at, comment.created_at == comment.updated_at) else {
-            // What was asked after an earlier request makes that one void, whatever became of it.
+            // A later request makes an earlier one void, whatever happened to it.
             found.retain(|other| !other.origin.is_of(&origin));
             continue;
         };
@@ -86,11 +86,11 @@ pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> 
     found
 }
 
-/// Asks for a decision, or finds that it was asked already.
+/// Asks for a decision, unless a request exists already.
 ///
 /// # Errors
 ///
-/// Why nobody could be asked.
+/// Why the request could not be made.
 pub fn ask(client: &Client, approval: &Approval, mind: &[String]) -> Result<Notice, String> {
     let told = |error: Error| error.to_string();
     let origin = approval
@@ -185,7 +185,7 @@ mod tests {
         ];
         assert_eq!(found(&comments[..3]), pairs(&[("a", "u1"), ("a", "u2")]));
         assert_eq!(found(&comments), pairs(&[("a", "u2"), ("c", "u4")]));
-        // In whatever order GitHub lists them.
+        // The order in which GitHub lists them must not matter.
         let turned: Vec<Comment> = comments.iter().rev().cloned().collect();
         assert_eq!(found(&turned), found(&comments));
     }

@@ -1,9 +1,8 @@
-//! Frames hostile texts, so that none can leave its frame or imitate another part of the question.
+//! Frames hostile texts, so that no text can leave its frame or imitate another part of the question.
 //!
-//! The borders carry a mark that is a digest of all texts of the question. No text holds it: for a text
-//! to hold the mark of a question that the text is a part of, it would have to hold a digest of itself,
-//! and where chance brings that about, another mark is taken. The mark depends on nothing but the texts,
-//! so that equal questions are equal bytes, and the cache has an answer for them.
+//! The borders carry a mark that is a digest of all texts of the question. No text contains the mark: to contain it, a
+//! text would have to contain a digest of itself, and where that happens by chance, another mark is taken. The mark
+//! depends only on the texts, so that equal questions are equal bytes, and the cache has an answer for them.
 
 use std::borrow::Cow;
 
@@ -19,8 +18,8 @@ pub(super) struct Framed<'a> {
 /// An invisible character that no tokenizer takes for a part of a control token.
 const JOINER: char = '\u{2060}';
 
-/// What follows the first character of the control tokens of the usual chat templates. Many servers
-/// read these in the text of a message too, where they would end the message.
+/// The continuations of control tokens in the usual chat templates, by their first character. Many servers
+/// read such tokens in the text of a message too, where they would end the message.
 const CONTROL: [(char, &[&str]); 2] = [
     (
         '<',
@@ -55,7 +54,7 @@ const CONTROL: [(char, &[&str]); 2] = [
     ),
 ];
 
-/// The frames of some texts, one below the other, each of at most `most` characters. The salt tells apart
+/// The frames of some texts, one below the other, each of at most `most` characters. The salt distinguishes
 /// questions with equal texts, such as several votes.
 pub(super) fn frames(texts: &[Framed<'_>], salt: &str, most: usize) -> String {
     let mark = mark(texts, salt);
@@ -100,7 +99,7 @@ pub(super) fn is_cut(text: &str, most: usize) -> bool {
     text.chars().nth(most).is_some()
 }
 
-/// The begin and the end of a text that is too long, and how many characters are between them. The begin
+/// The beginning and the end of a text that is too long, and the number of characters between them. The beginning
 /// is longer, since it says what a text is about; the end often has the conclusion.
 fn cut(text: &str, most: usize) -> Option<(&str, &str, usize)> {
     if !is_cut(text, most) {
@@ -115,7 +114,7 @@ fn cut(text: &str, most: usize) -> Option<(&str, &str, usize)> {
 }
 
 /// The text with every control token of a chat template broken by an invisible character. This can be
-/// undone: where such characters are there already, one more is added.
+/// undone: where a text has such characters already, one more is added.
 fn shield(text: &str) -> Cow<'_, str> {
     let mut places = text.match_indices(['<', '[']).filter_map(|(at, found)| {
         let first = found.chars().next()?;

@@ -1,4 +1,4 @@
-//! `llm`: a model that is asked for a grade, by a fixed and versioned rubric.
+//! `llm`: a model that is asked for a grade with a fixed and versioned rubric.
 
 mod frame;
 mod parse;
@@ -23,7 +23,7 @@ pub(super) use template::Template;
 /// The most characters of the notes of a model that are kept.
 const NOTES_KEPT: usize = 2000;
 
-/// What a model is asked, and how often.
+/// The questions to a model, and how often they are asked.
 #[derive(Clone, Debug)]
 pub(super) struct Rubric {
     pub(super) mode: Mode,
@@ -34,7 +34,7 @@ pub(super) struct Rubric {
     pub(super) swap_order: bool,
     /// The most characters that are shown of each text.
     pub(super) most: usize,
-    /// The words of a user in the place of the rules of the mode.
+    /// The user's words, which replace the rules of the mode.
     pub(super) template: Option<Template>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Llm {
 type Shown<'a> = Vec<Framed<'a>>;
 
 impl Llm {
-    /// Asks this model, with these parameters; what comes before and after the texts is fixed.
+    /// A judge that asks this model with these parameters; the text before and after the frames is fixed.
     pub(super) fn new(rubric: Rubric, model: &ModelSettings, asking: Asking) -> Self {
         let asking = Asking {
             schema: Some(rubric.scale.schema()),
@@ -94,7 +94,7 @@ impl Rubric {
             .digest()
     }
 
-    /// What comes before the frames.
+    /// The text before the frames.
     fn before(&self) -> String {
         let rules = match &self.template {
             Some(template) => &template.before,
@@ -103,7 +103,7 @@ impl Rubric {
         rubric::before(rules)
     }
 
-    /// What comes after them.
+    /// The text after the frames.
     fn after(&self) -> String {
         let told = self.template.as_ref();
         let told = told.map_or("", |template| template.after.as_str());
@@ -124,7 +124,7 @@ impl Rubric {
         orders.flat_map(|order| (1..=self.votes).map(|vote| (*order, vote)))
     }
 
-    /// What is shown of an exhibit.
+    /// The texts of an exhibit that are shown.
     fn shown<'a>(&'a self, exhibit: &Exhibit<'a>, order: Order) -> Result<Shown<'a>, Ungraded> {
         let framed = |name, text| Framed { name, text };
         let criteria = exhibit.criteria.or(self.criteria.as_deref());
@@ -152,8 +152,8 @@ impl Rubric {
                     Order::Swapped => [response, reference],
                 }
             }
-            // The names of the frames say nothing but the order, so that neither text is told apart as
-            // the one that is expected to be right.
+            // The names of the frames tell only the order, so that the model cannot know which text is expected to be
+            // right.
             Mode::Pairwise | Mode::Equivalence => {
                 let reference = exhibit.needs_reference()?;
                 let (one, two) = match order {
@@ -170,7 +170,7 @@ impl Rubric {
         Ok(shown)
     }
 
-    /// The score of the response, from what the model has said of the text that was shown first.
+    /// The score of the response, from the score that the model gave to the text that was shown first.
     fn of_response(&self, read: f64, order: Order) -> f64 {
         match (self.mode, order) {
             (Mode::Pairwise, Order::Given) => 1.0 - read,
@@ -250,7 +250,7 @@ impl Judge for Llm {
     }
 }
 
-/// Reads a grade out of the text of an answer.
+/// Reads a grade from the text of an answer.
 #[derive(Debug)]
 struct GradeReading {
     scale: Scale,

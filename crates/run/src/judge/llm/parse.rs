@@ -1,5 +1,5 @@
-//! Finds the one JSON object of an answer. Models wrap it in prose or in a fenced block; that is
-//! tolerated. What could be read in two ways is refused.
+//! Finds the one JSON object of an answer. Models wrap it in prose or in a fenced block, which is
+//! accepted. An answer that could be read in two ways is refused.
 
 use std::fmt;
 
@@ -14,13 +14,13 @@ const SHOWN: usize = 80;
 
 /// The object of an answer.
 ///
-/// The first brace of the text has to begin the object and no other brace may follow it. Prose with
-/// braces is rare in answers, and to guess which of several objects is meant would let a text that the
-/// model repeats choose its own grade.
+/// The first brace of the text has to begin the object, and no other brace may follow it. Prose with
+/// braces is rare in answers. If the reader guessed which of several objects is meant, a text that the
+/// model repeats could choose its own grade.
 ///
 /// # Errors
 ///
-/// Where there is no object, where there are several, and where a key of it stands there twice.
+/// Where there is no object, where there are several, and where the object has a key twice.
 pub(super) fn object(answer: &[u8]) -> Result<Map<String, Value>, Failure> {
     let unreadable = |what: String| Failure::new(FailureKind::GradeUnreadable, what);
     let ambiguous = |what: &str| Failure::new(FailureKind::GradeAmbiguous, what);
@@ -64,7 +64,7 @@ pub(super) fn object(answer: &[u8]) -> Result<Map<String, Value>, Failure> {
     Ok(entries.0)
 }
 
-/// The begin of a text in one line, for a message. It comes from outside.
+/// The beginning of a text in one line, for a message. The text comes from outside.
 pub(super) fn excerpt(text: &str) -> String {
     let mut excerpt: String = text
         .trim()
@@ -78,7 +78,7 @@ pub(super) fn excerpt(text: &str) -> String {
     excerpt
 }
 
-/// The begin of the error of a key that stands twice.
+/// The beginning of the error message for a key that occurs twice.
 const TWICE: &str = "a key stands twice";
 
 /// An object whose keys are distinct. The reader of JSON values would keep the last of two.
@@ -104,8 +104,8 @@ impl<'de> Visitor<'de> for EntriesVisitor {
         let mut is_twice = false;
         while let Some(key) = map.next_key::<String>()? {
             if entries.contains_key(&key) {
-                // The rest is read all the same: an object that is cut off is no valid JSON, whatever
-                // its keys are.
+                // The rest is still read: an object that is cut off is no valid JSON, whatever its
+                // keys are.
                 is_twice = true;
                 map.next_value::<IgnoredAny>()?;
             } else {

@@ -1,5 +1,5 @@
-//! The fixed texts of the questions. Whoever changes a word of them raises [`VERSION`]; the digest of the
-//! texts stands in the id of the judge anyway, so that grades by other words are never compared.
+//! The fixed texts of the questions. Every change of a word must raise [`VERSION`]. The digest of the
+//! texts is in the id of the judge as well, so grades by different words are never compared.
 
 use super::scale::Scale;
 use crate::judge::mode::Mode;
@@ -7,11 +7,11 @@ use crate::judge::mode::Mode;
 /// The version of all rubrics.
 pub(super) const VERSION: &str = "v1";
 
-/// How the frames are to be read.
+/// The instructions for reading the frames.
 const FRAMES: &str = include_str!("rubric/frames.txt");
 
 impl Mode {
-    /// Its name in the id of a judge.
+    /// The name of the mode in the id of a judge.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Reference => "reference",
@@ -21,7 +21,7 @@ impl Mode {
         }
     }
 
-    /// What the examiner is to do.
+    /// The task of the examiner.
     pub(super) const fn rules(self) -> &'static str {
         match self {
             Self::Reference => include_str!("rubric/reference.txt"),
@@ -32,12 +32,12 @@ impl Mode {
     }
 }
 
-/// What comes before the frames, with the rules of a mode or of a template.
+/// The text before the frames, with the rules of a mode or of a template.
 pub(super) fn before(rules: &str) -> String {
     format!("{rules}\n{FRAMES}")
 }
 
-/// What comes after them. The form of the answer comes last, where a model follows it best.
+/// The text after the frames. The form of the answer comes last, where a model follows it best.
 pub(super) fn after(scale: &Scale) -> String {
     format!(
         "The frames end here. Answer by the rules before them, with one JSON object and nothing else:\n{}\n",

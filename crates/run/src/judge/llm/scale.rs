@@ -1,4 +1,4 @@
-//! What a model may answer, and how its answer becomes a score.
+//! The allowed answers of a model, and how an answer becomes a score.
 
 use serde_json::{Map, Value, json};
 
@@ -8,10 +8,10 @@ use kelvin_base::failure::{Failure, FailureKind};
 const SCORE: &str = "quality_score";
 /// The key of a choice.
 const CHOICE: &str = "choice";
-/// The key of what the model has to say.
+/// The key of the notes of the model.
 const NOTES: &str = "notes";
 
-/// What a model may answer.
+/// The allowed answers of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::judge) enum Scale {
     /// A number from 0 to 1.
@@ -27,7 +27,7 @@ impl Scale {
         Self::Choices(choices.map(|(word, score)| (word.to_owned(), score)).into())
     }
 
-    /// Whether there are only so many scores that several answers can agree.
+    /// Whether there are so few scores that several answers can agree.
     pub(in crate::judge) const fn is_discrete(&self) -> bool {
         matches!(self, Self::Choices(_))
     }
@@ -44,7 +44,7 @@ impl Scale {
                  (worst) to 1 (best)}}"
             ),
             Self::Choices(choices) => {
-                // The words alone: with its score beside it, a word would be chosen for the number.
+                // Only the words are shown: with the scores beside them, a model would choose a word for its number.
                 let quoted = Self::words(choices).into_iter().map(|word| json!(word));
                 let words: Vec<String> = quoted.map(|word| word.to_string()).collect();
                 format!(
@@ -80,7 +80,7 @@ impl Scale {
     ///
     /// # Errors
     ///
-    /// Where it has none. Nothing is guessed: a text with a number in it is no number.
+    /// Where the answer has no score. Nothing is guessed: a text with a number in it is no number.
     pub(super) fn score(&self, answer: &Map<String, Value>) -> Result<f64, Failure> {
         let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
         match self {
@@ -94,7 +94,7 @@ impl Scale {
                 };
                 let score = number.as_f64().unwrap_or(f64::NAN);
                 match (0.0..=1.0).contains(&score) {
-                    // The sum makes a zero with a sign a plain one.
+                    // Adding zero turns a negative zero into a plain one.
                     true => Ok(score + 0.0),
                     false => Err(invalid(format!(
                         "`{SCORE}` is {number}, not a number from 0 to 1"
@@ -119,7 +119,7 @@ impl Scale {
         }
     }
 
-    /// What the model had to say beside its score. Only a text is kept.
+    /// The notes of the model beside its score. Only a text is kept.
     pub(super) fn notes(answer: &Map<String, Value>) -> &str {
         answer
             .get(NOTES)
@@ -146,7 +146,7 @@ fn missing(key: &str) -> Failure {
     )
 }
 
-/// What stands there instead, for a message.
+/// The kind of the value that was found instead, for a message.
 const fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

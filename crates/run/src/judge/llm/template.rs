@@ -1,15 +1,15 @@
-//! The words of a user in the place of the rules of a rubric. The frames stay: a template says where they
-//! stand, and the rules of how to read them and the form of the answer are added to it.
+//! The user's words in the place of the rules of a rubric. The frames stay: a template says where they
+//! stand, and the rules for reading them and the form of the answer are added to it.
 
-/// Where the frames stand in a template.
+/// The placeholder for the frames in a template.
 const PLACE: &str = "{frames}";
 
-/// What a user writes before and after the frames.
+/// The user's text before and after the frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::judge) struct Template {
-    /// Comes before the frames, and says what the examiner is to do.
+    /// The text before the frames, which gives the examiner its task.
     pub(super) before: String,
-    /// Comes after the frames; empty where the template ends with them.
+    /// The text after the frames; empty where the template ends with them.
     pub(super) after: String,
 }
 
@@ -18,8 +18,8 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, and what to do. Without frames the text that is graded could say whatever a
-    /// question says, so a template without their place, and one that asks for a text in another way, is
+    /// The problem of the template, and what to do. Without frames the graded text could pretend to be a part of the
+    /// question, so a template without the placeholder for them, or with another placeholder for a text, is
     /// refused.
     pub(in crate::judge) fn parse(text: &str) -> Result<Self, (String, String)> {
         let help = format!(

@@ -1,8 +1,7 @@
-//! Decisions in prose: a judge says how far two of them mean the same.
+//! Decisions in prose: a judge says how similar the meanings of two decisions are.
 //!
-//! The scorer itself knows only that equal texts are at distance 0. What the judge has said of the other
-//! pairs is collected by the run, and the distances are kept in the records, so that nothing that is made
-//! of the records later asks a model.
+//! The scorer itself only knows that equal texts have the distance 0. The run collects the judge's scores of the other
+//! pairs, and the records keep the distances, so that nothing that is computed from the records later asks a model.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +11,15 @@ use super::{Scorer, ScorerKind, describe};
 use crate::config::{Config, schema_of};
 use crate::judge::{Exhibit, Judge, JudgeSettings};
 
-/// Two different decisions: that of the baseline, and one beside it. White space at their ends is none
-/// of theirs.
+/// Two different decisions: that of the baseline, and one beside it. White space at their ends is
+/// removed.
 pub type Pair = (String, String);
 
-/// A judge with what its scores mean for a distance.
+/// A judge, and how its scores become distances.
 #[derive(Debug)]
 pub struct AskedJudge {
     judge: Box<dyn Judge>,
-    /// A score from this on means that nothing has changed.
+    /// A score of at least this means that nothing has changed.
     same_from: Option<f64>,
 }
 
@@ -30,7 +29,7 @@ impl AskedJudge {
         &*self.judge
     }
 
-    /// How many calls it takes to ask about one pair.
+    /// The number of calls that one pair needs.
     pub fn calls(&self) -> usize {
         let pair = ("one".to_owned(), "other".to_owned());
         let questions = self.judge.questions(&Self::exhibit(&pair));
@@ -45,14 +44,14 @@ impl AskedJudge {
         }
     }
 
-    /// What the judge has to be asked to know the distance of two decisions; none where they are equal,
-    /// or are no texts.
+    /// The pair that the judge has to be asked about to know the distance of two decisions; none where they are equal,
+    /// or are not texts.
     pub fn question(one: &Value, other: &Value) -> Option<Pair> {
         let (one, other) = (one.as_str()?.trim(), other.as_str()?.trim());
         (one != other).then(|| (one.to_owned(), other.to_owned()))
     }
 
-    /// What the judge is shown of a pair.
+    /// The texts of a pair that the judge is shown.
     pub const fn exhibit((one, other): &Pair) -> Exhibit<'_> {
         Exhibit {
             prompt: "",
@@ -63,7 +62,7 @@ impl AskedJudge {
     }
 }
 
-/// A scorer with what its judge has said.
+/// A scorer with the answers of its judge.
 #[derive(Debug)]
 pub struct Known<'a> {
     /// The scorer.
@@ -94,7 +93,7 @@ impl Scorer for Known<'_> {
     }
 }
 
-/// Compares texts. The judge is none as long as nobody has said which models are declared.
+/// Compares texts. The judge is missing until the declared models are known.
 #[derive(Debug)]
 struct Prose {
     id: String,
@@ -123,17 +122,17 @@ impl Scorer for Prose {
     }
 }
 
-/// The key of the score from which on two decisions mean the same.
+/// The key of the lowest score with which two decisions mean the same.
 const SAME_FROM: &str = "same_from";
 
-/// A kind of judge as a scorer: its name, what it is called as a judge, and which keys it has.
+/// A kind of judge that is used as a scorer: its name, its name as a judge, and its keys.
 struct ProseKind {
     judge: &'static str,
     keys: &'static [&'static str],
 }
 
 impl ProseKind {
-    /// The keys as those of the judge have them.
+    /// The schema of the keys, taken from the judge.
     fn schema(&self) -> Value {
         let judge = schema_of::<JudgeSettings>().to_value();
         let of_judge = self.keys.iter().map(|key| {
@@ -158,7 +157,7 @@ impl ProseKind {
         })
     }
 
-    /// The settings of the judge, and the score from which on two decisions are the same.
+    /// The settings of the judge, and the lowest score with which two decisions are the same.
     fn settings(&self, written: &Value) -> Result<(JudgeSettings, Option<f64>), String> {
         let mut settings = written
             .as_object()

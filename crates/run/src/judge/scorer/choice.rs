@@ -1,4 +1,4 @@
-//! What stands under `scorer`: the name of a scorer, or its name with settings.
+//! The value of `scorer`: the name of a scorer, or its name with settings.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::{Scorer, ScorerKind};
 use crate::config::Config;
 use crate::judge::JudgeSettings;
 
-/// A scorer that was chosen, and how that was written.
+/// A chosen scorer, and how the choice was written.
 #[derive(Clone, Debug)]
 pub struct Choice {
     name: &'static str,
@@ -41,11 +41,11 @@ impl Choice {
         Self::open(kind, settings)
     }
 
-    /// The same choice with the models that a configuration declares, where it calls one.
+    /// The same choice with the models that a configuration declares, where the scorer calls one.
     ///
     /// # Errors
     ///
-    /// What is wrong with the settings, for a person.
+    /// The problem of the settings, for a person.
     pub fn with_models(mut self, config: &Config) -> Result<Self, String> {
         let kind = kinds().into_iter().find(|kind| kind.name() == self.name);
         if let Some(kind) = kind
@@ -71,8 +71,8 @@ impl Choice {
         Some((format!("scorer.{}", self.name), judge))
     }
 
-    /// The settings, where they are a list of texts, as the levels of an ordinal scorer are; empty
-    /// otherwise. A report has them, so that its figures can be made again.
+    /// The settings, where they are a list of texts, such as the levels of an ordinal scorer; empty
+    /// otherwise. A report stores them, so that its figures can be computed again.
     pub fn levels(&self) -> Vec<String> {
         let settings = self.settings.as_array().into_iter().flatten();
         settings
@@ -81,7 +81,7 @@ impl Choice {
     }
 }
 
-/// The words that the digest of a configuration is made from.
+/// The words that go into the digest of a configuration.
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let levels = self.levels();
@@ -154,7 +154,7 @@ pub fn of(choice: &Choice) -> Arc<dyn Scorer> {
     Arc::clone(&choice.scorer)
 }
 
-/// The scorer of this id, as a report has it; none where this program knows no scorer of that id.
+/// The scorer with this id from a report; none where this program knows no such scorer.
 pub fn stored(id: &str, levels: &[String]) -> Option<Arc<dyn Scorer>> {
     let settings = match levels {
         [] => Value::Null,

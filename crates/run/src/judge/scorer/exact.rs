@@ -1,4 +1,4 @@
-//! Equal or not; two numbers by their relative difference.
+//! Whether two decisions are equal; two numbers are compared by their relative difference.
 
 use serde_json::{Number, Value};
 
@@ -72,7 +72,7 @@ fn numeric(a: &Number, b: &Number) -> f64 {
     if a == b {
         return 0.0;
     }
-    // Each part is divided by itself, so that the difference of two huge numbers stays finite.
+    // Each part is divided separately, so that the difference of two huge numbers stays finite.
     let scale = a.abs().max(b.abs()).max(1.0);
     (a / scale - b / scale).abs().min(1.0)
 }

@@ -1,4 +1,4 @@
-//! Ordered levels: how many steps apart, of the most there can be.
+//! Ordered levels: the distance in steps as a share of the largest distance.
 
 use serde::Deserialize as _;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The kinds of scorers there are. A new kind is a file beside this one, and one line here.
+//! The kinds of scorers. A new kind is a file beside this one, and one line here.
 
 use super::ScorerKind;
 use super::asked::{EmbeddingKind, LlmKind};

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{Scorer, ScorerKind, describe};
 
-/// `1 - |A ∩ B| / |A ∪ B|` over lists of scalars; order and repetition do not count. Two empty
-/// sets are equal. A scalar is the set of itself, so that a single label needs no list.
+/// `1 - |A ∩ B| / |A ∪ B|` over lists of scalars; order and repetition do not count. Two empty sets
+/// are equal. A scalar counts as a set with one member, so that a single label needs no list.
 #[derive(Debug)]
 struct Set;
 
@@ -64,7 +64,7 @@ impl Scorer for Set {
     }
 }
 
-/// JSON text tells `1` from `"1"`.
+/// The members as JSON text, which tells `1` from `"1"`.
 fn members(decision: &Value) -> BTreeSet<String> {
     match decision {
         Value::Array(list) => list.iter().map(Value::to_string).collect(),

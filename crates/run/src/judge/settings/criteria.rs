@@ -1,10 +1,10 @@
-//! A judge for one thing that must hold: it grades by criteria, whatever else its settings say.
+//! A judge for a single criterion: it grades by criteria, whatever else its settings say.
 
 use super::{JudgeSettings, JudgeType, MemberSettings, Mode, Needs};
 use crate::targets::ModelName;
 
 impl JudgeSettings {
-    /// A model that is asked for a grade by criteria.
+    /// A judge that asks a model for a grade by criteria.
     pub fn by_criteria(
         model: ModelName,
         temperature: Option<f64>,
@@ -25,7 +25,7 @@ impl JudgeSettings {
     ///
     /// # Errors
     ///
-    /// Where one of its judges grades by anything else: there is nothing to compare a response with.
+    /// Where one of its judges does not grade by criteria: there is no reference to compare a response with.
     pub fn with_criteria(mut self, criteria: &str) -> Result<Self, String> {
         for member in std::iter::once(&mut self.own).chain(&mut self.panel) {
             if member.kind != JudgeType::Llm {
@@ -49,14 +49,14 @@ impl JudgeSettings {
 }
 
 impl JudgeSettings {
-    /// What is wrong with the settings beyond what a schema tells, in a sentence; the first of it.
+    /// The first problem of the settings that a schema does not find, in a sentence.
     pub fn slips_in_words(&self) -> Option<String> {
         self.slips().first().map(ToString::to_string)
     }
 }
 
 impl MemberSettings {
-    /// A judge of this type with nothing else said of it.
+    /// A judge of this type with default settings.
     const fn of(kind: JudgeType) -> Self {
         Self {
             kind,

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::targets::{Asking, ModelName, ModelSettings};
 pub use needs::Needs;
 
-/// The most characters that a model is shown of a text.
+/// The most characters of a text that a model is shown.
 const MAX_CHARS: usize = 20_000;
 
 /// A judge, or a panel of several.
@@ -120,7 +120,7 @@ impl JudgeSettings {
     ///
     /// # Errors
     ///
-    /// What is wrong with the settings, for a person.
+    /// The problem of the settings, for a person.
     pub fn open(&self, config: &Config) -> Result<Box<dyn Judge>, String> {
         self.open_with(&|name| config.model(name))
     }
@@ -150,7 +150,7 @@ impl JudgeSettings {
         )))
     }
 
-    /// Whether it grades by criteria and has none of its own: every exhibit has to bring some.
+    /// Whether the judge grades by criteria and has none in its settings: every exhibit has to bring some.
     pub fn lacks_criteria(&self) -> bool {
         let lacks =
             |one: &MemberSettings| one.mode == Some(Mode::Criteria) && one.criteria.is_none();
@@ -203,7 +203,7 @@ impl MemberSettings {
             reducer: self.reducer.unwrap_or_default(),
             swap_order: self.swap_order.unwrap_or(false),
             most: self.max_chars.map_or(MAX_CHARS, NonZeroUsize::get),
-            // A template that cannot be read is a slip, for which no judge is opened.
+            // A template that cannot be read was reported before; no judge is opened then.
             template: self
                 .prompt_template
                 .as_deref()
@@ -211,7 +211,7 @@ impl MemberSettings {
         }
     }
 
-    /// The choices, the best first; those of the same score by the alphabet.
+    /// The choices, the best first; choices with the same score are in alphabetical order.
     fn ordered(&self) -> Vec<(String, f64)> {
         let choices = self.choices.iter();
         let mut ordered: Vec<(String, f64)> = choices
@@ -221,7 +221,7 @@ impl MemberSettings {
         ordered
     }
 
-    /// Whether there are only so many scores that several answers can agree.
+    /// Whether there are so few scores that several answers can agree.
     fn is_discrete(&self) -> bool {
         match self.kind {
             JudgeType::ExactMatch => true,
@@ -232,7 +232,7 @@ impl MemberSettings {
 }
 
 impl JudgeType {
-    /// Its name in a configuration.
+    /// The name of the type in a configuration.
     const fn name(self) -> &'static str {
         match self {
             Self::ExactMatch => "exact_match",
@@ -272,7 +272,7 @@ pub(super) mod tests_only {
         try_open(settings).expect("the settings are right")
     }
 
-    /// The same, or what is wrong.
+    /// The judge of these settings, or the problem of the settings.
     pub(in crate::judge) fn try_open(settings: &Value) -> Result<Box<dyn Judge>, String> {
         let settings: JudgeSettings =
             serde_json::from_value(settings.clone()).map_err(|error| error.to_string())?;

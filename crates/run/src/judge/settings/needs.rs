@@ -1,25 +1,25 @@
-//! What a judge has to be shown beside an answer.
+//! The texts that a judge has to be shown beside an answer.
 
 use super::{JudgeSettings, JudgeType, MemberSettings, Mode};
 
-/// What a judge has to be shown beside an answer.
+/// The texts that a judge has to be shown beside an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Nothing more: it grades by criteria.
+    /// No other text: the judge grades by criteria.
     Nothing,
-    /// An answer that it compares with. A judge that is directed tells a better answer from a worse one;
-    /// another one tells only how like the two are, whichever of them is the better one.
+    /// An answer to compare with. A judge that is directed tells a better answer from a worse one;
+    /// another judge tells only how similar the two are, whichever of them is the better one.
     Reference {
         /// Whether it is directed.
         is_directed: bool,
     },
-    /// Another answer to choose from.
+    /// Another answer, from which the judge chooses the better one.
     Rival,
 }
 
 impl JudgeSettings {
-    /// What the judge has to be shown. A panel needs what any of its members needs; it is directed where all
-    /// members are that compare, and it chooses only where all of them do.
+    /// The needs of the judge. A panel needs what any of its members needs. It is directed where all members that
+    /// compare are directed, and it chooses only where all members choose.
     pub fn needs(&self) -> Needs {
         if self.own.kind != JudgeType::Panel {
             return self.own.needs();

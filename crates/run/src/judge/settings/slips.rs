@@ -1,5 +1,5 @@
-//! What is wrong with the settings of a judge beyond what a schema tells. A key that the judge does not
-//! read is wrong too: nobody should take it for a setting.
+//! The problems of the settings of a judge that a schema does not find. A key that the judge does not
+//! read is one of them: nobody should think that it has an effect.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::judge::llm::Template;
 use crate::judge::panel::Reducer;
 
 impl JudgeSettings {
-    /// Everything that the schema cannot tell is wrong with the settings under a node, at their places.
+    /// Every problem of the settings under a node that the schema does not find, at its place.
     pub fn problems(node: &Node) -> Vec<Problem> {
         let Ok(settings) = serde_json::from_value::<Self>(node.to_json()) else {
             return Vec::new();
@@ -67,10 +67,10 @@ impl JudgeSettings {
     }
 }
 
-/// Something that is wrong with the settings.
+/// A problem of the settings.
 #[derive(Clone, Debug)]
 pub(super) struct Slip {
-    /// The place of the judge in its panel; none outside of one.
+    /// The place of the judge in its panel; none for a judge outside of a panel.
     member: Option<usize>,
     key: &'static str,
     what: String,
@@ -164,8 +164,8 @@ impl MemberSettings {
         slips
     }
 
-    /// Only the rules of the mode `criteria` can be put in other words: in the other modes the order and the
-    /// names of the texts are a part of what is asked.
+    /// Only the rules of the mode `criteria` can be replaced by a template: in the other modes the order and the
+    /// names of the texts are a part of the question.
     fn slips_of_template(&self, mode: Mode, slips: &mut Vec<Slip>) {
         let Some(text) = &self.prompt_template else {
             return;

@@ -1,10 +1,10 @@
-//! What a trial of a judge needs to know of its settings.
+//! The part of a judge's settings that a trial needs.
 
 use super::{JudgeSettings, JudgeType, MemberSettings, Mode};
 use crate::targets::ModelName;
 
 impl JudgeSettings {
-    /// Whether a language model grades, alone or in a panel. Only such a judge has to be tried.
+    /// Whether a language model grades, alone or in a panel. Only such a judge needs a trial.
     pub fn asks_a_language_model(&self) -> bool {
         self.members().any(|member| member.kind == JudgeType::Llm)
     }

@@ -3,9 +3,9 @@
 use kelvin_base::digest::Fields;
 use kelvin_base::draw::Draw;
 
-/// What each end of a 95 % interval leaves outside.
+/// The share of resamples outside of each end of a 95 % interval.
 const TAIL: f64 = 0.025;
-/// The share of resamples that must have a value. Where more have none, the ends would be those of the
+/// The least share of resamples that must have a value. Where more have none, the interval would only describe the
 /// resamples in which the statistic happened to exist.
 const LEAST: f64 = 0.95;
 
@@ -22,8 +22,8 @@ pub(super) struct Bootstrap {
 }
 
 impl Bootstrap {
-    /// A two-sided 95 % interval for a statistic of so many clusters. The statistic is given the places
-    /// of the clusters that were drawn, each as often as it was. None below two clusters, and where the
+    /// A two-sided 95 % interval for a statistic of so many clusters. The statistic gets the indices
+    /// of the drawn clusters, each as often as it was drawn. None below two clusters, and where the
     /// statistic has no value in more than a twentieth of the resamples.
     pub(super) fn interval(
         self,

@@ -1,8 +1,8 @@
 //! Whether a judge is fit to gate on.
 //!
 //! Each criterion asks whether a figure keeps to a limit, and answers with the interval of the figure
-//! rather than with its value: kept where the whole interval keeps to the limit, broken where none of it
-//! does, and open in between. So a judge is never cleared because it was looked at too briefly.
+//! rather than with its value: the limit is kept where the whole interval keeps to it, broken where no part of the
+//! interval does, and open in between. So a judge is never cleared because it was tried too little.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,17 +13,17 @@ use super::samples::TrialFigure;
 
 /// The least share of surely worse copies that must score below the good answer.
 pub(super) const LEAST_ORDER: f64 = 0.8;
-/// What filler, place, an instruction or the own family may add to a score.
+/// The largest shift of a score by filler, place, an instruction or the judge's own family.
 pub(super) const MOST_SHIFT: f64 = 0.1;
-/// The standard deviation that repeats may have. At this noise, 100 prompts still show a drop of 0.07.
+/// The largest standard deviation of repeats. With this noise, 100 prompts still show a drop of 0.07.
 pub(super) const MOST_NOISE: f64 = 0.2;
 /// The least rank correlation with the labels of people: what Cohen ("Statistical Power Analysis for the
 /// Behavioral Sciences", 1988, section 3.2) calls a medium one. People agree with each other no better than
 /// that on many tasks, and labels of good answers alone have a small range, which lowers it.
 pub(super) const LEAST_CORRELATION: f64 = 0.3;
-/// The share of gradings that may go unscored.
+/// The largest share of unscored gradings.
 pub(super) const MOST_UNSCORED: f64 = 0.1;
-/// Fewer prompts tell nothing: a bootstrap of so few is too narrow, and 17 pairs that are all in the right
+/// The fewest prompts that tell anything: a bootstrap of fewer is too narrow, and 17 pairs that are all in the right
 /// order are the fewest that show a share above 0.8.
 pub(super) const FEWEST_PROMPTS: usize = 20;
 
@@ -40,7 +40,7 @@ pub enum Fitness {
 }
 
 impl Fitness {
-    /// As reports have it.
+    /// The word in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fit => "fit",
@@ -67,7 +67,7 @@ pub struct Criterion {
     pub text: String,
 }
 
-/// What is known beside the figures.
+/// Facts about a trial beside its figures.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Circumstances {
     /// How many prompts there were.
@@ -76,14 +76,14 @@ pub(super) struct Circumstances {
     pub asked: usize,
     /// How many of them have no score.
     pub unscored: usize,
-    /// Whether the judge, as it is configured, asks in both orders and takes the mean, so that a
-    /// preference for a place cancels out.
+    /// Whether the configured judge asks in both orders and takes the mean, so that a preference
+    /// for a place cancels out.
     pub asks_both_orders: bool,
-    /// Whether it is shown two texts at all.
+    /// Whether the judge is shown two texts at all.
     pub shows_two: bool,
 }
 
-/// Judges the judge.
+/// The criteria for the judge, with their results.
 pub(super) fn criteria(figures: &TrialFigures, around: Circumstances) -> Vec<Criterion> {
     let of = |name: &str, measure, limit, what: &str| {
         let figure = figures.get(&measure);
@@ -147,8 +147,8 @@ pub(super) fn criteria(figures: &TrialFigures, around: Circumstances) -> Vec<Cri
         ),
     ] {
         let figure = figures.get(&measure);
-        // Labels and families are given or not; a trial without them can still clear a judge, and says
-        // what it did not look at.
+        // Labels and families are optional. A trial without them can still clear a judge, and says
+        // that it did not look at them.
         let is_given = figure.is_some_and(|figure| figure.n > 0);
         all.push(match is_given {
             true => criterion(name, measure, figure, limit, what),
@@ -162,7 +162,7 @@ pub(super) fn criteria(figures: &TrialFigures, around: Circumstances) -> Vec<Cri
     all
 }
 
-/// What follows from the criteria: one that is broken is enough, and one that is open is not passed over.
+/// The conclusion from the criteria: one broken criterion makes the judge unfit, and an open one is not ignored.
 pub(super) fn fitness(criteria: &[Criterion]) -> Fitness {
     let has = |ruling| criteria.iter().any(|one| one.ruling == ruling);
     match () {
@@ -203,7 +203,7 @@ fn criterion(
                 Some(room) => {
                     let half = (high - low) / 2.0;
                     let wanted = figure.prompts as f64 * (half / room).powi(2);
-                    // The interval is not symmetric, so the count is said with two digits at most.
+                    // The interval is not symmetric, so the count is given with at most two digits.
                     let wanted = (wanted.ceil() as usize)
                         .max(figure.prompts + 1)
                         .max(FEWEST_PROMPTS);
@@ -313,7 +313,7 @@ mod tests {
             "what filler adds",
         );
         assert_eq!(found.ruling, Ruling::Open);
-        // Half the width is twice the room, so four times the prompts.
+        // Halving the width takes four times the prompts.
         assert!(
             found.text.ends_with("about 160 prompts would tell"),
             "{}",

@@ -17,7 +17,7 @@ pub struct GivenAnswer {
     pub response: String,
     /// What a good answer says, where that is known.
     pub reference: Option<String>,
-    /// What a person says the answer is worth, in `[0, 1]`.
+    /// The worth of the answer in the eyes of a person, in `[0, 1]`.
     pub label: Option<f64>,
     /// The family of models that wrote the answer.
     pub family: Option<String>,
@@ -43,9 +43,9 @@ struct RawAnswer {
 }
 
 impl GivenAnswer {
-    /// The answer from which the copies with planted faults are made: this one, unless a person says
-    /// that it does not pass, and then the reference. A bad answer gets no worse by a fault, so nothing
-    /// would be known of the order. None where no good answer is known.
+    /// The answer from which the copies with planted faults are made: the given answer, unless a person says that it
+    /// does not pass, and the reference otherwise. A fault makes a bad answer no worse, so a bad answer would tell
+    /// nothing of the order. None where no good answer is known.
     pub(super) fn good(&self, pass: f64) -> Option<&str> {
         match self.label {
             Some(label) if label < pass => self.reference.as_deref(),
@@ -53,7 +53,7 @@ impl GivenAnswer {
         }
     }
 
-    /// Tells answers apart.
+    /// Adds what tells this answer apart from others.
     fn field(&self, fields: Fields) -> Fields {
         let label = self.label.map(f64::to_be_bytes);
         fields
@@ -73,7 +73,7 @@ pub(super) fn digest(answers: &[GivenAnswer]) -> Digest {
 }
 
 /// Reads a file of JSON lines, `{prompt, response, reference?, label?, family?}` each. Blank lines are
-/// passed over.
+/// skipped.
 ///
 /// # Errors
 ///
@@ -106,7 +106,7 @@ pub fn read(text: &str, file: &Path) -> Result<Vec<GivenAnswer>, Misuse> {
 fn of_line(line: &str) -> Result<GivenAnswer, String> {
     let raw: RawAnswer = serde_json::from_str(line).map_err(|error| {
         let text = error.to_string();
-        // The place within the line stays; the number of the line is always 1 here.
+        // The message keeps the column within the line, but not the line number, which is always 1 here.
         format!("the line is no answer: {}", text.replace(" at line 1", ","))
     })?;
     for (key, text) in [("prompt", &raw.prompt), ("response", &raw.response)] {

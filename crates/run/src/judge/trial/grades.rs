@@ -11,9 +11,9 @@ use super::samples::Samples;
 /// A grade of the judge on trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scored {
-    /// What the judge says as it is configured.
+    /// The score of the judge with its configured settings.
     pub score: f64,
-    /// What it says with the answer first and with the reference first, where both were asked.
+    /// The scores with the answer first and with the reference first, where both orders were asked.
     pub orders: Option<[f64; 2]>,
 }
 
@@ -22,11 +22,11 @@ pub struct Scored {
 pub struct Grades<'a> {
     /// What was graded.
     pub answers: &'a [GivenAnswer],
-    /// How much was asked.
+    /// The settings of the trial.
     pub settings: TrialSettings,
-    /// Those of the judge on trial.
+    /// The grades of the judge on trial.
     pub judge: BTreeMap<TrialTask, Scored>,
-    /// Those of the comparison judge.
+    /// The grades of the comparison judge.
     pub other: BTreeMap<TrialTask, f64>,
     /// The family of the judge on trial, where it is known.
     pub own_family: Option<&'a str>,
@@ -119,7 +119,7 @@ impl Grades<'_> {
         self.other.get(&task).copied()
     }
 
-    /// The scores of both orders, of every copy of an answer of which both were asked.
+    /// The scores in both orders, for every copy of an answer that was asked in both.
     pub(super) fn orders(&self, answer: usize) -> Vec<[f64; 2]> {
         self.tasks(answer)
             .filter(|(task, _)| task.repeat == 1)
@@ -127,7 +127,7 @@ impl Grades<'_> {
             .collect()
     }
 
-    /// What one copy scores more than another.
+    /// By how much one copy scores above another.
     pub(super) fn shift(&self, copy: Plant, than: Plant) -> Samples<f64> {
         self.each(|answer| Some(self.score(answer, copy)? - self.score(answer, than)?))
     }
@@ -142,8 +142,8 @@ impl Grades<'_> {
         })
     }
 
-    /// Of everything that was graded more than once: the variance between the repeats, and whether their
-    /// verdicts differ.
+    /// The variance between the repeats of everything that was graded more than once, and whether the
+    /// verdicts of the repeats differ.
     pub(super) fn repeated(&self) -> Samples<(f64, bool)> {
         self.each(|answer| {
             let mut repeats: BTreeMap<Plant, Vec<f64>> = BTreeMap::new();

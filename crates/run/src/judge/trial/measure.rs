@@ -1,4 +1,4 @@
-//! What is measured of a judge, and how.
+//! The figures of a judge, and how they are measured.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ impl TrialMeasure {
 /// Every figure of a trial.
 pub(super) type TrialFigures = BTreeMap<TrialMeasure, TrialFigure>;
 
-/// Makes every figure. A figure that cannot be measured says why.
+/// Makes every figure. A figure that cannot be measured has the reason instead.
 pub(super) fn measure(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigures {
     let mut figures = order(grades, bootstrap);
     figures.extend(position(grades, bootstrap));
@@ -199,7 +199,7 @@ fn consistency(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigures {
             (TrialMeasure::RepeatFlips, none()),
         ]);
     }
-    // The mean of the variances is without bias; the mean of the deviations would be too small.
+    // The mean of the variances is unbiased; the mean of the standard deviations would be too small.
     let noise = repeated.figure(bootstrap, "noise", |samples| {
         let variances: Vec<f64> = samples.iter().map(|(variance, _)| *variance).collect();
         stats::mean(&variances).map(f64::sqrt)
@@ -283,7 +283,7 @@ fn self_preference(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigure {
             "it is not known which family is the judge's own: {which}"
         ));
     };
-    // Where people labelled every answer, they say what an answer is worth; else the comparison judge.
+    // Where people labelled every answer, the labels say what an answer is worth; otherwise the comparison judge does.
     let is_labelled = grades.answers.iter().all(|answer| answer.label.is_some());
     let excess = grades.each(|answer| {
         let given = &grades.answers[answer];

@@ -1,4 +1,4 @@
-//! What the judge is asked to grade.
+//! The gradings that a trial asks for.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::plant::Plant;
 pub struct TrialTask {
     /// The place of the answer in the file, from 0.
     pub answer: usize,
-    /// Which copy of it.
+    /// The copy of the answer.
     pub plant: Plant,
-    /// From 1.
+    /// The number of the grading among those of the same copy, from 1.
     pub repeat: usize,
 }
 
-/// What is graded under each task.
+/// The texts that are graded for each task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialExhibit<'a> {
     /// The prompt.
@@ -25,23 +25,23 @@ pub struct TrialExhibit<'a> {
     pub response: String,
     /// What the copy is graded against.
     pub reference: &'a str,
-    /// Whether somebody gave this reference, rather than that the good answer stands for it.
+    /// Whether somebody gave this reference; otherwise the good answer takes its place.
     pub is_reference_given: bool,
 }
 
-/// How much is asked.
+/// The settings of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TrialSettings {
-    /// From which score on an answer passes.
+    /// The lowest score with which an answer passes.
     pub pass: f64,
-    /// How often the same is asked, for the noise of the judge; 1 leaves the noise unmeasured.
+    /// How often the same is asked, to measure the noise of the judge; 1 leaves the noise unmeasured.
     pub repeats: usize,
 }
 
-/// Everything that the judge is asked, in the order of the answers.
+/// All tasks of a trial, in the order of the answers.
 ///
-/// Where an answer has no reference, the good answer itself stands for it: its copies are graded
-/// against what they were made from.
+/// Where an answer has no reference, the good answer takes its place: its copies are graded against
+/// the text that they were made from.
 pub fn tasks<'a>(
     answers: &'a [GivenAnswer],
     settings: TrialSettings,
@@ -50,7 +50,7 @@ pub fn tasks<'a>(
     for (number, answer) in answers.iter().enumerate() {
         let good = answer.good(settings.pass);
         let reference = answer.reference.as_deref().or(good);
-        // A bad answer without a reference has nothing that it could be graded against but itself.
+        // A bad answer without a reference can only be graded against itself.
         let reference = reference.unwrap_or(&answer.response);
         let mut add = |plant, response: String, repeats| {
             for repeat in 1..=repeats {
@@ -75,9 +75,9 @@ pub fn tasks<'a>(
         let mut is_cut = false;
         for (plant, copy) in copies {
             match plant {
-                // It is the given answer, which is graded anyway.
+                // The copy is the given answer, which is graded anyway.
                 Plant::Whole if copy == answer.response => {}
-                // The worth of half an answer is in doubt, so that the noise of a judge shows on it.
+                // The worth of half an answer is uncertain, so the noise of a judge shows on it.
                 Plant::Truncated => {
                     is_cut = true;
                     add(plant, copy, settings.repeats);
@@ -91,7 +91,7 @@ pub fn tasks<'a>(
     tasks
 }
 
-/// What is made of a good answer.
+/// The copies that are made of a good answer.
 const COPIES: &[Plant] = &[
     Plant::Whole,
     Plant::Truncated,
@@ -107,15 +107,15 @@ impl TrialTask {
         format!("{:04}", self.answer + 1)
     }
 
-    /// Whether the comparison judge grades it too: what has a repeat, filler or an instruction in it is
-    /// about the judge on trial alone.
+    /// Whether the comparison judge grades the copy too. Repeats, filler and instructions only
+    /// concern the judge on trial.
     pub const fn is_compared(self) -> bool {
         self.repeat == 1 && !matches!(self.plant, Plant::Padded | Plant::Obedient)
     }
 }
 
 impl TrialExhibit<'_> {
-    /// Whether an exchange of the answer and the reference would change what the judge reads.
+    /// Whether swapping the answer and the reference would change what the judge reads.
     pub fn has_two_texts(&self) -> bool {
         self.response != self.reference
     }

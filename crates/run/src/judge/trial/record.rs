@@ -1,4 +1,4 @@
-//! What a trial found, as it is stored and shown.
+//! The result of a trial, as it is stored and shown.
 
 use std::collections::BTreeMap;
 
@@ -61,12 +61,12 @@ pub struct SmallestDrop {
     pub by_prompts: BTreeMap<usize, f64>,
 }
 
-/// A trial whose grades are in.
+/// A trial with all its grades.
 #[derive(Debug)]
 pub struct FinishedTrial<'a> {
-    /// Where the judge is configured.
+    /// The place of the judge in the configuration.
     pub judge: String,
-    /// Its id.
+    /// The id of the judge.
     pub grader_id: String,
     /// The id of the comparison judge.
     pub compared_with: String,
@@ -74,7 +74,7 @@ pub struct FinishedTrial<'a> {
     pub grades: Grades<'a>,
     /// How many gradings of the judge on trial were asked for.
     pub gradings: usize,
-    /// Why gradings have no score, by the code of the reason.
+    /// The number of gradings without a score, by the code of the reason.
     pub unscored: BTreeMap<String, usize>,
     /// Whether the judge as configured asks in both orders.
     pub asks_both_orders: bool,
@@ -122,15 +122,15 @@ pub fn conclude(tried: FinishedTrial<'_>, resamples: usize) -> TrialRecord {
     }
 }
 
-/// Suites for which the smallest drop is told, beside that of the trial itself.
+/// Sizes of suites for which the smallest visible drop is reported, beside that of the trial itself.
 const SUITES: [usize; 3] = [20, 100, 400];
 
 fn smallest_drop(grades: &Grades<'_>, figures: &TrialFigures, prompts: usize) -> SmallestDrop {
-    // Two gradings of unchanged answers differ by the noise of both.
+    // The comparison of two gradings of unchanged answers has the noise of both.
     let repeats = figures.get(&TrialMeasure::RepeatNoise);
     let repeats = repeats.and_then(|figure| Some(figure.value? * std::f64::consts::SQRT_2));
-    // Answers rarely stay the same to the letter. Filler changes the text and not its worth, so what it
-    // moves in one prompt and not in another is noise too.
+    // Answers rarely stay the same to the letter. Filler changes the text but not its worth, so a shift by
+    // filler that differs from prompt to prompt is noise too.
     let shifts = grades.shift(Plant::Padded, Plant::Truncated).all();
     let filler = (shifts.len() > 1).then(|| variance(&shifts).sqrt());
     let noise = repeats.into_iter().chain(filler).reduce(f64::max);
@@ -143,7 +143,7 @@ fn smallest_drop(grades: &Grades<'_>, figures: &TrialFigures, prompts: usize) ->
     SmallestDrop { noise, by_prompts }
 }
 
-/// The drop of a mean of paired differences that a one-sided t test at 0.05 finds with the power of 0.8
+/// The smallest drop that a one-sided t test of paired differences at 0.05 finds with a power of 0.8
 /// (Cohen, "Statistical Power Analysis for the Behavioral Sciences", 1988, section 2.4).
 fn drop_seen(noise: f64, prompts: usize) -> f64 {
     let freedom = prompts as f64 - 1.0;
@@ -152,7 +152,7 @@ fn drop_seen(noise: f64, prompts: usize) -> f64 {
 }
 
 impl TrialRecord {
-    /// What the figures say of the judge by today's limits, whatever the record says. `asks_both_orders`
+    /// The fitness that follows from the figures by today's limits, whatever the record says. `asks_both_orders`
     /// and `shows_two` tell how the judge is configured.
     pub fn by_its_figures(&self, asks_both_orders: bool, shows_two: bool) -> Fitness {
         let circumstances = Circumstances {

@@ -1,4 +1,4 @@
-//! Figures with intervals, of samples that come in prompts.
+//! Figures with intervals, for samples that are grouped by prompt.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct TrialFigure {
 }
 
 impl TrialFigure {
-    /// There is nothing to measure, for this reason.
+    /// A figure that could not be measured, for this reason.
     pub(super) fn unmeasured(reason: impl Into<String>) -> Self {
         Self {
             value: None,
@@ -34,7 +34,7 @@ impl TrialFigure {
         }
     }
 
-    /// The same with something that should be known of it.
+    /// Adds a note for the reader of the figure.
     #[must_use]
     pub(super) fn noted(mut self, note: impl Into<String>) -> Self {
         self.note = Some(note.into());
@@ -45,7 +45,7 @@ impl TrialFigure {
 /// Samples by prompt.
 #[derive(Clone, Debug)]
 pub(super) struct Samples<T> {
-    /// None of them is empty.
+    /// The samples of each prompt; no list is empty.
     clusters: Vec<Vec<T>>,
 }
 
@@ -145,8 +145,8 @@ impl Samples<f64> {
         self.valued(value, bootstrap.interval(name, sums.len(), of_drawn))
     }
 
-    /// The mean of shares in `[0, 1]`, with an interval that has a width also where all samples agree: of
-    /// twenty pairs in the right order nobody can conclude that all are.
+    /// The mean of shares in `[0, 1]`, with an interval that has a width even where all samples agree: from
+    /// twenty pairs in the right order nobody can conclude that all pairs are.
     pub(super) fn share(&self) -> TrialFigure {
         let Some(value) = stats::mean(&self.all()) else {
             return self.none("there is no sample");

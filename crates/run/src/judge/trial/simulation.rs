@@ -23,23 +23,23 @@ const ENOUGH: usize = 95;
 const PROMPTS: usize = 50;
 const NOISE: f64 = 0.1;
 const BIAS: f64 = 0.2;
-/// Fewer than a user has, for speed; the ends of an interval are a little less certain.
+/// Fewer resamples than a user has, for speed; the ends of an interval are a little less certain.
 const RESAMPLES: usize = 200;
 
 /// A judge that knows what a copy is worth, and where it goes wrong.
 #[derive(Clone, Copy, Debug, Default)]
 struct Simulated {
-    /// What the text that stands first gains, and the other loses.
+    /// By how much the text that stands first is graded too high, and the other too low.
     for_the_first: f64,
-    /// What filler gains.
+    /// By how much filler raises a score.
     for_length: f64,
-    /// What an instruction gains.
+    /// By how much an instruction raises a score.
     for_orders: f64,
-    /// What answers of the family `own` gain.
+    /// By how much answers of the family `own` are graded too high.
     for_its_own: f64,
     /// The standard deviation of every grade.
     noise: f64,
-    /// Whether it gives every copy the same.
+    /// Whether the judge gives every copy the same score.
     is_constant: bool,
 }
 
@@ -72,7 +72,7 @@ fn normal(draw: &mut Draw) -> f64 {
     (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
 }
 
-/// What is tried: whether people labelled the answers, and which families wrote them.
+/// The answers of a simulated trial: whether people labelled them, and which families wrote them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Suite {
     labels: Option<(f64, f64)>,
@@ -144,7 +144,7 @@ fn tried(judge: Simulated, suite: Suite, trial: u64) -> TrialRecord {
     conclude(finished, RESAMPLES)
 }
 
-/// In how many of so many trials the judge came out so.
+/// Counts the trials of this judge that end in this way.
 fn count(
     trials: u64,
     judge: Simulated,
@@ -155,7 +155,7 @@ fn count(
     records.filter(is_right).count()
 }
 
-/// Unfit, and for this reason.
+/// Whether the judge is unfit for this reason.
 fn is_found(record: &TrialRecord, criterion: &str) -> bool {
     let mut against = record.against();
     record.fitness == Fitness::Unfit && against.any(|one| one.name == criterion)
@@ -170,7 +170,7 @@ const UNBIASED: Simulated = Simulated {
     is_constant: false,
 };
 
-/// Nothing is known but the answers.
+/// A suite without labels and families.
 const PLAIN: Suite = Suite {
     labels: None,
     families: &[],

@@ -1,12 +1,12 @@
-//! The words for processes that did not end well. None of them names a path or a time of day, so
-//! that equal runs fail in equal words.
+//! The messages for processes that did not end well. No message contains a path or a time of day, so
+//! that equal runs fail with equal messages.
 
 use std::io;
 use std::time::Duration;
 
 use kelvin_base::failure::FailureKind;
 
-/// How a process ended by itself: with an exit code, or by a signal.
+/// The message for a process that ended by itself, with an exit code or by a signal.
 pub(super) fn ended(kind: &FailureKind) -> String {
     match kind {
         FailureKind::Exit(126) => {
@@ -25,22 +25,22 @@ pub(super) fn ended(kind: &FailureKind) -> String {
     }
 }
 
-/// A program could not be started.
+/// The message for a program that could not be started.
 pub(super) fn not_started(program: &str, error: &io::Error) -> String {
-    // Without the number that the standard library adds.
+    // The message leaves out the number that the standard library adds.
     let reason = error.to_string();
     let reason = reason.split(" (os error").next().unwrap_or_default();
     let hint = match error.kind() {
         io::ErrorKind::NotFound => "; is it installed, and is its path right?",
         io::ErrorKind::PermissionDenied => "; is it executable?",
-        // ENOEXEC: the system does not know the format, as of a script without an interpreter.
+        // ENOEXEC: the system does not know the format, as with a script without an interpreter.
         _ if error.raw_os_error() == Some(8) => "; does it begin with a `#!` line?",
         _ => "",
     };
     format!("`{program}` could not be started: {reason}{hint}")
 }
 
-/// A process took longer than it may.
+/// The message for a process that took longer than allowed.
 pub(super) fn timed_out(timeout: Duration) -> String {
     format!(
         "it was stopped after {} s, which is what `timeout_s` allows",
@@ -48,7 +48,7 @@ pub(super) fn timed_out(timeout: Duration) -> String {
     )
 }
 
-/// Whether processes end like this when somebody stops them: by a signal, or with the exit code by
+/// Whether this is how processes end when somebody stops them: by a signal, or with the exit code by
 /// which a shell reports one of the signals 1 to 15.
 pub(super) const fn is_of_a_stop(kind: &FailureKind) -> bool {
     matches!(kind, FailureKind::Signal(_) | FailureKind::Exit(129..=143))

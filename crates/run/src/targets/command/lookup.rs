@@ -1,4 +1,4 @@
-//! Finds out what a command line would start, and whether that exists, before anything is run.
+//! Finds out before a run which program a command line would start, and whether it exists.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ const INTERPRETERS: &[&str] = &[
     "zsh",
 ];
 
-/// Looks up a command line; nothing is started.
+/// Looks up a command line without starting anything.
 ///
 /// # Errors
 ///
@@ -41,7 +41,7 @@ pub(super) fn look_up(line: &str, root: &Path) -> Result<Launch, Misuse> {
     })
 }
 
-/// The path of a program; none where there is no such file.
+/// The path of a program; none where the file does not exist.
 fn find(name: &str, root: &Path) -> Option<PathBuf> {
     let path = find_program(name, root);
     let is_there = path.is_absolute() && path.is_file();
@@ -55,7 +55,7 @@ fn is_script(program: &str, argument: &str) -> bool {
 }
 
 /// The words of the first command of a script, up to the first word with shell syntax. Assignments before
-/// the command are left out. There are no words where the shell does the command itself.
+/// the command are left out. The list is empty where the shell runs the command itself.
 fn first_command(script: &str) -> Vec<Option<String>> {
     let is_assignment = |word: &str| {
         word.split_once('=').is_some_and(|(name, _)| {

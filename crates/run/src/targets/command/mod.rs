@@ -69,21 +69,21 @@ fn line(settings: &Value) -> &str {
 /// Runs a command line.
 struct CommandTarget {
     template: Template,
-    /// The names by which a script gets its paths.
+    /// The plain paths for the placeholders of a script.
     names: PlainPaths,
-    /// Whether the command line names a workspace, without which it cannot be called.
+    /// Whether the command line contains the workspace; such a command cannot be called without one.
     names_workspace: bool,
     /// Where the program of a direct command was found.
     program: PathBuf,
     site: Site,
-    /// Whether the process reads the input from its standard input, and whether it prints its output
+    /// Whether the process reads its input from standard input, and whether it prints its output
     /// instead of writing a file.
     streams: Piped,
     /// Further variables of the process.
     environment: Vec<(&'static str, String)>,
 }
 
-/// What goes through the standard streams of a process rather than through files that it names.
+/// Which files are replaced by the standard streams of a process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Piped {
     input: bool,
@@ -120,7 +120,7 @@ impl CommandTarget {
     ///
     /// # Errors
     ///
-    /// Where a file cannot be opened that is to be one of its standard streams, or nothing can be started.
+    /// Where a file for one of the standard streams cannot be opened, or the process cannot be started.
     fn start(&self, invocation: &Invocation<'_>) -> io::Result<Call> {
         let workplace = invocation.workplace.as_ref();
         let paths = Paths {
@@ -180,7 +180,7 @@ impl CommandTarget {
         Failure::new(FailureKind::NotStarted, message)
     }
 
-    /// The end of a call whose process ended by itself.
+    /// The result of a call whose process ended by itself.
     fn ended(
         &self,
         status: ExitStatus,
@@ -204,8 +204,8 @@ impl CommandTarget {
             (Some(code), _) => FailureKind::Exit(code),
             (None, signal) => FailureKind::Signal(signal.unwrap_or(0)),
         };
-        // Whoever stops a run often stops the processes that it has started too. Such an end is no
-        // failure of the pipeline.
+        // Somebody who stops a run often stops its processes too. Such an end is not a failure of
+        // the pipeline.
         if failure::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
             return Ended::Interrupted;
         }
@@ -234,7 +234,7 @@ impl Target for CommandTarget {
             Ok(started) => started,
             Err(error) => return failed(self.not_started(&error), None),
         };
-        // Only a call with a workplace may need all of what it printed.
+        // Only a call with a workplace may need everything that it printed.
         let most = call.workplace.map_or(0, |_| self.site.max_output_bytes);
         let (mut stdout, mut stderr) = (Printed::at_most(most), Tail::default());
         let timeout = self.site.timeout;
@@ -266,13 +266,13 @@ impl Target for CommandTarget {
     }
 }
 
-/// A standard input with nothing in it.
+/// An empty standard input.
 fn nothing() -> io::Result<OwnedFd> {
     File::open("/dev/null").map(OwnedFd::from)
 }
 
-/// Where a program is, so that not every call has to look for it. A name with a slash counts from the
-/// root, any other is looked for in the search path. A name that is not found is returned as it is.
+/// Finds a program once, so that not every call has to search for it. A name with a slash is relative to the
+/// root, any other name is looked for in the search path. A name that is not found is returned unchanged.
 fn find_program(name: &str, root: &Path) -> PathBuf {
     if name.contains('/') {
         return root.join(name);

@@ -1,11 +1,11 @@
-//! What a process prints, of any length, in bounded memory.
+//! The printed output of a process, of any length, in bounded memory.
 
 use super::tail::Tail;
 use crate::targets::StandardOutput;
 
-/// Takes in a stream.
+/// Receives a stream.
 pub(super) trait Sink {
-    /// Takes in the next bytes.
+    /// Receives the next bytes.
     fn push(&mut self, bytes: &[u8]);
 }
 
@@ -15,10 +15,10 @@ impl Sink for Tail {
     }
 }
 
-/// A stream of which the beginning is kept as it is, up to a limit, and the end as a text for people.
+/// A stream whose beginning is kept unchanged, up to a limit, and whose end is kept as a text for people.
 #[derive(Debug)]
 pub(super) struct Printed {
-    /// The end.
+    /// The end of the stream.
     pub(super) tail: Tail,
     start: Vec<u8>,
     most: usize,
@@ -26,7 +26,7 @@ pub(super) struct Printed {
 }
 
 impl Printed {
-    /// Nothing yet, of which so many bytes will be kept.
+    /// An empty stream that keeps at most this many bytes of its beginning.
     pub(super) fn at_most(bytes: u64) -> Self {
         Self {
             tail: Tail::default(),
@@ -36,7 +36,7 @@ impl Printed {
         }
     }
 
-    /// Hands over the stream from its beginning.
+    /// Returns the beginning of the stream.
     pub(super) fn start(self) -> StandardOutput {
         StandardOutput {
             bytes: self.start,

@@ -1,5 +1,5 @@
-//! Waits for a program on the thread that has it started. It reads what the program prints, stops it after its
-//! time, and leaves nothing of what it has started.
+//! Waits for a program on the thread that started it. The thread reads what the program prints, stops the program
+//! after its time, and leaves none of its processes behind.
 
 use std::cell::RefCell;
 use std::io::{self, PipeReader, Read as _};
@@ -14,11 +14,11 @@ use super::printed::Sink;
 use super::supervise::{Program, Running, Stop, Streams};
 use kelvin_system::signal::{Interrupt, timespec};
 
-/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some of it to stop what it
-/// runs elsewhere, e.g. a container; more of it would make people wait.
+/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some time to stop what it
+/// runs elsewhere, e.g. a container; a longer time would make people wait.
 const GRACE: Duration = Duration::from_millis(300);
-/// At most so many buffers are read after a process has ended: on systems where one can get away, it may still
-/// write.
+/// The most buffers that are read after a process has ended: on systems where a descendant can escape, it may
+/// still write.
 const LAST_READS: usize = 64;
 
 thread_local! {
@@ -28,27 +28,27 @@ thread_local! {
 /// How a process ended.
 #[derive(Debug)]
 pub(super) enum ProcessEnd {
-    /// By itself, within its time.
+    /// The process ended by itself, within its time.
     Exited(ExitStatus),
-    /// It was stopped after its time.
+    /// The process was stopped after its time.
     TimedOut,
-    /// It was stopped because the run was.
+    /// The process was stopped because the run was interrupted.
     Interrupted,
 }
 
-/// A program that was started. When the value is dropped, everything that it has started is killed.
+/// A running program. When the value is dropped, everything that the program has started is killed.
 pub(super) struct Call {
     running: Running,
     stdout: Option<PipeReader>,
     stderr: PipeReader,
-    /// The ends that the program writes to stay open here: a process that ends closes its streams one after the
-    /// other, and each that comes to its end would wake whoever waits. The end itself is told by other means.
+    /// The write ends of the streams stay open here. A process that ends closes its streams one after the
+    /// other, and each closed stream would wake the waiting thread. The end is reported in another way.
     _written: Streams,
 }
 
 impl Call {
-    /// Has a program started, which reads a file. What it prints on its standard output goes into another file,
-    /// or is read here.
+    /// Starts a program that reads a file. Its standard output goes into another file, or is read
+    /// here.
     pub(super) fn start(
         program: &Program,
         input: OwnedFd,
@@ -71,7 +71,7 @@ impl Call {
         })
     }
 
-    /// Waits until the process itself ends, whoever else holds its standard streams. Nothing that it has started
+    /// Waits until the process itself ends, even if others still hold its standard streams. Nothing that it has started
     /// is left then.
     pub(super) fn watch(
         mut self,
@@ -119,14 +119,14 @@ impl Call {
         }
         let status = self.running.end();
         match stopped {
-            // Something of it that cannot be killed is worth more words than that it was stopped.
+            // A process that cannot be killed is a more important message than that it was stopped.
             Some(stopped) => status.map(|_| stopped),
             None => status.map(ProcessEnd::Exited),
         }
     }
 }
 
-/// Waits until the process ends, prints something, or the run is to stop.
+/// Waits until the process ends or prints something, or until the run is stopped.
 fn wait(
     end: BorrowedFd<'_>,
     most: Duration,
@@ -160,7 +160,7 @@ struct Woken {
     streams: [bool; 2],
 }
 
-/// One of the standard streams of a process and where what it says is kept.
+/// One of the standard streams of a process, and the place where its text is kept.
 struct Stream<'a> {
     from: PipeReader,
     sink: &'a mut dyn Sink,
@@ -183,7 +183,7 @@ impl Stream<'_> {
         })
     }
 
-    /// Reads what is there without waiting for more.
+    /// Reads the bytes that are there without waiting for more.
     fn read_the_rest(&mut self) {
         for _ in 0..LAST_READS {
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];

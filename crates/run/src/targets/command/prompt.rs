@@ -1,4 +1,4 @@
-//! A command in the place of a model: it gets a prompt and gives a text.
+//! A command that is used as a model: it gets a prompt and returns a text.
 
 use std::sync::Arc;
 
@@ -7,8 +7,8 @@ use crate::targets::{Ended, Invocation, Meter, Site, Target};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind};
 
-/// A command that answers prompts. It reads the prompt from its standard input, unless `{input}` names
-/// the file to it, and prints the answer, unless it writes the file of `{output}`.
+/// A command that answers prompts. It reads the prompt from its standard input, unless it has an `{input}`
+/// placeholder, and prints the answer, unless it has an `{output}` placeholder.
 pub(in crate::targets) struct PromptCommand {
     command: CommandTarget,
     meter: Arc<Meter>,
@@ -45,7 +45,7 @@ impl Target for PromptCommand {
         true
     }
 
-    /// The line break at the end of what a program prints is no part of the answer.
+    /// The line break at the end of the printed text is no part of the answer.
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         let reply = match self.command.call(call, output) {
             Ended::Answered(reply) => reply,

@@ -18,15 +18,16 @@ use super::supervise::{Program, Running, Stop};
 use kelvin_base::exit::Misuse;
 use kelvin_system::signal::Interrupt;
 
-/// What a script has printed is there at its end. What it leaves behind may hold the stream for as long as it likes.
+/// The printed text of a script is read at its end. A process that the script leaves behind may hold the stream open.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// Runs a script in a folder with bash, which stops at the first command that fails. What it prints goes where this
-/// program prints. What it leaves running, e.g. a server, goes on until [`super::dismiss`], and is heard no more.
+/// Runs a script in a folder with bash, which stops at the first command that fails. The script prints to the
+/// streams of this program. Processes that it leaves running, e.g. a server, go on until [`super::dismiss`], but their
+/// output is no longer shown.
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where it ends with anything but 0.
+/// A [`Misuse`] where the exit code is not 0.
 pub fn setup(script: &str, folder: &Path) -> anyhow::Result<()> {
     let status =
         run(script, folder).context("failed to start `bash`, which `setup` is run with")?;
@@ -57,7 +58,7 @@ fn run(script: &str, folder: &Path) -> anyhow::Result<ExitStatus> {
         PollFd::from_borrowed_fd(interrupt.fd(), PollFlags::IN),
     ];
     while fds[0].revents().is_empty() {
-        // What has ended the poll is looked at anew.
+        // The loop checks everything again, whatever has ended the poll.
         let _ = poll(&mut fds, None);
         if !fds[1].revents().is_empty() {
             running.stop(Stop::Kill)?;
@@ -72,7 +73,7 @@ fn run(script: &str, folder: &Path) -> anyhow::Result<ExitStatus> {
     Ok(status)
 }
 
-/// Hands a stream on as long as it is to be heard, and reads it to its end: who writes to nobody is ended by it.
+/// Forwards a stream while it is wanted, and reads it to its end: a process that writes to a closed stream is killed.
 fn hear(
     mut from: PipeReader,
     mut to: impl Write + Send + 'static,
@@ -86,7 +87,7 @@ fn hear(
                 Ok(0) => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(_) => break,
-                // A reader of the log that went away is no failure of the script.
+                // A log reader that has gone away is no failure of the script.
                 Ok(read) if is_heard.load(Ordering::Acquire) => {
                     let _ = to.write_all(&bytes[..read]).and_then(|()| to.flush());
                 }

@@ -1,5 +1,5 @@
-//! A program that is run beside the pipeline, e.g. a test suite over what the pipeline has left. It has
-//! the limits of a pipeline: a group of its own, a timeout, bounded memory for what it prints.
+//! A program that runs beside the pipeline, e.g. a test suite over what the pipeline has left. It has
+//! the limits of a pipeline: its own process group, a timeout, and bounded memory for its printed text.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::targets::StandardOutput;
 use kelvin_base::failure::Streams;
 use kelvin_system::signal::Interrupt;
 
-/// What is run.
+/// The program to run.
 #[derive(Clone, Copy, Debug)]
 pub enum SideProgram<'a> {
     /// A script for `sh`.
@@ -25,7 +25,7 @@ pub enum SideProgram<'a> {
     File(&'a Path),
 }
 
-/// A program with everything that it is given.
+/// A program with its arguments and limits.
 #[derive(Debug)]
 pub struct SideCommand<'a> {
     /// What is run.
@@ -34,18 +34,18 @@ pub struct SideCommand<'a> {
     pub folder: &'a Path,
     /// Further variables of the environment.
     pub variables: &'a [(String, OsString)],
-    /// A file with its standard input; none for nothing.
+    /// A file for its standard input; none for an empty one.
     pub input: Option<&'a Path>,
-    /// A program that takes longer is stopped.
+    /// The time after which the program is stopped.
     pub timeout: Duration,
-    /// So many bytes of its standard output are kept.
+    /// The most bytes of its standard output that are kept.
     pub most_output: u64,
 }
 
 /// How a program ended.
 #[derive(Debug)]
 pub enum SideEnd {
-    /// With this exit code.
+    /// It ended with this exit code.
     Exited {
         /// The code.
         code: i32,
@@ -54,7 +54,7 @@ pub enum SideEnd {
         /// The ends of what it printed.
         streams: Streams,
     },
-    /// Without one: how, in words, and the ends of what it printed.
+    /// It ended without an exit code: the reason in words, and the ends of what it printed.
     Failed(String, Streams),
     /// The run was interrupted.
     Interrupted,

@@ -1,12 +1,12 @@
 //! The end of a stream, in bounded memory.
 
-/// So many of the last bytes are kept in memory. The text that is made of them is shorter.
+/// The number of last bytes that are kept in memory. The text that is made of them is shorter.
 const HELD: usize = 8 * 1024;
-/// The text has at most so many bytes.
+/// The most bytes of the text.
 const SHOWN_BYTES: usize = 4 * 1024;
-/// No secret is a longer word.
+/// The length of the longest word that may be a secret.
 const LONGEST_SECRET: usize = 512;
-/// The text has at most so many lines.
+/// The most lines of the text.
 const SHOWN_LINES: usize = 20;
 
 /// Takes in a stream of any length and holds its last 8 KiB.
@@ -21,7 +21,7 @@ impl Tail {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let fresh = &bytes[bytes.len().saturating_sub(HELD)..];
         self.cut |= fresh.len() < bytes.len();
-        // The buffer may grow to twice that size, so that bytes are rarely moved to its front.
+        // The buffer may grow to twice `HELD`, so that bytes are rarely moved to its front.
         if self.bytes.len() + fresh.len() > 2 * HELD {
             let kept = HELD.min(self.bytes.len());
             self.bytes.drain(..self.bytes.len() - kept);
@@ -30,12 +30,12 @@ impl Tail {
         self.bytes.extend_from_slice(fresh);
     }
 
-    /// The last 20 lines or 4 KiB, whichever is less; what is not UTF-8 is replaced.
+    /// The last 20 lines or 4 KiB, whichever is less, with everything that is not UTF-8 replaced.
     pub(super) fn text(&self) -> String {
         let start = self.bytes.len().saturating_sub(HELD);
         let mut bytes = &self.bytes[start..];
         if self.cut || start > 0 {
-            // The cut may be inside of a character.
+            // The cut may be inside a character.
             let torn = bytes
                 .iter()
                 .take(3)
@@ -59,8 +59,8 @@ impl Tail {
     }
 }
 
-/// The length of the word that a text begins with in its middle. The end of a secret must not be left where
-/// nobody would know it for one. A word that is too long for a secret stays.
+/// The length of the word that was cut by the beginning of a text. The end of a secret must not stay, since nobody
+/// would recognize it as a secret. A word that is too long for a secret stays.
 fn torn_word(text: &str) -> usize {
     let is_of_word = |letter: char| letter.is_alphanumeric() || "+/=_-.~%".contains(letter);
     match text.find(|letter| !is_of_word(letter)) {

@@ -10,7 +10,7 @@ use kelvin_base::failure::Failure;
 
 /// The version of the wire format; the server takes no request without one.
 const VERSION: (&str, &str) = ("anthropic-version", "2023-06-01");
-/// The tool that stands for a JSON schema: its input is the answer.
+/// The tool that is used to enforce a JSON schema: its input is the answer.
 const TOOL: &str = "answer";
 
 /// A chat call.
@@ -116,7 +116,7 @@ impl Wire for Messages {
         }
     }
 
-    /// What is read from the server's own cache of prompts, or written there, was sent too.
+    /// Tokens that were read from the server's own cache of prompts, or written there, count as sent.
     fn tokens(&self, body: &Value) -> Option<(u64, u64)> {
         let usage = &body["usage"];
         let cached = ["cache_creation_input_tokens", "cache_read_input_tokens"]

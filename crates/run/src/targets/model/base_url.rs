@@ -3,10 +3,10 @@
 use http::Uri;
 use http::header::{HeaderName, HeaderValue};
 
-/// An address that can be used.
+/// A valid address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl {
-    /// Without a slash at its end.
+    /// The address without a slash at its end.
     text: String,
     host: String,
     is_encrypted: bool,
@@ -15,7 +15,7 @@ pub struct BaseUrl {
 /// Why an address cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What is wrong with it.
+    /// The problem of the address.
     pub what: &'static str,
     /// What to do.
     pub help: &'static str,
@@ -25,7 +25,7 @@ pub struct Refused {
 ///
 /// # Errors
 ///
-/// Why it cannot be used. The text of the address is not in it: it may hold a password.
+/// Why the address cannot be used. The message does not contain the address, which may hold a password.
 pub fn check(text: &str) -> Result<BaseUrl, Refused> {
     const EXAMPLE: &str = "write it as `https://api.example.com/v1`";
     let refused = |what, help| Err(Refused { what, help });
@@ -81,7 +81,7 @@ impl BaseUrl {
         &self.host
     }
 
-    /// Whether others on the way can read what is sent: it is not encrypted, and leaves this machine.
+    /// Whether others on the network can read the requests: they are not encrypted, and leave this machine.
     pub fn is_in_plain_sight(&self) -> bool {
         let host = self.host.trim_matches(['[', ']']);
         let is_here = host.eq_ignore_ascii_case("localhost")

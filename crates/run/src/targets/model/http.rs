@@ -1,5 +1,5 @@
 //! One HTTP exchange: sent once, with a time limit, a size limit and an end when the run is stopped.
-//! What its answer means is told elsewhere.
+//! The meaning of the answer is decided elsewhere.
 
 use std::error::Error;
 use std::io::{self, Cursor};
@@ -21,16 +21,16 @@ use kelvin_system::proxy;
 use kelvin_system::proxy::{Encrypted, Way};
 use kelvin_system::signal::Interrupt;
 
-/// How often a call that waits looks whether somebody has asked to stop.
+/// How often a waiting call checks for an interruption.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A server that redirects more often within itself is broken.
 const MOST_REDIRECTS: usize = 3;
-/// Of an answer that refuses a call so much is read, whatever the limit.
+/// The most bytes that are read of an answer that refuses a call, whatever the limit is.
 const REFUSAL_BYTES: u64 = 64 * 1024;
 
 type Body = Full<Cursor<Vec<u8>>>;
 
-/// What is sent, as a POST.
+/// A request, which is sent as a POST.
 #[derive(Clone)]
 pub(super) struct Sent {
     pub(super) url: String,
@@ -46,22 +46,22 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-/// Why there is no whole answer. The words hold neither a time nor an address nor a port.
+/// Why there is no complete answer. The words contain neither a time nor an address nor a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
-    /// The time was over.
+    /// The time limit was reached.
     TimedOut,
     /// The answer is longer than allowed.
     TooLarge,
     /// The run was stopped.
     Interrupted,
-    /// The server could not be reached, or the connection broke; how.
+    /// The server could not be reached, or the connection broke; the reason.
     Connection(String),
 }
 
-/// What bounds an exchange.
+/// The limits of an exchange.
 pub(super) struct Bounds<'a> {
-    /// For the whole of it.
+    /// The time limit of the whole exchange.
     pub(super) timeout: Duration,
     /// The most bytes of an answer.
     pub(super) most: u64,
@@ -73,7 +73,7 @@ pub(super) struct Bounds<'a> {
 ///
 /// # Errors
 ///
-/// Where there is none.
+/// Where there is no complete answer.
 pub(super) fn exchange(sent: Sent, bounds: &Bounds<'_>) -> Result<Answer, Broken> {
     let engine = engine().map_err(|why| Broken::Connection(why.to_owned()))?;
     let (sender, receiver) = channel();
@@ -82,7 +82,7 @@ pub(super) fn exchange(sent: Sent, bounds: &Bounds<'_>) -> Result<Answer, Broken
     let way = engine.way.clone();
     let task = engine.runtime.spawn(async move {
         let answer = tokio::time::timeout(timeout, fetch((&client, &way), sent, most)).await;
-        // Nobody listens any more where the run was stopped.
+        // If the run was stopped, nobody is listening any more.
         let _ = sender.send(answer.unwrap_or(Err(Broken::TimedOut)));
     });
     loop {
@@ -151,8 +151,8 @@ async fn fetch((client, way): (&Ways, &Way), mut sent: Sent, most: u64) -> Resul
     }
 }
 
-/// Where an answer redirects to, if the same request may be sent there: only within the same server,
-/// since neither the key nor the prompt is for another one.
+/// The address to which an answer redirects, if the same request may be sent there. It must be on the same server,
+/// since neither the key nor the prompt is meant for another server.
 fn same_server(url: &str, answer: &Answer) -> Option<String> {
     if !matches!(answer.status, 307 | 308) {
         return None;
@@ -186,7 +186,7 @@ async fn once((client, way): (&Ways, &Way), sent: &Sent, most: u64) -> Result<An
         .await
         .map_err(|error| broken(&error))?;
     let (parts, mut stream) = response.into_parts();
-    // Why something is refused may be longer than what was asked for.
+    // An error message may be longer than the limit of an answer.
     let most = match parts.status.is_success() {
         true => most,
         false => most.max(REFUSAL_BYTES),
@@ -213,7 +213,7 @@ async fn once((client, way): (&Ways, &Way), sent: &Sent, most: u64) -> Result<An
     })
 }
 
-/// Why an exchange broke, in words that are the same every time.
+/// Why an exchange broke, in words that do not change from run to run.
 fn reason(error: &(dyn Error + 'static)) -> String {
     let mut innermost = error;
     let mut next = Some(error);
@@ -247,7 +247,7 @@ fn reason(error: &(dyn Error + 'static)) -> String {
     without_number(&innermost.to_string())
 }
 
-/// Without the number of the system's error, and in one line.
+/// The text in one line, without the error number of the system.
 fn without_number(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     line.split(" (os error")

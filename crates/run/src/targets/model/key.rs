@@ -1,4 +1,4 @@
-//! The key of a server. It comes from the environment, goes into one header of a request, and stands
+//! The key of a server. It comes from the environment, is sent in one header of a request, and is written
 //! nowhere else.
 
 use std::env;
@@ -6,10 +6,10 @@ use std::fmt;
 
 use kelvin_base::exit::Misuse;
 
-/// A shorter key is not taken out of answers: servers that need none are often given a word such as
-/// `none`, and a word may stand in an answer.
+/// A shorter key is not removed from answers: servers without keys are often given a word such as
+/// `none`, and an answer may contain that word.
 const SHORTEST_SCRUBBED: usize = 8;
-/// What stands for the key where an answer or an error repeats it.
+/// The text that replaces the key where an answer or an error repeats it.
 const HIDDEN: &str = "***";
 
 /// The key of a server, if it has one.
@@ -17,9 +17,9 @@ const HIDDEN: &str = "***";
 pub(super) enum Key {
     /// The server needs none.
     None,
-    /// The variable that is to hold it is not set.
+    /// The variable for the key is not set.
     Missing(String),
-    /// The variable holds what cannot be a key.
+    /// The variable holds a text that cannot be a key.
     Unusable(String),
     /// The key.
     Known(String),
@@ -54,7 +54,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the variable that is to hold the key holds none.
+    /// A [`Misuse`] where the variable for the key holds no usable key.
     pub(super) fn check(&self, model: &str) -> Result<(), Misuse> {
         let (variable, what, verb) = match self {
             Self::None | Self::Known(_) => return Ok(()),
@@ -96,7 +96,7 @@ mod tests {
         let key = Key::Known("sk-planted-0123456789".to_owned());
         assert_eq!(key.scrub("no sk-planted-0123456789!"), "no ***!");
         assert_eq!(format!("{key:?}"), "***");
-        // A short word is no secret, and answers hold words.
+        // A short word is no secret, and answers contain words.
         assert_eq!(Key::Known("none".to_owned()).scrub("none"), "none");
     }
 

@@ -1,9 +1,9 @@
 //! A model as a target: the input of a call is the prompt, its output is the text of the answer. An
 //! embedding call takes a JSON list of texts and gives a JSON list of vectors.
 //!
-//! A configuration declares its models under `models`; `run: {model: NAME}` and judges name them. What
-//! a call depends on is resolved when the configuration is settled, so an address holds all of it, and of
-//! a key the name of its variable alone.
+//! A configuration declares its models under `models`; `run: {model: NAME}` and judges name them. Everything that
+//! a call depends on is resolved when the configuration is settled, so an address holds all of it, except that
+//! it holds only the name of the variable of a key.
 
 #[cfg(feature = "models")]
 mod anthropic;
@@ -44,19 +44,18 @@ use settings::{AnthropicEndpoint, OpenAiEndpoint};
 /// The key under which an address names a model.
 pub(super) const KEY: &str = "model";
 
-/// The version of the requests that this program makes. It grows when the bytes of a request change
-/// that is made of the same settings and the same input, so that no older answer of the cache is taken
-/// for an answer to the new request.
+/// The version of the requests that this program makes. It is raised when the same settings and the same input give
+/// other bytes of a request, so that an older answer in the cache is not taken for an answer to the new request.
 const REQUESTS: u32 = 1;
 
-/// The name of a model that is declared under `models`. The check of a configuration tells a name that
-/// is not declared, wherever it stands.
+/// The name of a model that is declared under `models`. The check of a configuration reports an undeclared
+/// name wherever it stands.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelName(pub String);
 
 impl ModelName {
-    /// Marks such a name in a schema.
+    /// The `format` by which a schema marks such a name.
     pub const FORMAT: &str = "kelvin-model";
 }
 
@@ -79,11 +78,11 @@ impl JsonSchema for ModelName {
 pub struct ModelSettings {
     /// Its name under `models`.
     pub name: String,
-    /// How it is reached.
+    /// The address of the model.
     pub endpoint: Endpoint,
     /// The digest of the file of recorded answers, where there is one: its content decides the answers.
     pub recorded: Option<Digest>,
-    /// The model that is asked for what is not recorded.
+    /// The model that is asked where no answer is recorded.
     pub recorder: Option<Endpoint>,
 }
 
@@ -112,7 +111,7 @@ pub struct Asking {
     pub max_tokens: Option<u64>,
 }
 
-/// What is called, with everything that the answers depend on. This stands in an address.
+/// The called model, with everything that the answers depend on. This is the content of an address.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ModelCall {
@@ -120,17 +119,17 @@ pub(super) struct ModelCall {
     name: String,
     endpoint: Endpoint,
     call: CallKind,
-    /// Whether a judge calls it, whose calls are counted apart.
+    /// Whether a judge calls it. The calls of judges are counted apart.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_of_a_judge: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recorded: Option<Digest>,
-    /// The model that is asked for what is not recorded.
+    /// The model that is asked where no answer is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     recorder: Option<Endpoint>,
 }
 
-/// What kind of call it is.
+/// The kind of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum CallKind {
@@ -139,12 +138,12 @@ enum CallKind {
 }
 
 impl ModelSettings {
-    /// What an address of a chat call holds.
+    /// The content of the address of a chat call.
     pub(super) fn chat_call(&self, asking: &Asking) -> Value {
         self.call(CallKind::Chat(asking.clone()))
     }
 
-    /// What an address of an embedding call holds.
+    /// The content of the address of an embedding call.
     pub(super) fn embedding_call(&self) -> Value {
         self.call(CallKind::Embedding)
     }
@@ -198,8 +197,8 @@ struct NamedAsking {
     max_tokens: Option<u64>,
 }
 
-/// What an address holds of the model that a configuration writes under the key of this target; what is
-/// resolved already stays as it is.
+/// The content of the address for a model that a configuration names under the key of this target. An address that
+/// is already resolved stays as it is.
 ///
 /// # Errors
 ///
@@ -266,8 +265,8 @@ impl TargetKind for ModelKind {
         call.open(site)
     }
 
-    /// Neither the name of the model, nor its price, its limits and where its key is, change an answer.
-    /// The version of the requests does: it stands for the bytes that this program makes of the rest.
+    /// The name of the model, its price, its limits and the place of its key change no answer. The version of the
+    /// requests does: it stands for the bytes that this program makes of the other settings.
     fn identity(&self, settings: &Value) -> Value {
         match ModelCall::deserialize(settings) {
             Ok(call) => call.identity(),
@@ -275,8 +274,8 @@ impl TargetKind for ModelKind {
         }
     }
 
-    /// A command is a program like any other. The content of a file of recorded answers is a part of the
-    /// identity.
+    /// A command is a program like any other, so it runs code. The content of a file of recorded answers is a part of
+    /// the identity instead.
     fn runs_code(&self, settings: &Value) -> bool {
         ModelCall::deserialize(settings)
             .map_or(true, |call| matches!(call.endpoint, Endpoint::Cmd(_)))
@@ -287,7 +286,7 @@ impl TargetKind for ModelKind {
     }
 }
 
-/// The error where an address names a model that was never looked up: no configuration leaves one.
+/// The error where an address names a model that was never looked up. No settled configuration has one.
 fn unresolved(settings: &Value) -> Misuse {
     Misuse::new(format!("the model of `run` is not known: {settings}"))
 }

@@ -1,4 +1,4 @@
-//! Opens a model: which kind it is, and what it needs.
+//! Opens a model: finds its kind and what it needs.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::targets::{Meter, Site, Target};
 use kelvin_base::exit::Misuse;
 
 impl ModelCall {
-    /// Opens what is called. Nothing is sent, and no key is needed, before the first call.
+    /// Opens the called model. Nothing is sent, and no key is needed, before the first call.
     pub(super) fn open(self, site: &Site) -> Result<Box<dyn Target>, Misuse> {
         let Self {
             name,
@@ -110,7 +110,7 @@ fn server(
     }))
 }
 
-/// What is said where this program was built without clients for servers.
+/// The error where this program was built without clients for servers.
 #[cfg(not(feature = "models"))]
 fn server(
     name: String,
@@ -128,7 +128,7 @@ fn server(
     ))
 }
 
-/// The address of a server, which the check of the configuration has seen already.
+/// The address of a server, which the check of the configuration has accepted.
 #[cfg(feature = "models")]
 fn usable(model: &str, url: &str) -> Result<BaseUrl, Misuse> {
     base_url::check(url).map_err(|refused| {
@@ -142,7 +142,7 @@ fn has_no_embeddings(model: &str) -> Misuse {
     Misuse::new(what).help("name a model of the kind `openai`, `cmd` or `replay`")
 }
 
-/// What a command is told of the call beside the prompt, as environment variables.
+/// The environment variables that tell a command about the call, beside the prompt.
 fn environment(call: &CallKind) -> Vec<(&'static str, String)> {
     let asking = match call {
         CallKind::Embedding => return vec![("KELVIN_MODEL_CALL", "embedding".to_owned())],

@@ -94,7 +94,7 @@ impl Wire for Chat {
         };
         let text = match message.get("content") {
             Some(Value::String(text)) => text.clone(),
-            // Some gateways hand on the parts of a text.
+            // Some gateways return a text in parts.
             Some(Value::Array(parts)) => parts
                 .iter()
                 .filter_map(|part| part["text"].as_str())
@@ -140,11 +140,11 @@ impl Wire for Embedding {
     }
 
     fn request(&self, input: &str) -> Result<Value, Failure> {
-        // The further fields are those of chat requests.
+        // The further fields of the settings are meant for chat requests only.
         Ok(json!({ "model": self.endpoint.model, "input": wire::texts(input)? }))
     }
 
-    /// The vectors in the order of the texts: servers may answer in any order, and number them.
+    /// The vectors in the order of the texts: servers number them, and may return them in any order.
     fn output(&self, body: &Value, input: &str) -> Result<String, Failure> {
         let Some(entries) = body["data"].as_array() else {
             return Err(malformed("it has no list `data`"));

@@ -1,5 +1,5 @@
-//! What an answer that refuses a call means: the kind of failure, words that are the same every time, and
-//! how long the server asks to wait.
+//! The meaning of an answer that refuses a call: the kind of failure, a message that does not change from run to run,
+//! and how long the server asks to wait.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 
-/// Of what a server says so many characters are kept.
+/// The most characters that are kept of the server's error text.
 const KEPT_CHARACTERS: usize = 1000;
 
-/// The failure of an answer with this status. What the server says of it is no part of the message,
-/// since it may hold times and numbers of requests; it stands where the error output of a command
-/// would stand.
+/// The failure of an answer with this status. The error text of the server is no part of the message,
+/// since it may contain times and numbers of requests; it takes the place of the error output of a
+/// command.
 pub(super) fn of_status(status: u16, body: &[u8], sends_key: bool) -> Failure {
     let kind = match status {
         429 => FailureKind::RateLimit,
@@ -40,8 +40,8 @@ pub(super) fn of_status(status: u16, body: &[u8], sends_key: bool) -> Failure {
     })
 }
 
-/// The failure that a body with an `error` tells although its status is that of a success, as gateways
-/// do that had begun to answer; none where there is no such error.
+/// The failure in a body that has an `error` although its status is a success. Gateways answer like this
+/// when they had begun to answer. None where there is no such error.
 pub(super) fn of_body(body: &Value, bytes: &[u8], sends_key: bool) -> Option<Failure> {
     let error = body.get("error").filter(|error| !error.is_null())?;
     let status = error["code"]
@@ -59,7 +59,7 @@ pub(super) fn of_body(body: &Value, bytes: &[u8], sends_key: bool) -> Option<Fai
     })
 }
 
-/// What the server says, from wherever the usual formats have it.
+/// The error text of the server, from any of the places where the usual formats have it.
 fn said(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let told = serde_json::from_slice::<Value>(body).ok();

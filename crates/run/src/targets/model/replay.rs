@@ -1,4 +1,4 @@
-//! A file of recorded answers in the place of a model, for tests and for runs without a network.
+//! A file of recorded answers that replaces a model, for tests and for runs without a network.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind};
 
-/// So many hex digits of a digest stand in the message of a prompt without an answer.
+/// The number of hex digits of a digest in the message for a prompt without an answer.
 const SHOWN_DIGITS: usize = 16;
 
 /// One line of the file.
@@ -26,7 +26,7 @@ struct Line {
     /// The input of the call: a text, or the list of texts of an embedding call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prompt: Option<Value>,
-    /// The instructions before it, where the same prompt is asked with several.
+    /// The instructions before the prompt, where the same prompt is asked with several instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     system: Option<String>,
     /// The beginning of the digest of the call, instead of the prompt.
@@ -57,30 +57,30 @@ struct Recorded {
 /// Recorded answers by instructions and prompt.
 type Answers = BTreeMap<(Option<String>, String), Vec<Recorded>>;
 
-/// The answers of a file, by what they answer.
+/// The answers of a file, ordered by their questions.
 #[derive(Debug, Default)]
 struct Tape {
-    /// By the beginning of a digest.
+    /// The answers by the beginning of a digest.
     requests: BTreeMap<String, Vec<Recorded>>,
-    /// By instructions, where a line has them, and prompt.
+    /// The answers by prompt and, where a line has them, instructions.
     prompts: Answers,
 }
 
 /// A file of recorded answers as a target.
 pub(super) struct Replay {
     tape: Tape,
-    /// What the calls ask beside their input; none for embedding calls.
+    /// The settings of the calls beside their input; none for embedding calls.
     asking: Option<Asking>,
     price: Option<Price>,
     meter: Arc<Meter>,
     recorder: Option<Recorder>,
 }
 
-/// Asks a model for what is not recorded, and adds its answers to the file.
+/// Asks a model where no answer is recorded, and adds its answers to the file.
 struct Recorder {
     path: PathBuf,
     model: Box<dyn Target>,
-    /// What was added in this run, by instructions and prompt.
+    /// The answers that were added in this run, by instructions and prompt.
     added: Mutex<Answers>,
 }
 
@@ -99,7 +99,7 @@ impl Replay {
     ) -> Result<Self, Misuse> {
         let shown = path.display();
         let text = fs::read_to_string(path).or_else(|error| match error.kind() {
-            // The first recording makes the file.
+            // The first recording creates the file.
             io::ErrorKind::NotFound if is_recorded => Ok(String::new()),
             _ => Err(error),
         });
@@ -127,7 +127,7 @@ impl Replay {
         })
     }
 
-    /// The same, with a model that is asked for what is not in the file.
+    /// Adds a model that is asked where the file has no answer.
     pub(super) fn recording(mut self, path: PathBuf, model: Option<Box<dyn Target>>) -> Self {
         self.recorder = model.map(|model| Recorder {
             path,
@@ -184,7 +184,7 @@ impl Tape {
     }
 }
 
-/// A text as it is; any other value as JSON, which has one form only.
+/// A text unchanged; any other value as JSON, which has only one form.
 fn text(value: Value) -> String {
     match value {
         Value::String(text) => text,
@@ -193,7 +193,7 @@ fn text(value: Value) -> String {
 }
 
 impl Recorder {
-    /// Has the model answer, unless this run has had it answer so often already.
+    /// Asks the model, unless this run has already asked it for that repeat.
     fn call(
         &self,
         key: (Option<String>, String),
@@ -260,7 +260,7 @@ impl Recorder {
 }
 
 impl Target for Replay {
-    /// Where a model is asked, what is paid is what that model may cost.
+    /// Where a model is asked, the limits of that model hold.
     fn meter(&self) -> Option<&Meter> {
         let recorder = self.recorder.as_ref();
         recorder
@@ -276,7 +276,7 @@ impl Target for Replay {
     /// The n-th repeat of an input gets the n-th of its answers, and the last one where there are fewer.
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         let input = match (&self.asking, serde_json::from_str::<Value>(call.input)) {
-            // The list of texts may be written in another layout than that of the file.
+            // The list of texts may have another layout than in the file.
             (None, Ok(texts)) => texts.to_string(),
             _ => call.input.to_owned(),
         };
@@ -313,7 +313,7 @@ impl Target for Replay {
 }
 
 /// The beginning of the digest of a call. The model and its parameters are no part of it, so that
-/// answers that were recorded of one model can stand for another one.
+/// answers that were recorded from one model can be used for another one.
 fn digest(input: &str, asking: Option<&Asking>) -> String {
     let mut fields = Fields::of("kelvin/replay/v1").field("input", input);
     if let Some(Asking { system, schema, .. }) = asking {

@@ -58,7 +58,7 @@ impl From<Failure> for NoAnswer {
 }
 
 impl Server {
-    /// The text of the answer to an input. What the answer tells beside it goes into the reply, also where
+    /// The text of the answer to an input. The other results of the answer go into the reply, even where
     /// there is no text: such a call is paid for as well.
     fn ask(&self, input: &str, reply: &mut Reply) -> Result<String, NoAnswer> {
         let request = self.wire.request(input)?;
@@ -76,7 +76,7 @@ impl Server {
             },
         );
         let answer = answer.map_err(|broken| self.broken(broken))?;
-        // A server may repeat the request in its answer, with the key in it.
+        // A server may repeat the request, with the key in it, in its answer.
         let text = self.key.scrub(&String::from_utf8_lossy(&answer.body));
         let bytes = text.as_bytes();
         let sends_key = self.key.text().is_some();

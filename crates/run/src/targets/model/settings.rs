@@ -169,7 +169,7 @@ pub struct Price {
 }
 
 impl Endpoint {
-    /// What bounds its calls.
+    /// The limits of the calls.
     pub const fn limits(&self) -> &CallLimits {
         match self {
             Self::OpenAi(endpoint) => &endpoint.limits,
@@ -179,7 +179,7 @@ impl Endpoint {
         }
     }
 
-    /// What its tokens cost.
+    /// The price of the tokens.
     pub const fn price(&self) -> Option<&Price> {
         match self {
             Self::OpenAi(endpoint) => endpoint.price.as_ref(),
@@ -189,7 +189,7 @@ impl Endpoint {
         }
     }
 
-    /// The environment variable that holds its key, where it has one.
+    /// The environment variable that holds the key, where the model has one.
     pub fn key_variable(&self) -> Option<&str> {
         match self {
             Self::OpenAi(endpoint) => endpoint.api_key_env.as_deref(),
@@ -207,7 +207,7 @@ fn anthropic_tokens() -> NonZeroU64 {
     NonZeroU64::new(1024).unwrap_or(NonZeroU64::MIN)
 }
 
-/// What a call has used, with what that costs.
+/// The tokens that a call has used, and their cost.
 pub(super) fn usage(tokens: Option<(u64, u64)>, price: Option<Price>) -> Usage {
     let Some((input_tokens, output_tokens)) = tokens else {
         return Usage::untold();

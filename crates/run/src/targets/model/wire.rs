@@ -1,4 +1,4 @@
-//! What the wire formats have in common: a call becomes a request, and the body of an answer becomes the
+//! The common part of the wire formats: a call becomes a request, and the body of an answer becomes the
 //! output of the call.
 
 use http::header::{HeaderName, HeaderValue};
@@ -8,27 +8,27 @@ use kelvin_base::failure::{Failure, FailureKind};
 
 /// A wire format with the settings of one kind of call.
 pub(super) trait Wire: Send + Sync {
-    /// Where the request goes.
+    /// The address for the request.
     fn url(&self) -> &str;
 
-    /// The headers that the settings ask for, and the one that carries the key.
+    /// The headers from the settings, and the header with the key.
     fn headers(&self, key: Option<&str>) -> Vec<(HeaderName, HeaderValue)>;
 
     /// The request for an input. The same settings and the same input give the same bytes.
     ///
     /// # Errors
     ///
-    /// Where the input is none for this kind of call.
+    /// Where the input does not fit this kind of call.
     fn request(&self, input: &str) -> Result<Value, Failure>;
 
     /// The output of the call, from the body of an answer to this input.
     ///
     /// # Errors
     ///
-    /// Where the body holds none.
+    /// Where the body has no output.
     fn output(&self, body: &Value, input: &str) -> Result<String, Failure>;
 
-    /// The tokens that the call used: those that were sent, and those that were answered.
+    /// The tokens that the call used: those of the request, and those of the answer.
     fn tokens(&self, body: &Value) -> Option<(u64, u64)>;
 }
 
@@ -43,14 +43,14 @@ pub(super) fn with_fields(mut request: Map<String, Value>, fields: &Map<String, 
     Value::Object(request)
 }
 
-/// A header with the key, which no debug output shows. The text was looked at when the key was read.
+/// A header with the key, which no debug output shows. The key was checked when it was read.
 pub(super) fn secret(text: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::from_str(text).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
 
-/// Headers as a configuration writes them; it was checked that they can be sent.
+/// Headers from a configuration, which was checked: they can be sent.
 pub(super) fn plain<'h>(
     headers: impl IntoIterator<Item = (&'h String, &'h String)>,
 ) -> Vec<(HeaderName, HeaderValue)> {
@@ -66,7 +66,7 @@ pub(super) fn malformed(what: &str) -> Failure {
     Failure::new(FailureKind::MalformedBody, message)
 }
 
-/// The failure of an answer without a text; with why the server ended it, where it says so.
+/// The failure of an answer without a text, with the reason where the server gives one.
 pub(super) fn empty(why: Option<&str>) -> Failure {
     let message = match why {
         Some(why) => format!("the model answered without a text; the server says `{why}`"),

@@ -1,5 +1,5 @@
-//! Notices that the code of the pipeline changes while it runs: an answer counts only for the code
-//! that gave it.
+//! Notices changes of the pipeline's code during a run: an answer counts only for the code that
+//! gave it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -14,29 +14,29 @@ use super::stamp::{self, Stamp, Stamps};
 use super::{Code, Entry, Excluded, Files, Listed, Made, digest, ignoring, list, made};
 use kelvin_base::digest::Fields;
 
-/// How often the files are looked at before a run begins, until nothing moves any more.
+/// How often the files are checked before a run begins, until no file changes any more.
 const ROUNDS: usize = 5;
-/// So often a listing that has failed is tried again.
+/// How often a failed listing is tried again.
 const AGAIN: usize = 3;
-/// So many changes are named; the rest is counted.
+/// The number of changes that are named; further ones are counted.
 const NAMED: usize = 5;
-/// Looking may take this part of the time that the calls take.
+/// Checks may take this fraction of the time that the calls take.
 const SHARE: u32 = 20;
-/// A file that appears and is still there after this many of the longest calls, and after at least
-/// this time, was made by none of them for its own use.
+/// A new file that still exists after this many of the longest calls, and after at least this time,
+/// is not a temporary file of a call.
 const CALLS: u32 = 3;
 const STAY: Duration = Duration::from_secs(1);
 
-/// What a look at the files has shown.
+/// The result of a check of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Nothing has changed since the run began: all answers that have come in before the look are
-    /// those of its code.
+    /// Nothing has changed since the run began: all answers that came in before the check belong to
+    /// its code.
     Same,
-    /// There are new files. A call may have made them for its own use, and may take them away; so
-    /// a later look has to tell.
+    /// There are new files. They may be temporary files of a call, which the call will remove; so a
+    /// later check has to decide.
     Unsure,
-    /// Something has changed; nothing undoes that.
+    /// A file has changed, which is final.
     Changed,
 }
 
@@ -48,14 +48,14 @@ pub struct Watch {
     exclude: Excluded,
     top: PathBuf,
     files: Files,
-    /// Those that git does not track.
+    /// The files that git does not track.
     untracked: BTreeSet<Vec<u8>>,
-    /// What earlier runs have left behind, by its place or name; none of the files.
+    /// Files that earlier runs have left behind, by their place or name; they are not code.
     left: BTreeSet<Vec<u8>>,
     state: Mutex<State>,
-    /// Whether something has changed; read between two calls, and never waited for.
+    /// Whether a file has changed; read between two calls, without waiting.
     broken: AtomicBool,
-    /// Whether a call is made alone, so that what is new after it was made by it.
+    /// Whether a call is made alone, so that new files after it were created by it.
     learns: AtomicBool,
 }
 
@@ -63,24 +63,24 @@ pub struct Watch {
 struct State {
     stamps: Stamps,
     changes: Vec<Change>,
-    /// Files that were not there, and since when they are.
+    /// New files, and the times at which they were first seen.
     new: BTreeMap<Vec<u8>, (Option<Stamp>, Instant)>,
-    /// What the pipeline makes itself.
+    /// The files that the pipeline creates itself.
     made: Made,
-    /// What there is by now of what runs leave behind.
+    /// The files that runs have left behind so far.
     left: BTreeSet<Vec<u8>>,
-    /// How long the longest call took so far.
+    /// The duration of the longest call so far.
     longest: Duration,
-    /// How long the last look took, and when it ended.
+    /// The duration of the last check, and its end.
     cost: Duration,
     ended: Instant,
 }
 
-/// The code of a pipeline, and what notices that it changes; nothing does where nothing tells
-/// which files it is made of. What an interrupted run has `made` is left out.
+/// The code of a pipeline, and a watch on it; no watch where nobody can tell which files the code
+/// consists of. Files that an interrupted run has `made` are left out.
 ///
-/// The files are those under `root` that `globs` name or, without globs, all that git knows or would
-/// take in, without what lies under `exclude`.
+/// The files are those under `root` that `globs` name or, without globs, all files that git knows or would
+/// add, without those under `exclude`.
 ///
 /// # Errors
 ///
@@ -110,8 +110,8 @@ pub fn begin(
         files.retain(|name, entry| !(untracked.contains(name) && made.has(name, entry)));
         code.digest = Some(digest(&files));
         let stamps = Stamps::of(&top, &files);
-        // What was written a moment ago may have been written to since it was read. Where two looks
-        // in a row find the same, what was read in between is what is there.
+        // A file that was written a moment ago may have changed after it was read. Where two checks
+        // in a row find the same state, the content read between them is current.
         let is_settled = !stamps.is_fresh(now) || before.as_ref() == Some(&stamps);
         if is_settled || round == ROUNDS {
             let state = State {
@@ -145,22 +145,22 @@ pub fn begin(
 }
 
 impl Watch {
-    /// Looks at each file without reading it, and lists them anew only where a folder has got or
+    /// Checks each file without reading it, and lists the files again only where a folder has gained or
     /// lost entries.
     pub fn look(&self) -> Seen {
         self.look_at(false)
     }
 
-    /// Looks at the end of a run: the files are listed and read in any case, and what is new by then
-    /// is a change.
+    /// Checks at the end of a run: the files are listed and read in any case, and every new file counts
+    /// as a change.
     pub fn look_at_the_end(&self) -> Seen {
         self.look_at(true)
     }
 
-    /// Whether a look is cheap beside a call that took so long, or is due all the same. Until then
-    /// what came in waits.
+    /// Whether a check is cheap compared with a call of this duration, or is due anyway. New answers wait
+    /// for the next check.
     pub fn is_due(&self, call: Duration) -> bool {
-        // Where the lock is taken, somebody is looking.
+        // Where the lock is taken, another thread is checking.
         let Ok(mut state) = self.state.try_lock() else {
             return false;
         };
@@ -179,22 +179,22 @@ impl Watch {
         self.files.iter().map(entry).collect()
     }
 
-    /// Says whether the call that is under way is made alone, and is the first. Whether the one before was.
+    /// Says whether the current call is the first and is made alone. Returns whether the previous call was.
     pub fn learns(&self, is_alone: bool) -> bool {
         self.learns.swap(is_alone, Ordering::Relaxed)
     }
 
-    /// What the pipeline makes itself, as far as the first call has shown it.
+    /// The files that the pipeline creates itself, as far as the first call has shown them.
     pub fn made(&self) -> Made {
         self.state().made.clone()
     }
 
-    /// Whether a change was noticed; nothing is looked at.
+    /// Whether a change was noticed, without a new check.
     pub fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }
 
-    /// What has changed, in words; empty where nothing has.
+    /// The changes in words; empty where there are none.
     pub fn changes(&self) -> String {
         let state = self.state();
         let named = state.changes.iter().take(NAMED);
@@ -206,18 +206,18 @@ impl Watch {
         format!("{}{more}", named.join(", "))
     }
 
-    /// The lines for a `.gitignore` at the top of the repository that keep what the pipeline makes itself from being
-    /// taken for code. After a change, these are also those of data that git does not track and that was changed.
+    /// The lines for a `.gitignore` at the top of the repository that keep files of the pipeline from being
+    /// taken for code. After a change, there are also lines for changed data files that git does not track.
     pub fn ignorable(&self) -> BTreeSet<String> {
         self.lines(|name| made::named_as_data(name).is_some())
     }
 
-    /// The same at the end of a call that was made alone, of all that is new, whatever it is.
+    /// The lines for all new files, whatever they are, at the end of a call that was made alone.
     pub fn left(&self) -> BTreeSet<String> {
         self.look_at_the_end();
         let mut lines = self
             .lines(|name| made::named_as_data(name).is_some() || !self.files.contains_key(name));
-        // What is no code by its name is one all the same as soon as somebody commits it.
+        // A file that is no code by its name becomes code as soon as somebody commits it.
         let state = self.state();
         let names = state.left.iter().filter(|name| !self.left.contains(*name));
         let names = names.map(Vec::as_slice);
@@ -225,7 +225,7 @@ impl Watch {
         lines
     }
 
-    /// What was done to files that git tracks, in words; none where nothing was.
+    /// The changes to files that git tracks, in words; none where there are none.
     pub fn damaged(&self) -> Option<String> {
         let state = self.state();
         let is_tracked =
@@ -237,13 +237,14 @@ impl Watch {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The lines of what was learned, and of changed files that git does not track and that are `meant`.
+    /// The lines for the known files of the pipeline, and for changed files that git does not track and that are
+    /// `meant`.
     fn lines(&self, meant: impl Fn(&[u8]) -> bool) -> BTreeSet<String> {
         let state = self.state();
         let is_tracked =
             |name: &[u8]| self.files.contains_key(name) && !self.untracked.contains(name);
         let tracked = self.files.keys().filter(|name| is_tracked(name));
-        // Beside a file of the code no line is about all files of a kind.
+        // Beside a file of the code, no line covers all files of a kind.
         let code: BTreeSet<_> = tracked
             .filter_map(|name| made::kind(std::str::from_utf8(name).ok()?))
             .collect();
@@ -254,7 +255,7 @@ impl Watch {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A look that panicked has changed nothing that it leaves half done.
+        // A check that panicked leaves no change half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -264,7 +265,7 @@ impl Watch {
             return Seen::Changed;
         }
         let start = Instant::now();
-        // Before the listing: what moves during it is found by the next look.
+        // The metadata is read before the listing, so that the next check finds what changes during the listing.
         let stamps = state.stamps.again(&self.top);
         let moved = state.stamps.moved(&stamps);
         state.changes = moved.changes;
@@ -285,11 +286,11 @@ impl Watch {
         }
     }
 
-    /// Lists the files and compares them with those of the beginning.
+    /// Lists the files and compares them with those at the beginning.
     fn list_again(&self, state: &mut State, is_end: bool) {
         let mut listed = list(&self.root, &self.globs, &self.exclude);
         for _ in 0..AGAIN {
-            // A file that a call takes away while it is listed is no reason to give up.
+            // If a call removes a file during the listing, that is no reason to give up.
             if matches!(listed, Ok((_, Some(_)))) {
                 break;
             }

@@ -1,5 +1,5 @@
 //! The processes below this one. On Linux every descendant whose parent has ended becomes a child of this
-//! process, so that none is out of its sight: it is enough to kill children until there are none.
+//! process, so that no descendant gets lost: it is enough to kill children until there are none.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -14,7 +14,7 @@ use signal_hook::consts::SIGCHLD;
 
 use kelvin_system::signal::timespec;
 
-/// A process that was killed needs a moment to end. It is waited for so long before others are looked for.
+/// The time to wait for a killed process before looking for others: it needs a moment to end.
 const MOMENT: Duration = Duration::from_millis(2);
 
 /// The children of this process.
@@ -24,7 +24,7 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Makes this process the parent of every descendant that loses its own.
+    /// Makes this process the parent of every descendant whose own parent has ended.
     ///
     /// # Errors
     ///
@@ -39,18 +39,18 @@ impl Family {
     }
 
     /// The status with which a leader has ended, in the form of the system; none while it runs. Every other
-    /// process that has ended is reaped. `lasts`: what the leader leaves behind may go on.
+    /// process that has ended is reaped. With `lasts`, the processes that the leader leaves behind may go on.
     pub(super) fn status(&self, leader: Pid, lasts: bool) -> Option<i32> {
         self.forget_deaths();
-        // The number of the group belongs to it until the leader is reaped, and not longer.
+        // The number of the group belongs to the leader only until the leader is reaped.
         if !lasts && has_ended(leader) {
             let _ = kill_process_group(leader, Signal::KILL);
         }
         reap(Some(leader)).status
     }
 
-    /// Kills a group and then every process below this one. Returns how many are left after the time, because
-    /// they belong to somebody else or wait for a device.
+    /// Kills a group and then every process below this one. Returns how many processes are left after the time, because
+    /// they belong to another user or wait for a device.
     pub(super) fn clear(&self, group: Option<Pid>, most: Duration) -> u32 {
         if let Some(group) = group {
             let _ = kill_process_group(group, Signal::KILL);
@@ -78,7 +78,7 @@ impl Family {
 
     fn wait_for_a_death(&self) {
         let mut fds = [PollFd::new(&self.deaths, PollFlags::IN)];
-        // The caller looks anew, whatever has ended the poll.
+        // The caller checks everything again, whatever has ended the poll.
         let _ = poll(&mut fds, Some(&timespec(MOMENT)));
     }
 
@@ -95,12 +95,12 @@ fn has_ended(process: Pid) -> bool {
     matches!(waitid(WaitId::Pid(process), look), Ok(Some(_)))
 }
 
-/// What there was to reap.
+/// The result of reaping.
 #[derive(Default)]
 struct Reaped {
     /// The status of the leader.
     status: Option<i32>,
-    /// Whether there are children that live.
+    /// Whether some children are still alive.
     some_live: bool,
 }
 
@@ -133,7 +133,7 @@ fn children() -> Vec<Pid> {
     let lists: Option<Vec<String>> = threads
         .map(|thread| fs::read_to_string(thread.path().join("children")).ok())
         .collect();
-    // A system may have been built without these lists.
+    // A kernel may have been built without these lists.
     match lists.filter(|lists| !lists.is_empty()) {
         Some(lists) => lists
             .iter()
@@ -150,7 +150,7 @@ fn children() -> Vec<Pid> {
     }
 }
 
-/// The parent of a process. Its name, which may have anything in it, ends with the last bracket.
+/// The parent of a process. In the status line its name, which may contain anything, ends with the last bracket.
 #[cfg(target_os = "linux")]
 fn parent(of: Pid) -> Option<Pid> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", of.as_raw_nonzero())).ok()?;
@@ -158,7 +158,7 @@ fn parent(of: Pid) -> Option<Pid> {
     Pid::from_raw(after.split_whitespace().nth(1)?.parse().ok()?)
 }
 
-/// Other systems give no list, and make nothing a child of this process that it has not started.
+/// Other systems list no children, and never make this process the parent of a process that it has not started.
 #[cfg(not(target_os = "linux"))]
 fn children() -> Vec<Pid> {
     Vec::new()

@@ -1,9 +1,9 @@
-//! Every call has a process above it that outlives kelvin for a moment: its supervisor. Whatever a call has
-//! started ends up below that process, also after `setsid` or a double fork, and is killed by it: when the call
-//! ends, when its time is over, and when kelvin itself is gone, however it went.
+//! Every call has a process above it, its supervisor, which outlives kelvin for a moment. Every process that a call
+//! starts ends up below the supervisor, even after `setsid` or a double fork, and is killed by it: when the call
+//! ends, when its time is over, and when kelvin itself has ended for any reason.
 //!
-//! A supervisor attends to one call at a time, so what is below it belongs to that call. It is started for the
-//! first call of a job and is used again for the next ones.
+//! A supervisor attends to one call at a time, so all processes below it belong to that call. It is started for the
+//! first call of a job and is used again for the next calls.
 
 mod family;
 mod serve;
@@ -24,20 +24,20 @@ pub use serve::serve_the_tests;
 
 use kelvin_system::confine;
 
-/// The word after the name of this program that makes it a supervisor.
+/// The first argument that makes this program a supervisor.
 pub const WORD: &str = "__supervise";
 
 /// The supervisors that attend to no call.
 static IDLE: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
-/// Those of programs that have ended and may have left something that is still of use.
+/// The supervisors of programs that have ended and may have left processes that are still needed.
 static KEPT: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 
 /// A program to start, in a group of its own.
 #[derive(Debug, Default)]
 pub(super) struct Program {
-    /// The program, and what it is given.
+    /// The program and its arguments.
     words: Vec<OsString>,
-    /// Whether what it leaves behind may go on until [`dismiss`], as a server that calls talk to.
+    /// Whether the processes that it leaves behind may go on until [`dismiss`], as a server that calls use.
     lasts: bool,
     /// Variables that differ from those of this process.
     variables: Vec<(OsString, OsString)>,
@@ -76,17 +76,17 @@ impl Program {
         self
     }
 
-    /// Lets what it starts outlive it until [`dismiss`].
+    /// Lets the processes that it starts outlive it until [`dismiss`].
     pub(super) const fn lasting(&mut self) -> &mut Self {
         self.lasts = true;
         self
     }
 }
 
-/// The standard streams of a program, as it gets them: what it reads, prints and complains.
+/// The standard streams that a program gets: input, output and error output.
 pub(super) type Streams = [OwnedFd; 3];
 
-/// What can be asked of a supervisor while a program runs.
+/// An order to a supervisor while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// The group is asked to end.
@@ -95,20 +95,20 @@ pub(super) enum Stop {
     Kill,
 }
 
-/// What a supervisor says once a program has ended and nothing of it is left.
+/// The reply of a supervisor once a program has ended and none of its processes is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reply {
-    /// How it ended, and how many processes could not be killed.
+    /// How the program ended, and how many processes could not be killed.
     Ended(i32, u32),
-    /// It could not be started, for this reason of the system.
+    /// The program could not be started; the error number of the system.
     NotStarted(i32),
-    /// The supervisor could not take up its work, for this reason of the system.
+    /// The supervisor could not begin its work; the error number of the system.
     Unable(i32),
 }
 
 /// A process that starts programs for this one.
 struct Supervisor {
-    /// To and from the process. When it is closed, the process kills what it has started and ends.
+    /// The connection to the process. When it is closed, the process kills what it has started and ends.
     socket: Option<UnixStream>,
     process: Child,
 }
@@ -117,7 +117,7 @@ impl Supervisor {
     fn start() -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         let mut command = command()?;
-        // What it is not given, nobody can read in its environment.
+        // A variable that the process does not get cannot be read in its environment by others.
         kelvin_system::confine::withhold(&mut command);
         command
             .args(confine::user().iter().flat_map(|user| user.words()))
@@ -143,13 +143,13 @@ impl Drop for Supervisor {
     }
 }
 
-/// This program as a supervisor.
+/// The command that starts this program as a supervisor.
 fn command() -> io::Result<Command> {
     #[cfg(any(test, feature = "fixtures"))]
     if let Some(command) = tests_only::command()? {
         return Ok(command);
     }
-    // The file that runs now, also where another has taken its name.
+    // This is the file that is running, even if another file has taken its name.
     let mut command = match cfg!(target_os = "linux") {
         true => Command::new("/proc/self/exe"),
         false => Command::new(env::current_exe()?),
@@ -158,14 +158,14 @@ fn command() -> io::Result<Command> {
     Ok(command)
 }
 
-/// The test program of a crate as a supervisor: it runs the one test that serves, `supervisor::of_the_tests`, which
+/// The test program of a crate as a supervisor: it runs the test `supervisor::of_the_tests`, which
 /// every crate has whose tests start processes.
 #[cfg(any(test, feature = "fixtures"))]
 mod tests_only {
     use std::process::Command;
     use std::{env, io};
 
-    /// None where the program that runs is none that Cargo has made of tests: it puts those in a folder of their own.
+    /// None where the running program is not a test program of Cargo, which puts those in a folder of their own.
     pub(super) fn command() -> io::Result<Option<Command>> {
         let program = env::current_exe()?;
         let folder = program.parent().and_then(|folder| folder.file_name());
@@ -183,7 +183,7 @@ mod tests_only {
     }
 }
 
-/// A program that runs, with the supervisor above it. When the value is dropped before its end, everything
+/// A running program with the supervisor above it. When the value is dropped before the program ends, everything
 /// that the program has started is killed.
 pub(super) struct Running {
     supervisor: Supervisor,
@@ -191,11 +191,11 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Has a program started. That it cannot be is told at its end.
+    /// Starts a program. A failure to start is reported by [`end`](Self::end).
     ///
     /// # Errors
     ///
-    /// Where no supervisor can be started, or something in the program cannot be handed over.
+    /// Where no supervisor can be started, or the program cannot be sent to it.
     pub(super) fn start(program: &Program, streams: &Streams) -> io::Result<Self> {
         let order = wire::start(program)?;
         loop {
@@ -210,7 +210,7 @@ impl Running {
                     });
                 }
                 Err(error) if is_new => return Err(unable(&error)),
-                // Somebody has ended it while it had nothing to do.
+                // The idle supervisor was killed by somebody.
                 Err(_) => {}
             }
         }
@@ -234,12 +234,12 @@ impl Running {
         wire::send(self.supervisor.socket()?, &wire::stop(stop), &[])
     }
 
-    /// How the program ended. Nothing that it has started is left then.
+    /// Waits for the program and tells how it ended. Nothing that it has started is left then.
     ///
     /// # Errors
     ///
-    /// Where it could not be started, where something of it cannot be killed, or where the supervisor itself
-    /// was ended.
+    /// Where the program could not be started, where a process of it cannot be killed, or where the supervisor itself
+    /// was killed.
     pub(super) fn end(self) -> io::Result<ExitStatus> {
         use std::os::unix::process::ExitStatusExt as _;
         let reply = wire::reply(self.supervisor.socket()?).map_err(|_| gone())?;
@@ -259,12 +259,12 @@ impl Running {
     }
 }
 
-/// Ends the supervisors, which have nothing to do any more, with all that programs have left to them, and waits for
-/// them.
+/// Ends the idle supervisors with all processes that programs have left to them, and waits for the
+/// supervisors.
 pub fn dismiss() {
     for list in [&IDLE, &KEPT] {
         let supervisors = std::mem::take(&mut *list.lock().unwrap_or_else(PoisonError::into_inner));
-        // Each is told before any is waited for.
+        // All supervisors are told to end before the first wait.
         drop(supervisors);
     }
 }

@@ -1,4 +1,4 @@
-//! The work of a supervisor: it starts one program after the other, and leaves nothing of them.
+//! The work of a supervisor: it starts one program after the other, and leaves no process behind.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -17,18 +17,18 @@ use super::{Program, Reply, Stop, Streams};
 use kelvin_system::confine;
 use kelvin_system::confine::User;
 
-/// Processes that were killed and do not end are waited for so long.
+/// The longest wait for killed processes that do not end.
 const MOST: Duration = Duration::from_secs(5);
 
-/// Attends to the calls of the process at the other end of the standard input, until that is gone.
+/// Serves the calls of the process at the other end of the standard input, until that process has ended.
 ///
 /// # Errors
 ///
-/// Where the standard input is no such connection.
+/// Where the standard input is not such a connection.
 pub fn serve() -> anyhow::Result<()> {
     confine::hide();
     let mut words = std::env::args_os().skip(2);
-    // Before anything is read: what is started here has no other rights than this process.
+    // This comes before anything is read, so that no started program has other rights than this process.
     if let (Some(uid), Some(gid)) = (words.next(), words.next()) {
         let user = User::of_words(&uid, &gid).context("that is no user that calls may have")?;
         confine::held(user).context("failed to give all rights away")?;
@@ -36,7 +36,7 @@ pub fn serve() -> anyhow::Result<()> {
     attend()
 }
 
-/// The same for the tests of a crate, whose program has other words on its command line.
+/// The same for the tests of a crate, whose program has another command line.
 ///
 /// # Errors
 ///
@@ -56,10 +56,10 @@ fn attend() -> anyhow::Result<()> {
     socket
         .peer_addr()
         .context("kelvin starts this command by itself; there is no use in starting it")?;
-    // A signal for the group or the terminal of the run, also one that cannot be caught, is not for this
-    // process. Where it fails, this process leads a session already.
+    // This process must not get signals for the group or the terminal of the run, even those that cannot be caught.
+    // Where the call fails, this process leads a session already.
     let _ = rustix::process::setsid();
-    // A signal for this process itself must not end it before the calls: the run decides when that is.
+    // A signal for this process itself must not end it before the calls: the run decides when it ends.
     kelvin_system::signal::heed()?;
     let family = Family::adopt();
     while let Some(order) = wire::order(&socket)? {
@@ -83,8 +83,8 @@ fn attend() -> anyhow::Result<()> {
 }
 
 impl Family {
-    /// Starts a program, and stays until nothing of it is left. Returns no reply where nobody is there who
-    /// would hear it.
+    /// Starts a program, and waits until none of its processes is left. Returns no reply where the other side
+    /// has ended.
     fn attend(&self, socket: &UnixStream, program: &Program, streams: Streams) -> Option<Reply> {
         let child = match command(program, streams).spawn() {
             Ok(child) => child,
@@ -96,7 +96,7 @@ impl Family {
                 PollFd::new(&self.deaths, PollFlags::IN),
                 PollFd::new(socket, PollFlags::IN),
             ];
-            // What is not ready is looked at anew, whatever has ended the poll.
+            // The loop checks all sources again, whatever has ended the poll.
             let _ = poll(&mut fds, None);
             let [died, told] = fds.map(|fd| !fd.revents().is_empty());
             if died && let Some(status) = self.status(leader, program.lasts) {
@@ -109,7 +109,7 @@ impl Family {
                             Stop::Ask => Signal::TERM,
                             Stop::Kill => Signal::KILL,
                         };
-                        // A leader that has gone over to another group leaves an empty one.
+                        // A leader that has moved to another group leaves an empty group behind.
                         if kill_process_group(leader, signal).is_err() || stop == Stop::Kill {
                             let _ = kill_process(leader, signal);
                         }
@@ -129,7 +129,7 @@ impl Family {
     }
 }
 
-/// Nothing is to happen between fork and exec, so that the standard library can start the process without a
+/// Nothing may run between fork and exec, so that the standard library can start the process without a
 /// copy of the page tables of this one.
 fn command(program: &Program, streams: Streams) -> Command {
     let (first, rest) = program
@@ -151,7 +151,7 @@ fn command(program: &Program, streams: Streams) -> Command {
     command
 }
 
-/// The reason in the numbers of the system.
+/// The number by which the system names this error.
 fn number(error: &io::Error) -> i32 {
     const INVALID: i32 = 22;
     error.raw_os_error().unwrap_or(INVALID)

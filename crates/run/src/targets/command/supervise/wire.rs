@@ -1,5 +1,5 @@
-//! What this program and its supervisors write to each other. Both are the same file of the same version, so
-//! there is no version in it.
+//! The messages between this program and its supervisors. Both run the same file, so the messages need
+//! no version.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, IoSlice, IoSliceMut, Read as _, Write as _};
@@ -15,7 +15,7 @@ use rustix::net::{
 
 use super::{Program, Reply, Stop, Streams};
 
-/// The letters that orders and replies begin with.
+/// The first letters of orders and replies.
 const START: u8 = b's';
 const ASK: u8 = b't';
 const KILL: u8 = b'k';
@@ -28,7 +28,7 @@ const HEAD: usize = 5;
 /// A letter and two numbers.
 const REPLY: usize = 9;
 
-/// What a supervisor is told.
+/// An order to a supervisor.
 #[derive(Debug)]
 pub(super) enum Order {
     Start(Program, Streams),
@@ -39,7 +39,7 @@ pub(super) enum Order {
 ///
 /// # Errors
 ///
-/// Where a text has a zero byte in it, which no program can be given.
+/// Where a text contains a zero byte, which no argument can.
 pub(super) fn start(program: &Program) -> io::Result<Vec<u8>> {
     let mut order = vec![START, 0, 0, 0, 0];
     let mut text = |text: &OsStr| {
@@ -79,11 +79,11 @@ pub(super) const fn stop(stop: Stop) -> [u8; HEAD] {
     }
 }
 
-/// Sends an order, and with its first byte the streams.
+/// Sends an order, and the streams together with its first byte.
 ///
 /// # Errors
 ///
-/// Where nobody is there any more.
+/// Where the other side has ended.
 pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -> io::Result<()> {
     let streams: Vec<BorrowedFd<'_>> = streams.iter().map(OwnedFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
@@ -105,11 +105,11 @@ pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -
     socket.write_all(&order[sent..])
 }
 
-/// Waits for an order; none where nobody will give one any more.
+/// Waits for an order; none where the other side has closed the connection.
 ///
 /// # Errors
 ///
-/// Where what was sent is no order.
+/// Where the received bytes are not an order.
 pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<Order>> {
     let mut head = [0; HEAD];
     let mut streams = Vec::new();
@@ -146,10 +146,10 @@ pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<Order>> {
     Ok(Some(Order::Start(program, streams)))
 }
 
-/// What is received must not reach the programs that are started.
+/// The started programs must not inherit the received descriptors.
 #[cfg(target_os = "linux")]
 const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
-/// Only Linux can say so while it receives.
+/// Only Linux can set this flag while it receives.
 #[cfg(not(target_os = "linux"))]
 const FLAGS: RecvFlags = RecvFlags::empty();
 
@@ -181,7 +181,7 @@ fn program(mut from: &[u8]) -> Option<Program> {
 ///
 /// # Errors
 ///
-/// Where nobody is there any more.
+/// Where the other side has ended.
 pub(super) fn answer(mut socket: &UnixStream, reply: Reply) -> io::Result<()> {
     let (letter, value, left) = match reply {
         Reply::Ended(status, left) => (ENDED, status, left),
@@ -198,7 +198,7 @@ pub(super) fn answer(mut socket: &UnixStream, reply: Reply) -> io::Result<()> {
 ///
 /// # Errors
 ///
-/// Where nobody is there any more.
+/// Where the other side has ended.
 pub(super) fn reply(mut socket: &UnixStream) -> io::Result<Reply> {
     let mut bytes = [0; REPLY];
     socket.read_exact(&mut bytes)?;

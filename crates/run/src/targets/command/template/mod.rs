@@ -22,7 +22,7 @@ pub(super) struct Paths<'a> {
     pub(super) workspace: Option<&'a Path>,
 }
 
-/// Words that a shell does itself. A program of that name does not exist, or does something else.
+/// Words that a shell handles itself. A program with such a name does not exist, or does something else.
 pub(super) const SHELL_WORDS: &[&str] = &[
     "!", ".", ":", "[[", "alias", "bg", "break", "case", "cd", "command", "continue", "declare",
     "do", "done", "elif", "else", "esac", "eval", "exec", "exit", "export", "fc", "fg", "fi",
@@ -31,8 +31,8 @@ pub(super) const SHELL_WORDS: &[&str] = &[
     "type", "ulimit", "umask", "unalias", "unset", "until", "wait", "while", "{", "}",
 ];
 
-/// Signs that a shell may understand as more than themselves. Where one of them stands between quotes, a shell takes it
-/// for itself, so a command may go through one too often and never too seldom.
+/// Signs that may have a meaning for a shell. A sign between quotes counts too, although it means nothing there,
+/// so a command may go through a shell without need, but never misses a shell that it needs.
 const SHELL_SIGNS: &[char] = &[
     '|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '~', '!', '\n',
 ];
@@ -80,15 +80,15 @@ impl Placeholder {
         }
     }
 
-    /// The placeholder that a text begins with.
+    /// The placeholder at the beginning of a text.
     fn at_start_of(text: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|one| text.starts_with(one.token()))
     }
 
-    /// The path that the placeholder stands for. A call without a workspace has none for it, and is
-    /// refused before it comes this far.
+    /// The path that the placeholder stands for. A call without a workspace has no path for `{workspace}`; such a call
+    /// is refused earlier.
     fn path<'a>(self, paths: &Paths<'a>) -> Option<&'a OsStr> {
         let path = match self {
             Self::Input => paths.input,
@@ -166,7 +166,7 @@ impl Word {
         Self(parts)
     }
 
-    /// The word, where it has no placeholder.
+    /// The word, where it contains no placeholder.
     pub(super) fn fixed(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
@@ -175,7 +175,7 @@ impl Word {
         }
     }
 
-    /// The word with the paths of a call in it.
+    /// The word with the paths of a call in the place of the placeholders.
     pub(super) fn fill(&self, paths: &Paths<'_>) -> OsString {
         let mut filled = OsString::new();
         for part in &self.0 {
@@ -191,7 +191,7 @@ impl Word {
     ///
     /// # Errors
     ///
-    /// Where a path cannot be given such a name.
+    /// Where a path cannot get such a name.
     pub(super) fn fill_plainly(
         &self,
         paths: &Paths<'_>,

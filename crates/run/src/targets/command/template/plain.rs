@@ -1,4 +1,4 @@
-//! Paths that a shell takes for one word, whatever stands around them.
+//! Paths that every shell reads as one word, whatever stands around them.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use tempfile::TempDir;
 
-/// Gives paths names that need no quotes. A path that needs some, e.g. below `My Projects`, is reached through a link in
-/// a folder of this process alone, which goes away with the value.
+/// Gives paths names that need no quotes. A path that needs quotes, e.g. below `My Projects`, is reached through a
+/// link in a folder of this process, which is removed with the value.
 #[derive(Debug, Default)]
 pub(in crate::targets::command) struct PlainPaths {
     links: Mutex<Option<Links>>,
@@ -24,7 +24,7 @@ struct Links {
 }
 
 impl PlainPaths {
-    /// A name of a path that needs no quotes.
+    /// A name of this path that needs no quotes.
     ///
     /// # Errors
     ///
@@ -33,7 +33,7 @@ impl PlainPaths {
         if is_plain(path) {
             return Ok(path.to_owned());
         }
-        // What needs quotes is nearly always a folder far above: a link to that folder serves every call.
+        // The part that needs quotes is nearly always a folder far above: a link to that folder serves every call.
         let path = absolute(path)?;
         let mut odd = &*path;
         let mut rest = Path::new("");
@@ -45,7 +45,7 @@ impl PlainPaths {
             (odd, rest) = (above, below);
         }
         let link = self.link(odd)?;
-        // Nothing is joined to the link of a file, since that would end its name with a slash.
+        // Joining an empty path to the link of a file would end its name with a slash.
         Ok(match rest.as_os_str().is_empty() {
             true => link,
             false => link.join(rest),
@@ -71,7 +71,7 @@ impl PlainPaths {
     }
 }
 
-/// The folder of the links. Where that for temporary files has an odd name too, `/tmp` is taken.
+/// The folder of the links. Where the name of the folder for temporary files needs quotes too, it is `/tmp`.
 fn folder() -> io::Result<TempDir> {
     let usual = env::temp_dir();
     let place = match is_plain(&usual) {
@@ -81,7 +81,7 @@ fn folder() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix("kelvin-").tempdir_in(place)
 }
 
-/// Whether every shell takes a path for itself, outside of quotes, between quotes and in scripts for other shells.
+/// Whether every shell reads a path unchanged: outside of quotes, between quotes, and in scripts for other shells.
 fn is_plain(path: &Path) -> bool {
     let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,@:%".contains(&byte);
     path.as_os_str()
