@@ -182,7 +182,7 @@ fn without_labels_other_answers_are_told_first_with_the_pairs() {
     assert_eq!(metrics[AGREES], Value::Null);
     assert_eq!(metrics[REWRITES], Value::Null);
     let (said, judgement) = tickets.gate("exchanged", &script(EXCHANGED), nothing);
-    assert_eq!(judgement["answers"]["evidence"]["changed"], json!(8));
+    assert_eq!(judgement["answers"]["evidence"]["other"], json!(8));
     let gate = words(&said);
     let gate = gate.split(" Gate ").nth(1).expect("a verdict");
     let line: String = gate.chars().take(80).collect();
@@ -191,8 +191,9 @@ fn without_labels_other_answers_are_told_first_with_the_pairs() {
         "{gate}"
     );
     let first = &judgement["answers"]["evidence"]["answers"][0];
-    let pair = json!({"item": "t000", "base": "\"bug\"", "head": "\"feature\""});
-    assert_eq!(first, &pair);
+    let pair = ["item", "base", "head"].map(|key| first[key].as_str().unwrap_or_default());
+    assert_eq!(pair, ["t000", "\"bug\"", "\"feature\""]);
+    assert!(first["asked"].is_string(), "{first}");
     assert!(!said.stdout.contains("Nothing to do"), "{}", said.stdout);
 }
 

@@ -48,7 +48,17 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
     const ANSWER: usize = 160;
     const QUESTION: usize = 100;
     let mut page = String::new();
+    // Where the answers to rewritten inputs stand above, these are for whoever wants to know more.
+    let is_folded = !judgement.flips.is_empty();
     for list in opening(judgement).answers {
+        let is_folded = is_folded && !list.rows.is_empty();
+        if is_folded {
+            let title = capitalized(&safe::markdown(
+                list.title.as_deref().unwrap_or_default(),
+                200,
+            ));
+            let _ = writeln!(page, "<details><summary>{title}</summary>\n");
+        }
         let text = |text: &str| safe::markdown(text, ANSWER);
         let is_labelled = list.rows.iter().any(|row| row.expected.is_some());
         if !list.rows.is_empty() {
@@ -82,6 +92,9 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
         more(&mut page, list.rows.len() + list.left, LISTED, "answers");
         for note in &list.notes {
             let _ = writeln!(page, "\n{}.", capitalized(&safe::markdown(note, 200)));
+        }
+        if is_folded {
+            page.push_str("\n</details>\n");
         }
         page.push('\n');
     }
