@@ -1,6 +1,6 @@
 //! What both kinds of padding share: how many sections come in, and where.
 
-use super::Piece;
+use super::{Piece, Subject};
 use kelvin_base::draw::Draw;
 
 /// At least so many sections come in.
@@ -12,13 +12,21 @@ pub(super) const MOST: usize = 4;
 /// How often a variant that came out like an earlier one is drawn again.
 pub(super) const ATTEMPTS: usize = 8;
 
-/// The units of a case in their order, with `added` put in one after another at random places.
-pub(super) fn scatter(units: usize, added: Vec<Piece>, draw: &mut Draw) -> Vec<Piece> {
-    let mut pieces = Vec::with_capacity(units + added.len());
-    pieces.extend((0..units).map(Piece::Own));
+/// The units of a case in their order, with `added` put in one after another at random places. All of these places
+/// are before the first unit that keeps its order: a chat with a foreign section between its turns, or at its end, is
+/// another chat.
+pub(super) fn scatter(subject: &Subject<'_>, added: Vec<Piece>, draw: &mut Draw) -> Vec<Piece> {
+    let units = &subject.case().units;
+    let mut pieces = Vec::with_capacity(units.len() + added.len());
+    pieces.extend((0..units.len()).map(Piece::Own));
+    let first_kept = units
+        .iter()
+        .position(|unit| subject.settings.keeps_order(&unit.unit_type));
+    let mut last_place = first_kept.unwrap_or(units.len());
     for piece in added {
-        let at = draw.below(pieces.len() + 1);
+        let at = draw.below(last_place + 1);
         pieces.insert(at, piece);
+        last_place += 1;
     }
     pieces
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use crate::EvidenceSettings;
 use crate::cases::Case;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
@@ -36,12 +37,17 @@ impl Perturbation for Reorder {
         if wanted == 0 {
             return proposal;
         }
-        let classes = classes(subject.case());
+        let classes = classes(subject.case(), subject.settings);
         let units = classes.len();
         let other_orders = arrangements(&classes) - 1;
         if other_orders == 0 {
             let reason = if units < 2 {
                 "the case has 1 unit, and 2 are needed".to_owned()
+            } else if subject
+                .settings
+                .keeps_order(&subject.case().units[0].unit_type)
+            {
+                format!("the {units} units of the case keep their order: `keep_order`")
             } else {
                 format!("the {units} units of the case are all the same")
             };
@@ -51,7 +57,13 @@ impl Perturbation for Reorder {
             return proposal;
         }
         if other_orders < wanted {
-            let text = format!("{units} units have only {other_orders} other order(s)");
+            let kept = kept(subject);
+            let why = if kept > 1 {
+                format!(", since {kept} of them keep theirs: `keep_order`")
+            } else {
+                String::new()
+            };
+            let text = format!("{units} units have only {other_orders} other order(s){why}");
             proposal
                 .notices
                 .push(Notice::new(Code::Cap, text).counts(wanted, other_orders));
@@ -81,16 +93,26 @@ impl Perturbation for Reorder {
 }
 
 /// Numbers the contents of a case in the order in which they first occur: equal units are the same
-/// number, and an order is a sequence of these numbers.
-fn classes(case: &Case) -> Vec<usize> {
-    let mut numbers: BTreeMap<Digest, usize> = BTreeMap::new();
+/// number, and an order is a sequence of these numbers. All units that keep their order are one number,
+/// since the units of a number are placed in the order of the case.
+fn classes(case: &Case, settings: &EvidenceSettings) -> Vec<usize> {
+    let mut numbers: BTreeMap<Option<Digest>, usize> = BTreeMap::new();
     case.units
         .iter()
         .map(|unit| {
             let next = numbers.len();
-            *numbers.entry(unit.content).or_insert(next)
+            let content = (!settings.keeps_order(&unit.unit_type)).then_some(unit.content);
+            *numbers.entry(content).or_insert(next)
         })
         .collect()
+}
+
+/// How many units of the case keep their order.
+fn kept(subject: &Subject<'_>) -> usize {
+    let units = subject.case().units.iter();
+    units
+        .filter(|unit| subject.settings.keeps_order(&unit.unit_type))
+        .count()
 }
 
 /// In how many orders these can stand: `n! / (m1! m2! ...)`, at most 2^40.
