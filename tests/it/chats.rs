@@ -105,7 +105,7 @@ fn no_word_is_said_against_a_right_bot() {
         assert_eq!(project.figure(figure), json!(1.0), "{figure}");
     }
     let page = project.read("kelvin/report.md");
-    let kept = "the 6 units of the case keep their order: `keep_order`";
+    let kept = "`reorder`: the 6 units of the case keep their order";
     assert!(page.contains(kept), "{page}");
 
     // Without the key it would be called what it is not, which is why there is one.

@@ -22,11 +22,8 @@ pub(super) fn scatter(subject: &Subject<'_>, added: Vec<Piece>, draw: &mut Draw)
     let first_kept = units
         .iter()
         .position(|unit| subject.settings.keeps_order(&unit.unit_type));
-    let mut last_place = first_kept.unwrap_or(units.len());
-    for piece in added {
-        let at = draw.below(last_place + 1);
-        pieces.insert(at, piece);
-        last_place += 1;
+    for (last_place, piece) in (first_kept.unwrap_or(units.len())..).zip(added) {
+        pieces.insert(draw.below(last_place + 1), piece);
     }
     pieces
 }
