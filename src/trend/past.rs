@@ -9,7 +9,7 @@ use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_gate::report::{Decision, Report, StoredVerdict};
-use kelvin_record::{Ending, Metric, SectionFingerprint, probe_of};
+use kelvin_record::{Ending, Metric, Nouns, SectionFingerprint, probe_of};
 
 /// Where a report was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -73,6 +73,8 @@ pub(crate) struct PastRun {
     pub(crate) made_of: MadeOf,
     /// The cost of the run.
     pub(crate) cost: Cost,
+    /// The words for its items; where its probes have several, those for any item.
+    pub(crate) nouns: Nouns,
     /// The figures, by id.
     pub(crate) figures: BTreeMap<String, PastFigure>,
     /// The cases of each label, by probe.
@@ -177,6 +179,7 @@ impl PastRun {
                 )
             },
             cost: session.cost,
+            nouns: Nouns::common(&report.probes.nouns()),
             figures: report
                 .metrics
                 .iter()

@@ -113,6 +113,10 @@ fn of_configuration(
         runs_before: before.len(),
         cost: cost(&all_now),
         cost_before: cost(&all_before),
+        nouns: course
+            .last()
+            .map(|run| run.nouns.clone())
+            .unwrap_or_default(),
         courses: courses(&metrics, &candidates, &course, period),
         rows,
         suspected,

@@ -13,6 +13,7 @@ pub(crate) use super::mean::Of;
 use super::past::Left;
 use super::period::Period;
 use kelvin_base::cost::Cost;
+use kelvin_record::Nouns;
 
 /// The reports that were read, and those that could not be used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -72,6 +73,9 @@ pub(crate) struct OfConfiguration {
     pub(crate) cost: Cost,
     /// The cost of all runs of the period before.
     pub(crate) cost_before: Cost,
+    /// The words for the items of its newest run.
+    #[serde(skip)]
+    pub(crate) nouns: Nouns,
     /// The means of whole runs, of groups and of cases.
     pub(crate) rows: Vec<Row>,
     /// Whole runs and groups that may have fallen, with too few runs to tell that from noise.

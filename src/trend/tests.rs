@@ -7,7 +7,7 @@ use super::{Period, Samples, Standing, article, compare, summarize};
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_page::{fixture, html, markdown};
-use kelvin_record::Direction;
+use kelvin_record::{Direction, Nouns};
 
 const DAY: i64 = 24 * 60 * 60;
 const METRIC: &str = "toy.score";
@@ -50,6 +50,7 @@ fn on(day: i64, code: u8, scale: Scale, cases: &[(&str, &[f64])]) -> PastRun {
             invocations: 1,
             ..Cost::default()
         },
+        nouns: Nouns::from(("case", "cases")),
         figures: BTreeMap::from([(METRIC.to_owned(), figure)]),
         groups: BTreeMap::new(),
         decision: None,

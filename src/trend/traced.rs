@@ -10,7 +10,7 @@ use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_base::usage::Usage;
 use kelvin_quality::{POOR_BELOW, score_of_step, score_of_trace};
-use kelvin_record::Direction;
+use kelvin_record::{Direction, Nouns};
 use kelvin_run::trace::ChainTrace;
 
 /// The metric of a chain.
@@ -93,6 +93,7 @@ impl PastRun {
                 Digest::of(trace.version().as_bytes()),
                 pipeline.map(|text| Digest::of(text.as_bytes())),
             ),
+            nouns: Nouns::from(("case", "cases")),
             cost: Cost {
                 invocations: 1,
                 pipeline_seconds: trace.duration_ms.unwrap_or(0.0) / 1000.0,

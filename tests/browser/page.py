@@ -255,6 +255,37 @@ def on_paper(browser, page):
     return [f"{hidden} folds of the verdict are closed on paper"] if hidden else []
 
 
+def answers(browser, page):
+    """Whether the table of answers shows the texts that are expected of it, and finds a row by its text; at a desk and
+    on a phone. The texts stand beside the page, one a line."""
+    texts = page.with_suffix(".texts")
+    if not texts.exists():
+        return []
+    found = []
+    for width in (1280, 390):
+        browser.show(page, width=width, phone=width < 500)
+        # What is far from the window is not laid out, and has no text.
+        browser.run("document.querySelector('.answers').scrollIntoView()")
+        time.sleep(0.2)
+        table = browser.run("document.querySelector('.answers').innerText")
+        words = " ".join(table.split())
+        found += [f"at {width} the answers lack {text!r}" for text in texts.read_text(encoding="utf-8").splitlines()
+                  if text not in words]
+        wide = browser.run("document.scrollingElement.scrollWidth")
+        if wide > width:
+            found.append(f"it scrolls sideways at {width}: it is {wide} wide")
+        if not browser.run("!!document.querySelector('.find')"):
+            continue
+        shown = "[...document.querySelectorAll('.answers tbody tr')].filter(e => !e.hidden).length"
+        everything = browser.run(shown)
+        for wanted, most in (("no such words", 0), (browser.run("document.querySelector('.answers .asked').textContent"), everything - 1)):
+            browser.run("{ const find = document.querySelector('.find'); find.value = " + json.dumps(wanted) + ";"
+                        " find.dispatchEvent(new Event('input')) }")
+            if browser.run(shown) > most:
+                found.append(f"{wanted!r} finds {browser.run(shown)} of {everything} answers")
+    return found
+
+
 def main():
     program, folder, *rest = sys.argv[1:]
     pages = sorted(pathlib.Path(folder).glob("*.html"))
@@ -265,7 +296,8 @@ def main():
         try:
             if rest and rest[0] == "axe":
                 axe = pathlib.Path(rest[1]).read_text(encoding="utf-8") + "; undefined"
-                found = [f"{page.name}: {words}" for page in pages for words in inaccessible(browser, page, axe) + on_paper(browser, page)]
+                found = [f"{page.name}: {words}" for page in pages 
+                         for words in inaccessible(browser, page, axe) + on_paper(browser, page) + answers(browser, page)]
                 print("\n".join(found + [f"{len(pages)} pages, {len(found)} problems"]))
                 return 1 if found else 0
             if rest:

@@ -9,8 +9,8 @@ use super::mean::Mean;
 use super::summary::{Candidate, Course, Of, OfConfiguration, Read, Row, Summary, Word};
 use kelvin_base::cost::Cost;
 use kelvin_page::{
-    Article, Block, Column, Phrase, Table, TableRow, Trend, TrendLine, TrendStep, counted, display,
-    duration, used,
+    Article, Block, Column, Phrase, Table, TableRow, Trend, TrendLine, TrendStep, capitalized,
+    counted, display, duration, used,
 };
 pub(crate) use runs::history;
 use statements::statements;
@@ -151,7 +151,8 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
             .cmp(&key(other))
             .then(other.fall().total_cmp(&one.fall()))
     });
-    blocks.extend(means("Cases", cases));
+    let items = &one.nouns.items;
+    blocks.extend(means(&capitalized(items), cases));
     if !one.flaky.is_empty() {
         let rows = one.flaky.iter().take(ROWS).map(|flaky| {
             TableRow::new([
@@ -162,13 +163,13 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
                 Phrase::text(flaky.runs.to_string()),
             ])
         });
-        blocks.push(Block::Aside(Phrase::text(
-            "Flaky: the values differ although the code, the configuration and the cases were the same.",
-        )));
+        blocks.push(Block::Aside(Phrase::text(format!(
+            "Flaky: the values differ although the code, the configuration and the {items} were the same."
+        ))));
         blocks.push(Block::Table(table(
-            "Flaky cases",
+            &format!("Flaky {items}"),
             [
-                Column::text("case"),
+                Column::text("what"),
                 Column::text("metric"),
                 Column::text("values"),
                 Column::number("n"),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::words::{are, fell, of, since, value};
 use crate::trend::summary::{Candidate, Of, OfConfiguration, Summary, Word};
 use kelvin_page::{Phrase, Statement, Tone, counted};
+use kelvin_record::Nouns;
 
 /// How many falls are named one by one.
 const NAMED: usize = 5;
@@ -57,12 +58,18 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         let text = format!("{} not measured in this period", are(lost, "mean"));
         say(Tone::Caution, Phrase::text(text));
     }
+    let words = summary.configurations.iter();
+    let words = words
+        .map(|one| (one.name.clone(), one.nouns.clone()))
+        .collect();
+    let nouns = Nouns::common(&words);
     let configurations = summary.configurations.iter();
     let flaky: BTreeSet<(&str, &str)> = configurations
         .flat_map(|one| one.flaky.iter().map(|flaky| (&*one.name, &*flaky.case)))
         .collect();
     if !flaky.is_empty() {
-        let text = format!("{} flaky", are(flaky.len(), "case"));
+        let verb = if flaky.len() == 1 { "is" } else { "are" };
+        let text = format!("{} {verb} flaky", nouns.counted(flaky.len()));
         say(Tone::Caution, Phrase::text(text));
     }
     for one in &summary.configurations {
@@ -70,8 +77,8 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         let gone: BTreeSet<&Of> = gone.map(|row| &row.of).collect();
         if !gone.is_empty() {
             let verb = if gone.len() == 1 { "is" } else { "are" };
-            let cases = counted(gone.len(), "case");
-            let text = format!("{cases} of the period before {verb} not run any more in ");
+            let items = one.nouns.counted(gone.len());
+            let text = format!("{items} of the period before {verb} not run any more in ");
             say(Tone::Caution, Phrase::text(text).name(one.name.as_str()));
         }
         for fall in &one.suspected {

@@ -28,9 +28,11 @@ pub fn opening(judgement: &Judgement) -> Opening {
     let again = again.filter(|_| !judgement.asks_nothing());
     let before = verdict.metrics.iter();
     let answers = || verdict.answers.values();
-    // What an edit of the rules or a missing base says of the whole verdict comes before any answer.
+    // What an edit of the rules or a missing base says of the whole verdict comes before any answer, and so does a type
+    // of evidence that decides now and did not before: that is why answers are others.
     let is_of_figures = reason(judgement)
         .is_none_or(|reason| reason.metric.is_some() || reason.code == ReasonCode::OtherAnswers);
+    let is_told_by_answers = is_of_figures && verdict.new_types().next().is_none();
     Opening {
         tone,
         mark,
@@ -38,7 +40,7 @@ pub fn opening(judgement: &Judgement) -> Opening {
         gist: gist(judgement),
         changes: verdict.changes(),
         lead: flips::lead(&judgement.flips, verdict).or_else(|| {
-            let mut answers = answers().filter(|_| is_of_figures);
+            let mut answers = answers().filter(|_| is_told_by_answers);
             answers.find_map(ChangedAnswers::lead)
         }),
         reasons,

@@ -25,6 +25,25 @@ fn a_golden_set_is_read_with_what_is_known_and_what_is_not() {
 }
 
 #[test]
+fn a_large_set_is_read_and_a_few_lines_of_aliases_are_not() {
+    let entry = |at: usize| {
+        format!(
+            "- {{id: q{at}, query: why {at}?, expected_doc_ids: [d{at}], must_contain: [a, b]}}\n"
+        )
+    };
+    let text: String = (0..8_000).map(entry).collect();
+    assert_eq!(understand(&text, None).expect("fine").len(), 8_000);
+    let bomb: String = ('b'..'j').fold("- &a [x,x,x,x,x,x,x,x,x]\n".to_owned(), |text, name| {
+        let last = (name as u8 - 1) as char;
+        format!(
+            "{text}- &{name} [{}]\n",
+            vec![format!("*{last}"); 9].join(",")
+        )
+    });
+    assert!(refusal(&bomb).contains("more than one file may hold"));
+}
+
+#[test]
 fn ret_01_duplicate_ids_are_refused_with_the_full_sorted_list() {
     let entry = |id: &str| format!("- {{id: {id}, query: q}}\n");
     let text: String = ["b", "a", "b", "c", "a"].map(entry).concat();

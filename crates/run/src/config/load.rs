@@ -183,12 +183,19 @@ pub(super) fn name(source: &str) -> Option<String> {
 
 /// Reads the file as text.
 pub fn read(file: &Path) -> anyhow::Result<String> {
+    read_within(file, yaml::Room::CONFIGURATION)
+}
+
+/// Reads a file as [`read`] does, with another limit.
+///
+/// # Errors
+///
+/// As [`read`].
+pub fn read_within(file: &Path, room: yaml::Room) -> anyhow::Result<String> {
     let name = diagnostic::tame(&file.display().to_string());
     let mut bytes = Vec::new();
-    let read = File::open(file).and_then(|file| {
-        file.take(yaml::MOST_BYTES as u64 + 1)
-            .read_to_end(&mut bytes)
-    });
+    let read =
+        File::open(file).and_then(|file| file.take(room.bytes as u64 + 1).read_to_end(&mut bytes));
     match read {
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => {

@@ -11,7 +11,30 @@ use serde_yaml::{Error, Location, MessageFormatter as _, Spanned};
 use super::diagnostic::Problem;
 
 /// A larger text is refused before it is read as YAML.
-pub const MOST_BYTES: usize = 1 << 20;
+const MOST_BYTES: usize = 1 << 20;
+
+/// How much a file may hold. Aliases are limited alike in all of them: nobody needs many, and a few lines of them can
+/// stand for more than any machine can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// How many bytes it may have.
+    pub bytes: usize,
+    /// How many values, keys included.
+    nodes: usize,
+}
+
+impl Room {
+    /// A configuration: a person writes it.
+    pub const CONFIGURATION: Self = Self {
+        bytes: MOST_BYTES,
+        nodes: 50_000,
+    };
+    /// A list of items, which a program may have written: a hundred thousand of some ten values.
+    pub const ITEMS: Self = Self {
+        bytes: 64 * MOST_BYTES,
+        nodes: 2_000_000,
+    };
+}
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
@@ -127,14 +150,27 @@ impl Node {
 /// Reads one document. Text that is not YAML, a repeated key, a second document or too much of
 /// anything is a problem.
 pub fn parse(source: &str) -> Result<Node, Problem> {
-    if source.len() > MOST_BYTES {
-        let message = format!("{} bytes are too many; a file may have 1 MiB", source.len());
+    parse_within(source, Room::CONFIGURATION)
+}
+
+/// Reads one document as [`parse`] does, with another limit.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_within(source: &str, room: Room) -> Result<Node, Problem> {
+    if source.len() > room.bytes {
+        let message = format!(
+            "{} bytes are too many; a file may have {} MiB",
+            source.len(),
+            room.bytes / MOST_BYTES
+        );
         return Err(Problem::new(0..0, message));
     }
     let options = serde_yaml::options! {
         budget: serde_yaml::budget! {
-            max_nodes: 50_000,
-            max_events: 150_000,
+            max_nodes: room.nodes,
+            max_events: 3 * room.nodes,
             max_depth: 32,
             max_documents: 2,
             max_aliases: 1_000,
