@@ -39,7 +39,7 @@ pub struct EvidenceSettings {
     pub decision_field: DecisionField,
     /// The unit types that should govern the decision; normalised, distinct, in the order given.
     pub governing_types: Vec<String>,
-    /// The unit types whose units keep their order, relative to each other; normalised and distinct.
+    /// The unit types whose units keep their order; normalised and distinct.
     pub keep_order: Vec<String>,
     /// What the file says of what is measured, with defaults, under its keys.
     pub written: Map<String, Value>,
@@ -79,7 +79,7 @@ impl EvidenceSettings {
         }
     }
 
-    /// Whether the units of a type keep their order, relative to each other.
+    /// Whether the units of a type keep their order.
     pub fn keeps_order(&self, unit_type: &str) -> bool {
         self.keep_order.iter().any(|name| name == unit_type)
     }

@@ -12,17 +12,13 @@ pub(super) const MOST: usize = 4;
 /// How often a variant that came out like an earlier one is drawn again.
 pub(super) const ATTEMPTS: usize = 8;
 
-/// The units of a case in their order, with `added` put in one after another at random places. All of these places
-/// are before the first unit that keeps its order: a chat with a foreign section between its turns, or at its end, is
-/// another chat.
+/// The units of a case in their order, with `added` put in one after another at random places, none of which is
+/// behind a unit that keeps its order.
 pub(super) fn scatter(subject: &Subject<'_>, added: Vec<Piece>, draw: &mut Draw) -> Vec<Piece> {
-    let units = &subject.case().units;
-    let mut pieces = Vec::with_capacity(units.len() + added.len());
-    pieces.extend((0..units.len()).map(Piece::Own));
-    let first_kept = units
-        .iter()
-        .position(|unit| subject.settings.keeps_order(&unit.unit_type));
-    for (last_place, piece) in (first_kept.unwrap_or(units.len())..).zip(added) {
+    let units = subject.case().units.len();
+    let mut pieces = Vec::with_capacity(units + added.len());
+    pieces.extend((0..units).map(Piece::Own));
+    for (last_place, piece) in (subject.free_units()..).zip(added) {
         pieces.insert(draw.below(last_place + 1), piece);
     }
     pieces

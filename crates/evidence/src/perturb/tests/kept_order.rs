@@ -109,23 +109,31 @@ fn a_chat_of_turns_alone_is_not_reordered_nor_padded_with_other_chats_and_that_i
 }
 
 #[test]
-fn what_is_no_turn_still_changes_places_and_the_orders_are_counted() {
-    let plan = plans(&chats(&["Profile"]), &settings(&TURNS)).remove(0);
-    // One unit has six places among five turns, and stands at one of them.
-    assert_eq!(of_kind(&plan, "reorder").len(), 3);
-    let mut all = settings(&TURNS);
-    all.perturbations.variants.reorder = 9;
-    let plan = plans(&chats(&["Profile"]), &all).remove(0);
+fn what_stands_before_the_turns_changes_places_and_its_orders_are_counted() {
+    let plan = plans(&chats(&["Profile", "Weather"]), &settings(&TURNS)).remove(0);
+    assert_eq!(
+        notice(&plan, "reorder").expect("told").text,
+        "only 1 of the 7 units may change places, and in no other order: `keep_order`"
+    );
+    let (_, turns) = chat("ann", &[]);
+    let text =
+        format!("## Profile\n\nx\n\n## Weather\n\ny\n\n## Record\n\nz\n\n{turns}## Note\n\nn\n");
+    let mut settings = settings(&TURNS);
+    settings.perturbations.variants.reorder = 9;
+    let (_, plan) = plan_of(&[("ann", text.as_str())], &settings);
     assert_eq!(told(&plan, "reorder"), (Code::Cap, Some(9), Some(5)));
+    assert_eq!(
+        notice(&plan, "reorder").expect("told").text,
+        "3 units have only 5 other order(s): `keep_order`"
+    );
     let orders: BTreeSet<Vec<usize>> = of_kind(&plan, "reorder")
         .iter()
         .map(|variant| variant.notes.order.clone())
         .collect();
     assert_eq!(orders.len(), 5);
-    assert_eq!(
-        notice(&plan, "reorder").expect("told").text,
-        "6 units have only 5 other order(s), since 5 of them keep theirs: `keep_order`"
-    );
+    for order in orders {
+        assert_eq!(order[3..], [3, 4, 5, 6, 7, 8], "{order:?}");
+    }
 }
 
 #[test]
