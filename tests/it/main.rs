@@ -57,6 +57,9 @@ mod forecast;
 mod made;
 mod measured_as_base;
 
+/// Chats, whose turns keep their order.
+mod chats;
+
 /// Labels of cases.
 mod labels;
 

@@ -1,6 +1,6 @@
 //! Makes a case of a record: decides which field is the name, which the preamble, and which are units.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::answers::is_answer;
+use super::messages;
 use super::records::Record;
 use crate::cli::field;
 use kelvin_base::exit::Misuse;
@@ -31,6 +32,10 @@ pub(super) struct Mapping {
     /// No pipeline is given it.
     #[arg(long, value_name = "FIELD")]
     pub(super) expected: Option<String>,
+    /// The field with a conversation, a list of messages with `role` and `content`: each turn is a unit, and the last
+    /// one of the user is what the pipeline is to answer.
+    #[arg(long, value_name = "FIELD", conflicts_with_all = ["units", "text_key", "heading_key"])]
+    pub(super) messages: Option<String>,
     /// A field that is a unit, or a list of which each item is one; `rule=Gate Rule` gives it another heading. May
     /// be repeated. Without it the fields of the first record are shown, with a proposal.
     #[arg(long, value_name = "FIELD", value_parser = UnitField::parse)]
@@ -44,6 +49,11 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
+    /// Whether no flag says what the units are.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.units.is_empty() && self.messages.is_none()
+    }
+
     /// Those right answers, by their names, that the pipeline would read all the same.
     pub(super) fn answers(&self) -> impl Iterator<Item = &str> {
         let units = self.units.iter().map(|unit| &*unit.field);
@@ -112,6 +122,12 @@ pub(super) struct Made {
     pub(super) headings: BTreeMap<String, usize>,
     /// How many values were missing, null or empty where a unit was looked for.
     pub(super) empty: usize,
+    /// How many messages stand behind what the pipeline is to answer, and are in no case.
+    pub(super) after: usize,
+    /// The keys of messages that are in no case.
+    pub(super) left_out: BTreeSet<String>,
+    /// How many records have instructions beside their conversation that are in no case.
+    pub(super) systems: usize,
     /// The names in lower case, each with the place of its record.
     names: BTreeMap<String, String>,
 }
@@ -151,6 +167,21 @@ impl Made {
             None => String::new(),
         };
         let mut units = Vec::new();
+        if let Some(name) = &mapping.messages {
+            let value = field::at(&record.fields, name).ok_or_else(|| absent(record, name))?;
+            let turns = messages::turns(value, name, place)?;
+            units = turns.units;
+            self.empty += turns.empty;
+            self.after += turns.after;
+            self.left_out.extend(turns.left_out);
+            // The interface of Anthropic takes its instructions beside the messages.
+            let has_system = record
+                .fields
+                .get("system")
+                .is_some_and(|value| !value.is_null());
+            let is_used = mapping.preamble.as_deref() == Some("system");
+            self.systems += usize::from(has_system && !is_used);
+        }
         for wanted in &mapping.units {
             let values: Vec<&Value> = match field::at(&record.fields, &wanted.field) {
                 Some(Value::Array(values)) => values.iter().collect(),

@@ -2,6 +2,7 @@
 
 mod answers;
 mod mapping;
+mod messages;
 mod proposal;
 mod records;
 #[cfg(test)]
@@ -16,11 +17,25 @@ use super::again::Again;
 use super::ask::{self, Ask};
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
+use kelvin_evidence::config::unit_type;
 use kelvin_page::{counted, safe};
 use kelvin_probe::case_files::LABELS;
 use mapping::{Made, Mapping, UnitField};
 use proposal::proposal;
 use records::{Format, Record, shown};
+
+/// The types of turns for which `found` is true; none where no case ends in a turn that is to be answered, since cases
+/// may have a section `System` and be no chats.
+pub(super) fn turns_among(found: impl Fn(&str) -> bool) -> Vec<String> {
+    if !found(GOVERNS) {
+        return Vec::new();
+    }
+    let types = messages::HEADINGS.iter().map(|heading| unit_type(heading));
+    types.filter(|name| found(name)).collect()
+}
+
+/// The type of the turn that the pipeline is to answer.
+pub(super) const GOVERNS: &str = "last_user_turn";
 
 /// The arguments of `kelvin import`.
 #[derive(Debug, Args)]
@@ -73,7 +88,7 @@ pub(super) fn main(args: ImportArgs) -> anyhow::Result<Exit> {
     let What::Cases(args) = args.what;
     let next = match args.dry_run {
         true => again(&args).next(),
-        false => next(&args.into),
+        false => next(&args),
     };
     import(&args, &mut anstream::stdout())?;
     super::say(&next);
@@ -183,7 +198,7 @@ fn make(args: &CasesArgs) -> anyhow::Result<Made> {
         .into());
     }
     let records = records::read(&args.file, args.from, args.delimiter)?;
-    if let (true, Some(first)) = (args.mapping.units.is_empty(), records.first()) {
+    if let (true, Some(first)) = (args.mapping.is_empty(), records.first()) {
         return Err(missing(args, first).into());
     }
     let mut made = Made::default();
@@ -201,7 +216,7 @@ fn make(args: &CasesArgs) -> anyhow::Result<Made> {
 /// The error where no flag says which fields are units; it shows the fields with a proposal.
 fn missing(args: &CasesArgs, first: &Record) -> Misuse {
     let mut mapping = proposal(&first.fields);
-    if mapping.units.is_empty() {
+    if mapping.is_empty() {
         mapping.units = first
             .fields
             .keys()
@@ -224,13 +239,18 @@ fn missing(args: &CasesArgs, first: &Record) -> Misuse {
     let command = again
         .command()
         .map_or_else(String::new, |command| format!("; e.g. `{command}`"));
+    let how = match &proposed.mapping.messages {
+        Some(field) => format!(
+            "`{}` is a conversation: `--messages` makes a unit of each of its turns",
+            safe::line(field)
+        ),
+        None => "name them with `--units`, once for each field".to_owned(),
+    };
     Misuse::new(format!(
         "which fields are the units of a case is not known; the first record has:{}",
         proposal::fields(&first.fields)
     ))
-    .help(format!(
-        "name them with `--units`, once for each field{command}"
-    ))
+    .help(how + &command)
 }
 
 fn show_first(made: &Made, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
@@ -275,10 +295,14 @@ pub(super) fn has_records(file: &Path) -> bool {
 }
 
 /// The next step after an import. An existing configuration may name another folder of cases, which `lint` shows.
-fn next(into: &Path) -> String {
-    match Path::new("kelvin.yaml").exists() {
-        true => Again::kelvin("lint").next(),
-        false => Again::kelvin("init").flag("--cases", into).next(),
+fn next(args: &CasesArgs) -> String {
+    if Path::new("kelvin.yaml").exists() {
+        return Again::kelvin("lint").next();
+    }
+    let init = Again::kelvin("init").flag("--cases", &args.into);
+    match args.mapping.messages {
+        Some(_) => init.flag("--governing-type", GOVERNS).next(),
+        None => init.next(),
     }
 }
 
@@ -292,7 +316,8 @@ fn again(args: &CasesArgs) -> Again {
     again = again
         .given("--id", mapping.id.as_ref())
         .given("--preamble", mapping.preamble.as_ref())
-        .given("--expected", mapping.expected.as_ref());
+        .given("--expected", mapping.expected.as_ref())
+        .given("--messages", mapping.messages.as_ref());
     for unit in &mapping.units {
         again = again.flag("--units", unit.written());
     }
@@ -350,6 +375,9 @@ fn tell(made: &Made, mapping: &Mapping, out: &mut dyn Write) -> anyhow::Result<(
             "{values} missing or empty where a unit was looked for; none was made of them"
         )?;
     }
+    if mapping.messages.is_some() {
+        tell_of_turns(made, out)?;
+    }
     for field in mapping.answers() {
         writeln!(
             out,
@@ -363,5 +391,40 @@ fn tell(made: &Made, mapping: &Mapping, out: &mut dyn Write) -> anyhow::Result<(
             "the cases are numbered; `--id FIELD` names them by a field"
         )?;
     }
+    Ok(())
+}
+
+/// Shows what of the conversations is in no case, and what the configuration has to say of turns.
+fn tell_of_turns(made: &Made, out: &mut dyn Write) -> anyhow::Result<()> {
+    if made.after > 0 {
+        let messages = counted(made.after, "message");
+        writeln!(
+            out,
+            "{messages} behind the last user turns left out, since the pipeline is to answer those turns"
+        )?;
+    }
+    if !made.left_out.is_empty() {
+        let keys: Vec<String> = made.left_out.iter().map(|key| safe::line(key)).collect();
+        let keys = safe::cut(&keys.join(", "), 120);
+        writeln!(
+            out,
+            "left out of the messages, which become their texts: {keys}"
+        )?;
+    }
+    if made.systems > 0 {
+        let records = counted(made.systems, "record");
+        writeln!(
+            out,
+            "{records} with a field `system`, which is in no case; `--preamble system` puts it before the turns"
+        )?;
+    }
+    let headings = made.headings.keys();
+    let types: Vec<String> = headings.map(|heading| unit_type(heading)).collect();
+    let types = turns_among(|name| types.iter().any(|found| found == name));
+    writeln!(
+        out,
+        "the lines for kelvin.yaml:\n\ngoverning_types: [{GOVERNS}]\nkeep_order: [{}]\n",
+        types.join(", ")
+    )?;
     Ok(())
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::answers::is_answer;
 use super::mapping::{Mapping, UnitField};
+use super::messages::is_conversation;
 use crate::cli::field;
 use kelvin_page::safe;
 
@@ -27,6 +28,19 @@ pub(super) fn proposal(record: &Map<String, Value>) -> Mapping {
     };
     let is_single = |key: &String| record[key].is_string() || record[key].is_number();
     let id = named(&IDS, record).filter(is_single);
+    let conversation = record.iter().find(|(_, value)| is_conversation(value));
+    if let Some((messages, _)) = conversation {
+        let system = "system".to_owned();
+        return Mapping {
+            id: id.as_deref().map(field::of_key),
+            preamble: record
+                .get(&system)
+                .is_some_and(Value::is_string)
+                .then_some(system),
+            messages: Some(field::of_key(messages)),
+            ..Mapping::default()
+        };
+    }
     let mut preamble = named(&PREAMBLES, record).filter(is_single);
     let is_rest = |key: &&String| id.as_ref() != Some(key) && preamble.as_ref() != Some(key);
     let rest = record.keys().filter(is_rest);
@@ -40,6 +54,7 @@ pub(super) fn proposal(record: &Map<String, Value>) -> Mapping {
         id: id.as_deref().map(field::of_key),
         preamble: preamble.as_deref().map(field::of_key),
         expected: None,
+        messages: None,
         units: units.iter().map(|key| UnitField::of_key(key)).collect(),
         text_key: item.and_then(|item| named(&TEXTS, item)),
         heading_key: item.and_then(|item| named(&HEADINGS, item)),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::steps::{Steps, settings};
 use crate::cli::ask;
+use crate::cli::import;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_evidence::config::unit_type;
@@ -44,6 +45,11 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
                 safe::line(&chosen)
             ))?;
         }
+    }
+    steps.said.keep_order = import::turns_among(|name| found.contains_key(name));
+    if !steps.said.keep_order.is_empty() {
+        let kept = steps.said.keep_order.join(", ");
+        steps.tell(&format!("the turns of the chats keep their order: {kept}"))?;
     }
     // Loading the cases again finds types that no case has, with the message that `check` gives.
     let config = steps.config()?;
@@ -92,6 +98,7 @@ pub(super) fn types(corpus: &Corpus) -> BTreeMap<String, usize> {
 /// Whether a name suggests a governing type; the person decides.
 fn seems_to_govern(name: &str) -> bool {
     [
+        import::GOVERNS,
         "rule",
         "policy",
         "gate",

@@ -16,6 +16,8 @@ pub(super) struct Request {
     pub(super) decision_field: Option<String>,
     /// An empty list means that there is no answer yet.
     pub(super) governing_types: Vec<String>,
+    /// The types of turns that the cases have. No flag names them, since the cases tell.
+    pub(super) keep_order: Vec<String>,
     /// Whether to run the pipeline once.
     pub(super) probe: Option<bool>,
     pub(super) gitignore: Option<bool>,
@@ -49,6 +51,7 @@ impl From<InitArgs> for Request {
             cases,
             decision_field,
             governing_types,
+            keep_order: Vec::new(),
             probe: said(probe, no_probe),
             gitignore: said(gitignore, no_gitignore),
             workflow: said(workflow, no_workflow),

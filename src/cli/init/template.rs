@@ -15,16 +15,24 @@ pub(super) fn configuration(said: &Request) -> String {
         cases,
         decision_field,
         governing_types,
+        keep_order,
         ..
     } = said;
     let or = |said: &Option<String>, fine: &str| quote(said.as_deref().unwrap_or(fine));
-    let types: String = if governing_types.is_empty() {
-        " []\n".to_owned()
-    } else {
-        let lines = governing_types
-            .iter()
-            .map(|name| format!("  - {}\n", quote(name)));
+    let listed = |names: &[String]| -> String {
+        let lines = names.iter().map(|name| format!("  - {}\n", quote(name)));
         format!("\n{}", lines.collect::<String>())
+    };
+    let types = match governing_types.as_slice() {
+        [] => " []\n".to_owned(),
+        names => listed(names),
+    };
+    let kept = match keep_order.as_slice() {
+        [] => String::new(),
+        names => format!(
+            "\n# The types of the turns, which keep their order in every variant.\nkeep_order:{}",
+            listed(names)
+        ),
     };
     format!(
         "# yaml-language-server: $schema={SCHEMA}\n\
@@ -41,7 +49,7 @@ pub(super) fn configuration(said: &Request) -> String {
          decision_field: {decision_field}\n\
          \n\
          # The types of the sections (`## Gate Rule` is a gate_rule) that should govern the decision.\n\
-         governing_types:{types}{OPTIONS}",
+         governing_types:{types}{kept}{OPTIONS}",
         run = or(run, "pipeline {input} {output}"),
         cases = or(cases, "cases"),
         decision_field = or(decision_field, "decision"),

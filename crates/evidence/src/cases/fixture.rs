@@ -32,6 +32,7 @@ pub fn settings(governing: &[&str]) -> EvidenceSettings {
         cases: "cases".to_owned(),
         decision_field: DecisionField::Key("decision".to_owned()),
         governing_types: governing.iter().map(|name| (*name).to_owned()).collect(),
+        keep_order: Vec::new(),
         written: serde_json::Map::new(),
         seed: 0,
         perturbations: Perturbations {

@@ -232,7 +232,8 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
         );
         notices.push(Notice::new(Code::own("no_units"), text).case(&*case.name));
     }
-    types::all_occur(&settings.governing_types, &types)?;
+    types::all_occur("governing_types", &settings.governing_types, &types)?;
+    types::all_occur("keep_order", &settings.keep_order, &types)?;
     notices.extend(types::look_alikes(&types, &cases));
     let labels = found.labels.into_iter().map(|table| table.shown).collect();
     Ok((Corpus { cases, labels }, notices))

@@ -64,13 +64,13 @@ impl Types {
     }
 }
 
-/// Checks that every governing type heads a unit of at least one case.
+/// Checks that every type that a key of the configuration lists heads a unit of at least one case.
 ///
 /// # Errors
 ///
 /// A [`Misuse`] that names the types that occur nowhere, the nearest that do, and all that do.
-pub(super) fn all_occur(governing: &[String], types: &Types) -> Result<(), Misuse> {
-    let unknown: Vec<&String> = governing
+pub(super) fn all_occur(key: &str, names: &[String], types: &Types) -> Result<(), Misuse> {
+    let unknown: Vec<&String> = names
         .iter()
         .filter(|name| !types.0.contains_key(name.as_str()))
         .collect();
@@ -95,7 +95,7 @@ pub(super) fn all_occur(governing: &[String], types: &Types) -> Result<(), Misus
         format!("the types that occur, with how often: {}", found.join(", "))
     };
     let what = format!(
-        "`governing_types` names a type that no case has: {}",
+        "`{key}` names a type that no case has: {}",
         named.join(", ")
     );
     Err(Misuse::new(what).help(found))

@@ -22,7 +22,8 @@ pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     if let Some((field, at)) = node.text(&["decision_field"]) {
         found.extend(pointer(field, at));
     }
-    governing_types(node, &mut found);
+    types(node, "governing_types", "governing type", &mut found);
+    types(node, "keep_order", "type in `keep_order`", &mut found);
     enabled(node, &mut found);
     let packs = node.texts(&["packs"]);
     distinct(&packs, "pack", &mut found);
@@ -48,14 +49,15 @@ fn pointer(field: &str, at: &Range<usize>) -> Option<Problem> {
     })
 }
 
-fn governing_types(node: &Node, found: &mut Vec<Problem>) {
+/// Checks the unit types that a key lists; `noun` is what one of them is called.
+fn types(node: &Node, key: &str, noun: &str, found: &mut Vec<Problem>) {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-    for (written, at) in node.texts(&["governing_types"]) {
+    for (written, at) in node.texts(&[key]) {
         let name = unit_type(written);
         if name.is_empty() {
             found.push(Problem::new(
                 at.clone(),
-                "a governing type must not be empty",
+                format!("a {noun} must not be empty"),
             ));
         } else if name.starts_with('#') {
             let bare = written.trim_start_matches(['#', ' ']);
@@ -68,9 +70,9 @@ fn governing_types(node: &Node, found: &mut Vec<Problem>) {
             );
         } else if let Some(first) = seen.insert(name.clone(), written) {
             let what = if first == written {
-                format!("the governing type `{written}` is listed twice")
+                format!("the {noun} `{written}` is listed twice")
             } else {
-                format!("`{first}` and `{written}` are the same governing type `{name}`")
+                format!("`{first}` and `{written}` are the same {noun} `{name}`")
             };
             found.push(Problem::new(at.clone(), what).help("leave one of them out"));
         }

@@ -31,6 +31,10 @@ pub(super) struct EvidenceKeys {
     /// The types of the units that should govern the decision, e.g. `gate_rule` or `Gate Rule`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub governing_types: Vec<String>,
+    /// The types of the units that keep the order in which they stand, such as the turns of a chat. From the first
+    /// unit of such a type on every unit keeps its place, and what comes in stands before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep_order: Vec<String>,
     /// How many variants per case the default kinds of perturbation aim for.
     #[serde(default)]
     pub variants: Counts,

@@ -39,6 +39,8 @@ pub struct EvidenceSettings {
     pub decision_field: DecisionField,
     /// The unit types that should govern the decision; normalised, distinct, in the order given.
     pub governing_types: Vec<String>,
+    /// The unit types whose units keep their order; normalised and distinct.
+    pub keep_order: Vec<String>,
     /// What the file says of what is measured, with defaults, under its keys.
     pub written: Map<String, Value>,
     /// Seeds the choice of perturbations, never the pipeline.
@@ -75,6 +77,11 @@ impl EvidenceSettings {
             input_name: "input.md",
             inputs: &self.cases,
         }
+    }
+
+    /// Whether the units of a type keep their order.
+    pub fn keeps_order(&self, unit_type: &str) -> bool {
+        self.keep_order.iter().any(|name| name == unit_type)
     }
 }
 
@@ -113,13 +120,14 @@ impl Configure for EvidenceKind {
                 .map_err(|what| part.misuse(Problem::new(node.at.clone(), what)))?,
         };
         let keys: EvidenceKeys = part.read()?;
-        let governing_types: Vec<String> = keys
-            .governing_types
-            .iter()
-            .map(|name| unit_type(name))
-            .collect();
+        let types = |names: &[String]| names.iter().map(|name| unit_type(name)).collect();
+        let governing_types: Vec<String> = types(&keys.governing_types);
+        let keep_order: Vec<String> = types(&keys.keep_order);
         let mut written = serde_json::to_value(&keys)?;
         written["governing_types"] = json!(governing_types);
+        if !keep_order.is_empty() {
+            written["keep_order"] = json!(keep_order);
+        }
         let mut written = written.as_object().cloned().unwrap_or_default();
         written.remove("run");
         let words = Words::load(&config.root, &keys.packs, keys.filler.as_deref())?;
@@ -135,6 +143,7 @@ impl Configure for EvidenceKind {
                 key => DecisionField::Key(key),
             },
             governing_types,
+            keep_order,
             written,
             seed: config.seed,
             perturbations: Perturbations {
@@ -184,6 +193,9 @@ impl ProbeSettings for EvidenceSettings {
             .field("words", format!("{:?}", kinds.words));
         let types = self.governing_types.iter();
         let fields = types.fold(fields, |fields, name| fields.field("governing_type", name));
+        // Without the key there is no field, so that the digests of older reports stay what they were.
+        let kept = self.keep_order.iter();
+        let fields = kept.fold(fields, |fields, name| fields.field("keep_order", name));
         let enabled = kinds.enable.iter();
         enabled.fold(fields, |fields, name| fields.field("enable", name))
     }

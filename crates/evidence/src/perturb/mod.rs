@@ -199,6 +199,17 @@ impl<'a> Subject<'a> {
             .any(|name| name == unit_type)
     }
 
+    /// How many units stand before the first one that keeps its order; only these may change places, and only
+    /// among these may something come in. A chat with a foreign section between its turns, or at its end, is
+    /// another chat.
+    fn free_units(&self) -> usize {
+        let units = &self.case().units;
+        let first_kept = units
+            .iter()
+            .position(|unit| self.settings.keeps_order(&unit.unit_type));
+        first_kept.unwrap_or(units.len())
+    }
+
     /// The text of some pieces, in place of whatever is there.
     fn render(&self, text: &mut String, pieces: &[Piece]) {
         text.clear();

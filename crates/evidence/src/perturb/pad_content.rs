@@ -46,6 +46,11 @@ impl Perturbation for PadContent {
             } else {
                 "the other cases have only 1 unit that can come in, and 2 are needed".to_owned()
             };
+            let reason = if subject.settings.keep_order.is_empty() {
+                reason
+            } else {
+                reason + "; no unit of a type in `keep_order` comes into another case"
+            };
             proposal
                 .notices
                 .push(Notice::new(Code::Skip, reason).counts(wanted, 0));
@@ -65,7 +70,7 @@ impl Perturbation for PadContent {
             let mut choose = |attempt| {
                 let count = draw.between(FEWEST, MOST).min(pool);
                 let added = chosen(subject, &own, key, attempt, count);
-                scatter(case.units.len(), added, &mut draw)
+                scatter(subject, added, &mut draw)
             };
             let mut pieces = choose(0);
             for attempt in 1..ATTEMPTS {

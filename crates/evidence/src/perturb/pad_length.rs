@@ -34,9 +34,14 @@ impl Perturbation for PadLength {
             return proposal;
         }
         if usable.is_empty() {
+            let or_kept = if subject.settings.keep_order.is_empty() {
+                ""
+            } else {
+                " and is not in `keep_order`"
+            };
             let text = format!(
                 "no filler: of {bank} sections none is one closed unit of a type that does not \
-                 govern"
+                 govern{or_kept}"
             );
             proposal
                 .notices
@@ -44,8 +49,13 @@ impl Perturbation for PadLength {
             return proposal;
         }
         if usable.len() < bank {
+            let or_kept = if subject.settings.keep_order.is_empty() {
+                ""
+            } else {
+                " or is in `keep_order`"
+            };
             let text = format!(
-                "{} of {bank} filler sections are left out: their type governs, or they are not \
+                "{} of {bank} filler sections are left out: their type governs{or_kept}, or they are not \
                  one closed unit",
                 bank - usable.len()
             );
@@ -83,5 +93,5 @@ fn padded(subject: &Subject<'_>, draw: &mut Draw) -> Vec<Piece> {
         .take(count)
         .map(Piece::Filler)
         .collect();
-    scatter(subject.case().units.len(), added, draw)
+    scatter(subject, added, draw)
 }

@@ -1,6 +1,6 @@
 //! What both kinds of padding share: how many sections come in, and where.
 
-use super::Piece;
+use super::{Piece, Subject};
 use kelvin_base::draw::Draw;
 
 /// At least so many sections come in.
@@ -12,13 +12,14 @@ pub(super) const MOST: usize = 4;
 /// How often a variant that came out like an earlier one is drawn again.
 pub(super) const ATTEMPTS: usize = 8;
 
-/// The units of a case in their order, with `added` put in one after another at random places.
-pub(super) fn scatter(units: usize, added: Vec<Piece>, draw: &mut Draw) -> Vec<Piece> {
+/// The units of a case in their order, with `added` put in one after another at random places, none of which is
+/// behind a unit that keeps its order.
+pub(super) fn scatter(subject: &Subject<'_>, added: Vec<Piece>, draw: &mut Draw) -> Vec<Piece> {
+    let units = subject.case().units.len();
     let mut pieces = Vec::with_capacity(units + added.len());
     pieces.extend((0..units).map(Piece::Own));
-    for piece in added {
-        let at = draw.below(pieces.len() + 1);
-        pieces.insert(at, piece);
+    for (last_place, piece) in (subject.free_units()..).zip(added) {
+        pieces.insert(draw.below(last_place + 1), piece);
     }
     pieces
 }

@@ -85,7 +85,9 @@ impl Peers {
             for (unit, cut) in document.units.iter().enumerate() {
                 let place = Place::of(case, unit);
                 let sense = governing.next_if(|(at, _)| *at == unit);
-                if settings.perturbations.pad_include_governing || sense.is_none() {
+                let may_govern = settings.perturbations.pad_include_governing || sense.is_none();
+                // A turn of another conversation is no padding of this one.
+                if may_govern && !settings.keeps_order(&cut.unit_type) {
                     pads.push((cut.content, place));
                 }
                 if let Some(&(_, sense)) = sense {
@@ -102,7 +104,8 @@ impl Peers {
         let filler = settings.perturbations.words.filler.iter().enumerate();
         let filler = filler
             .filter(|(_, section)| {
-                render::type_of_section(section).is_some_and(|name| !governing.contains(&*name))
+                render::type_of_section(section)
+                    .is_some_and(|name| !governing.contains(&*name) && !settings.keeps_order(&name))
             })
             .map(|(at, _)| at)
             .collect();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
-use crate::cases::Case;
+use crate::cases::Unit;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 
@@ -36,14 +36,20 @@ impl Perturbation for Reorder {
         if wanted == 0 {
             return proposal;
         }
-        let classes = classes(subject.case());
-        let units = classes.len();
+        let units = &subject.case().units;
+        let free = subject.free_units();
+        let classes = classes(&units[..free]);
         let other_orders = arrangements(&classes) - 1;
         if other_orders == 0 {
-            let reason = if units < 2 {
-                "the case has 1 unit, and 2 are needed".to_owned()
-            } else {
-                format!("the {units} units of the case are all the same")
+            let reason = match (units.len(), free) {
+                (0 | 1, _) => "the case has 1 unit, and 2 are needed".to_owned(),
+                (units, 0) => {
+                    format!("the {units} units of the case keep their order: `keep_order`")
+                }
+                (units, free) if free < units => format!(
+                    "only {free} of the {units} units may change places, and in no other order: `keep_order`"
+                ),
+                (units, _) => format!("the {units} units of the case are all the same"),
             };
             proposal
                 .notices
@@ -51,7 +57,11 @@ impl Perturbation for Reorder {
             return proposal;
         }
         if other_orders < wanted {
-            let text = format!("{units} units have only {other_orders} other order(s)");
+            let kept = match units.len() - free {
+                0 => "",
+                _ => ": `keep_order`",
+            };
+            let text = format!("{free} units have only {other_orders} other order(s){kept}");
             proposal
                 .notices
                 .push(Notice::new(Code::Cap, text).counts(wanted, other_orders));
@@ -71,6 +81,7 @@ impl Perturbation for Reorder {
                 unit_type: None,
                 pieces: places(&classes, &order)
                     .into_iter()
+                    .chain(free..units.len())
                     .map(Piece::Own)
                     .collect(),
                 detail: Vec::new(),
@@ -80,11 +91,11 @@ impl Perturbation for Reorder {
     }
 }
 
-/// Numbers the contents of a case in the order in which they first occur: equal units are the same
+/// Numbers the contents of units in the order in which they first occur: equal units are the same
 /// number, and an order is a sequence of these numbers.
-fn classes(case: &Case) -> Vec<usize> {
+fn classes(units: &[Unit]) -> Vec<usize> {
     let mut numbers: BTreeMap<Digest, usize> = BTreeMap::new();
-    case.units
+    units
         .iter()
         .map(|unit| {
             let next = numbers.len();

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+mod chats;
+
 use super::*;
 use kelvin_evidence::cases::Case;
 

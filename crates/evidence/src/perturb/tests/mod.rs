@@ -1,3 +1,4 @@
+mod kept_order;
 mod kinds;
 mod opt_in;
 mod read_back;
