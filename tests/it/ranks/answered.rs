@@ -110,8 +110,8 @@ fn forty_wrong_answers_that_nothing_is_held_against_are_told_first_and_never_as_
         assert!(!page.contains("Nothing to do"), "{page}");
     }
     let page = project.read("kelvin/gate.md");
-    assert!(page.contains("was answered *It is 0 days.*"), "{page}");
-    assert!(page.contains("is answered *It is 1 days.* now"), "{page}");
+    let first = "**`q00` is answered *It is 1 days.* instead of *It is 0 days.* (expected ";
+    assert!(page.contains(first), "{page}");
 }
 
 #[test]
@@ -327,9 +327,18 @@ fn a_model_that_never_says_the_same_twice_is_not_told_to_answer_otherwise() {
     base(&project, &right);
     let (said, judgement) = gate(&project, 0);
     assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
-    for page in [said.stdout, project.read("kelvin/gate.md")] {
-        assert!(!page.contains("answered otherwise"), "{page}");
-    }
+    assert_eq!(judgement["answers"]["retrieval"]["other"], 0);
+    assert!(
+        headline(&project).ends_with("Kelvin: pass"),
+        "{}",
+        headline(&project)
+    );
+    let noise = "queries are answered otherwise in some runs, as they are on the base.";
+    let page = project.read("kelvin/gate.md");
+    assert!(
+        page.contains(noise) && page.contains("Nothing to do."),
+        "{page}"
+    );
 }
 
 #[test]
