@@ -32,7 +32,7 @@ fn chat(at: usize) -> Value {
         true => format!("Please cancel my order {at} of {what}."),
         false => format!("Where is my parcel {at} with {what}?"),
     };
-    let (first, last) = (at / 2 % 2 == 0, at.is_multiple_of(2));
+    let (first, last) = ((at / 2).is_multiple_of(2), at.is_multiple_of(2));
     json!({
         "id": format!("chat{at:02}"),
         "messages": [
