@@ -91,6 +91,7 @@ const KNOWS_A_PROBE: &[&str] = &[
     "src/cli/demo/mod.rs",
     "src/cli/eval.rs",
     "src/cli/import/mapping.rs",
+    "src/cli/import/messages.rs",
     "src/cli/init/corpus.rs",
     "src/cli/init/decision.rs",
     "src/cli/init/governing.rs",

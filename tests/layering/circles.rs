@@ -11,6 +11,8 @@ use regex::Regex;
 const WITH_CIRCLES: &[&str] = &[
     "action/cli",
     "action/cli/init",
+    "checks",
+    "evidence",
     "gate",
     "gate/governing/rule",
     "github",

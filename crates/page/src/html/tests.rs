@@ -42,7 +42,7 @@ fn everything_of_a_page_made_by_hand_is_shown() {
         "<h3><a href=\"#item-1\">ash</a> <span class=\"soft\">in 2 of 3 gardens</span></h3>",
         "<dt>on the base</dt><dd>ash</dd>",
         "<div class=\"now\"><dt>now</dt><dd>ash</dd></div>",
-        "2 more are in <code>gate.json</code>",
+        "2 more are among the items below",
         "1 further reason</summary>",
         "<li>The wind has risen</li>",
         "<p>To measure again:</p><pre tabindex=\"0\">ash</pre>",
