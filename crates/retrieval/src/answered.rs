@@ -1,4 +1,4 @@
-//! What the queries were answered, as the gate compares it.
+//! The answers to the queries, in the form in which the gate compares them.
 
 use std::borrow::Cow;
 
@@ -7,10 +7,10 @@ use kelvin_base::digest::Fields;
 use kelvin_page::safe;
 use kelvin_record::{Answer, Answered, AnsweredItem, KeptText};
 
-/// So many columns of a question, and of what is expected, are told.
+/// How many columns of a question, and of an expected answer, are shown.
 const ASKED: usize = 200;
 
-/// So many hits stand for the answer of a pipeline that only searches: what stands behind them few people read.
+/// How many hits stand for the answer of a pipeline that only searches: few people read further.
 const HITS: usize = 3;
 
 /// The answers of a section.
@@ -35,7 +35,7 @@ fn item(query: &QueryRecord) -> AnsweredItem<'_> {
     }
 }
 
-/// What should be answered, as far as anybody has said it: the text, else where it is to be found.
+/// The expected answer, as far as the labels have one: its text, else the place where it is to be found.
 fn expected(labels: &Labels) -> Option<String> {
     if labels.refuse {
         return Some("a refusal".to_owned());
@@ -55,7 +55,7 @@ fn expected(labels: &Labels) -> Option<String> {
     Some(safe::cut(&first.join(", "), ASKED))
 }
 
-/// What a run was answered; none where it failed or the run lacks the query.
+/// The answer of a run; none where the run failed or lacks the query.
 fn answer(run: &Retrieved) -> Option<Answer> {
     run.ran().then(|| match &run.answer {
         Some(answer) => Answer::Kept(text(answer)),
@@ -63,13 +63,13 @@ fn answer(run: &Retrieved) -> Option<Answer> {
     })
 }
 
-/// The text of an answer. A refusal is another answer than the same text that claims to rest on what was found.
+/// The text of an answer. A refusal and an answer that claims to rest on the hits differ even with the same text.
 fn text(answer: &AnswerRecord) -> KeptText {
     let kept = &answer.text;
     let is_empty = kept.whole() == Some("");
     let fields = Fields::of("kelvin/retrieval/refusal/v1");
     match answer.grounded {
-        // A page that shows nothing would leave a reader to wonder.
+        // A page that shows an empty answer would leave the reader to wonder.
         true if is_empty => KeptText {
             text: "no text".to_owned(),
             ..kept.clone()

@@ -74,7 +74,7 @@ pub enum SpanRule {
 }
 
 impl SpanRule {
-    /// As it is written.
+    /// The rule as the configuration writes it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::HalfTogether => "half_together",
@@ -84,7 +84,7 @@ impl SpanRule {
 }
 
 impl RetrievalSettings {
-    /// What a runner calls for the queries: it takes the whole output, and no decision in it.
+    /// The program that a runner calls for the queries. Its whole output is taken, not a decision in it.
     pub fn program(&self) -> Program<'_> {
         Program {
             target: &self.run,
@@ -132,7 +132,7 @@ impl ProbeSettings for RetrievalSettings {
         let fields = fields
             .field("cut_off", self.cut_off.to_string())
             .field("corpus", self.corpus.as_deref().unwrap_or_default());
-        // Left out where it is the default, so that the digests of older reports stay the same.
+        // The rule is left out where it is the default, so that the digests of older reports stay the same.
         let fields = match self.span_rule {
             SpanRule::HalfTogether => fields,
             rule @ SpanRule::HalfOfExpected => fields.field("span_rule", rule.as_str()),

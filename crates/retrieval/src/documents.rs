@@ -14,7 +14,7 @@ use kelvin_base::exit::Misuse;
 pub struct Documents {
     /// The ids of documents.
     pub documents: BTreeSet<String>,
-    /// The paths of documents, where they have some, each with the documents that lie there.
+    /// The paths of documents that have one, each with the documents that lie there.
     pub paths: BTreeMap<String, BTreeSet<String>>,
     /// The ids of chunks, each with its document.
     pub chunks: BTreeMap<String, String>,
@@ -22,10 +22,10 @@ pub struct Documents {
     pub digest: Option<Digest>,
 }
 
-/// So many documents are kept in a report; of a larger corpus nothing is known.
+/// The most documents that a report keeps; of a larger corpus nothing is known.
 const MOST_KNOWN: usize = 100_000;
 
-/// How many hexadecimal digits of the digest of its name stand for a document.
+/// How many hexadecimal digits of the digest of a document's name stand for the document.
 const DIGITS: usize = 10;
 
 /// Which documents there are, as a report keeps them: the first digits of the digest of each name, in order and
@@ -35,7 +35,7 @@ const DIGITS: usize = 10;
 pub struct KnownDocuments(String);
 
 impl KnownDocuments {
-    /// Those of a corpus; none where it has more than a report keeps.
+    /// The documents of a corpus; none where the corpus has more than a report keeps.
     pub(super) fn of(corpus: &Documents) -> Option<Self> {
         let names = &corpus.documents;
         (names.len() <= MOST_KNOWN).then(|| {
@@ -58,7 +58,7 @@ fn digits(name: &str) -> String {
     Digest::of(name.as_bytes()).short(DIGITS)
 }
 
-/// One line; what else it has, such as the text, is for the pipeline.
+/// One line. Its other keys, such as the text, are for the pipeline.
 #[derive(Deserialize)]
 struct Line {
     doc_id: String,

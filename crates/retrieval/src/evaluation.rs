@@ -1,4 +1,4 @@
-//! A run that was made elsewhere, against judgements: no pipeline, the figures of the probe.
+//! Evaluates a run that was made elsewhere against judgements: without a pipeline, but with the figures of the probe.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::SectionKind as _;
 use kelvin_record::{Ending, Findings, SectionFingerprint};
 
-/// What a person asks of an evaluation.
+/// The request for an evaluation.
 #[derive(Clone, Debug)]
 pub struct EvalRequest {
     /// The judgements.
@@ -25,14 +25,14 @@ pub struct EvalRequest {
     pub relevance_level: i64,
 }
 
-/// What an evaluation found.
+/// The result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation {
     /// The name of the probe whose figures these are.
     pub probe: &'static str,
     /// The figures with their records.
     pub findings: Findings,
-    /// The digest of how they are made.
+    /// The digest of how the figures are made.
     pub configuration: Digest,
 }
 

@@ -9,7 +9,7 @@ use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
 use kelvin_record::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
 
-/// The family of every figure of this probe: each is of all the queries.
+/// The family of every figure of this probe: each figure is about all queries.
 const ALL: &str = "retrieval";
 
 /// Every figure of a run, by id.
@@ -17,7 +17,7 @@ pub fn figures(section: &RetrievalSection) -> BTreeMap<String, Metric> {
     figures_of(section, measures_of(section))
 }
 
-/// The figures that a run of other chunks has too: those that need no judged chunk.
+/// The figures that a run with other chunks has too: those that need no judged chunk.
 pub(super) fn figures_by_document(section: &RetrievalSection) -> BTreeMap<String, Metric> {
     let mut measures = measures_of(section);
     measures.retain(|measure| !measure.needs_chunks);
@@ -60,7 +60,7 @@ fn figures_of(section: &RetrievalSection, measures: Vec<Measure>) -> BTreeMap<St
     metrics
 }
 
-/// Whether a run has any answer.
+/// Whether a run has an answer to any query.
 pub(super) fn answers(queries: &BTreeMap<String, QueryRecord>) -> bool {
     let mut runs = queries.values().flat_map(|query| &query.runs);
     runs.any(|run| run.answer.is_some())
@@ -72,8 +72,8 @@ pub(super) fn cites(queries: &BTreeMap<String, QueryRecord>) -> bool {
     runs.any(|run| run.answer.as_ref().is_some_and(|one| one.citations > 0))
 }
 
-/// Gates a figure where none is: a run in which no headline could be measured must not pass for want
-/// of one. The rate of failures, which says nothing of what was found, is not among them yet.
+/// Gates a figure where none is gated: a run in which no headline could be measured must not pass for that reason. The
+/// failure rate is added later, since it says nothing about what was found.
 fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
     if !metrics.values().any(|metric| metric.gated)
         && let Some(metric) = metrics.get_mut("retrieval.mrr")

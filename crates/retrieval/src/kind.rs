@@ -200,7 +200,7 @@ impl Items for Queries<'_> {
     }
 }
 
-/// The queries with nothing more to plan: each is asked as it is.
+/// The planned queries. There is nothing to plan: each query is asked as it is.
 struct Asked<'a> {
     queries: &'a Queries<'a>,
 }

@@ -28,5 +28,5 @@ pub use ranking::Ranking;
 pub use record::{AnswerRecord, Citations, Cited, RetrievalBasis};
 pub use record::{Hit, Labels, QueryRecord, RetrievalSection, Retrieved, Span, StoredBasis};
 
-/// Is found what there is to find?
+/// Does a system find what there is to find?
 pub struct RetrievalKind;

@@ -1,4 +1,4 @@
-//! What is asked of the golden set, and the records of what came back.
+//! The questions of the golden set, and the records of what came back.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,16 +20,16 @@ use kelvin_probe::RepeatedItems;
 use kelvin_run::Outcome;
 use kelvin_run::kept;
 
-/// What is asked.
+/// The questions of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Questions {
     /// The golden set; ids are distinct.
     pub golden: Vec<GoldenQuery>,
-    /// Which of them are asked, by place.
+    /// The places in the golden set of the queries that are asked.
     pub places: Vec<usize>,
-    /// What exists, where that is known.
+    /// The documents and chunks that exist, where they are known.
     pub corpus: Option<Documents>,
-    /// How often each is asked.
+    /// How often each query is asked.
     pub repeats: usize,
 }
 
@@ -50,7 +50,7 @@ impl Questions {
         self.places.iter().map(|place| &self.golden[*place])
     }
 
-    /// The same, as the pipeline gets them.
+    /// The same queries, as the pipeline gets them.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         self.asked().map(|query| {
             let input = json!({ "id": query.id, "query": query.query });
@@ -59,13 +59,13 @@ impl Questions {
     }
 }
 
-/// The queries whose repeats were answered from memory.
+/// Notices about the queries whose repeats were answered from memory.
 pub(crate) fn notices_of_the_run(answers: &RepeatedItems<'_>) -> Vec<Notice> {
     let notice = |id| kept::notice(id).kind("retrieval");
     answers.kept().into_iter().map(notice).collect()
 }
 
-/// What came back so far, by query.
+/// The records of what came back so far, by query.
 pub(crate) fn queries(
     questions: &Questions,
     settings: &RetrievalSettings,
@@ -130,13 +130,13 @@ fn retrieved(
     retrieved
 }
 
-/// Where the files of a query are; none where its id is no name of a folder.
+/// The folder with the files of a query; none where the id cannot be the name of a folder.
 fn folder(id: &str) -> Option<String> {
     let is_folder = id != "." && id != ".." && id.len() <= 255 && !id.contains(['/', '\0']);
     is_folder.then(|| format!("retrieval/{id}/baseline"))
 }
 
-/// What there is to tell of a section beside its figures.
+/// Notices about a section: what there is to report beside its figures.
 pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
     let mut notices = Vec::new();
     let total = section.items.len();

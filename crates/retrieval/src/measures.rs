@@ -7,24 +7,24 @@ use kelvin_record::Direction;
 /// A measure of one query.
 type Value = Box<dyn Fn(&Labels, &Retrieved) -> Option<f64>>;
 
-/// The measures of citations, which are asked of a pipeline that cites.
+/// The measures of citations, which apply only to a pipeline that cites.
 pub(super) const CITATIONS: [&str; 2] = ["citation_coverage", "citation_precision"];
 
 /// One measure.
 pub(super) struct Measure {
-    /// Its name, without that of the probe.
+    /// The name of the measure, without that of the probe.
     pub(super) name: String,
-    /// Which way is better.
+    /// Which direction of the measure is better.
     pub(super) direction: Direction,
-    /// Whether the gate looks at it unless the configuration says otherwise, where it has a value.
+    /// Whether the gate judges the measure where it has a value, unless the configuration says otherwise.
     pub(super) headline: bool,
-    /// Whether its value comes from ranks, and is not yes or no.
+    /// Whether the value comes from ranks, and is not yes or no.
     pub(super) by_rank: bool,
-    /// Whether relevance is judged by chunk, so that runs of other chunks have none of it.
+    /// Whether relevance is judged by chunk, so that the measure does not apply to runs with other chunks.
     pub(super) needs_chunks: bool,
-    /// Why it is null where no query counts.
+    /// Why the measure is null where no query counts.
     pub(super) reason: &'static str,
-    /// Its value for one query.
+    /// The value of the measure for one query.
     value: Value,
 }
 
@@ -77,8 +77,8 @@ const NO_CHUNKS: &str = "no query has expected chunks";
 const NO_DOCS: &str = "no query has expected documents";
 const NO_JUDGEMENT: &str = "no query has judged relevance";
 
-/// Every measure, in the order of the documentation. What counts, and in which queries, is what
-/// docs/retrieval.md says. `answers`: whether the pipeline answers any query.
+/// Every measure, in the order of docs/retrieval.md, which defines what counts and in which queries. `answers`: whether
+/// the pipeline answers any query.
 pub(super) fn all(basis: &RetrievalBasis, answers: bool) -> Vec<Measure> {
     let deepest = basis.k.iter().copied().max();
     let by_k = basis.k.iter().flat_map(|&k| at(k, Some(k) == deepest));
@@ -131,7 +131,7 @@ fn at(k: usize, is_deepest: bool) -> [Measure; 4] {
     ]
 }
 
-/// The measures of what was answered.
+/// The measures of answers.
 fn of_answers(answers: bool) -> [Measure; 6] {
     let no_answer = "no query has a grounded answer";
     let [coverage, precision] = CITATIONS;
@@ -148,7 +148,7 @@ fn of_answers(answers: bool) -> [Measure; 6] {
             .count();
         let share = match (answer.cited.len(), answer.citations) {
             (0, 0) => 0.0,
-            // What it cites are documents that nobody can have judged.
+            // Nobody can have judged the documents that this answer cites.
             (0, _) => return None,
             (all, _) => right as f64 / all as f64,
         };
@@ -167,7 +167,7 @@ fn of_answers(answers: bool) -> [Measure; 6] {
         "answered_rate",
         "no query that should be answered has an answer",
         move |labels, run| {
-            // Who leaves the answer out has not answered, unless the pipeline only searches.
+            // A run without an answer has not answered, unless the pipeline only searches.
             let is_asked = labels.wants_an_answer() && answers && run.ran();
             let is_grounded = run.answer.as_ref().is_some_and(|answer| answer.grounded);
             is_asked.then(|| f64::from(u8::from(is_grounded)))
@@ -194,8 +194,8 @@ fn of_answers(answers: bool) -> [Measure; 6] {
     ]
 }
 
-/// How often a query got no answer from the pipeline. Gated beside the measures, of which it is
-/// none: it says nothing of what was found.
+/// How often a query got no answer from the pipeline. This rate is gated beside the measures and is not one of them: it
+/// says nothing about what was found.
 pub(super) fn failure_rate() -> Measure {
     let rate = Measure::new("failure_rate", "there is no query", |_, run| {
         Some(f64::from(u8::from(!run.ran())))

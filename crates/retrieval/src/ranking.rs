@@ -36,8 +36,8 @@ impl Ranking {
         }
     }
 
-    /// A ranking of keys in which some are relevant, all alike. A key that is there twice stands
-    /// at its first place, and what follows moves up.
+    /// A ranking of keys of which some are relevant, all with the same grade. A key that occurs twice stands at its
+    /// first place, and what follows moves up.
     pub fn of_keys<'k>(
         keys: impl IntoIterator<Item = &'k str>,
         relevant: &std::collections::BTreeSet<&str>,

@@ -48,7 +48,8 @@ impl Item for QueryRecord {
         Vec::new()
     }
 
-    /// The question and what is expected are of the golden set, which lies in the repository, so that they stay.
+    /// Shortens the texts that came back. The question and what is expected stay, since the golden set with them lies
+    /// in the repository.
     fn shorten(&mut self, texts: KeptTexts) {
         for run in &mut self.runs {
             run.shorten(texts);
@@ -80,7 +81,7 @@ pub struct RetrievalBasis {
 }
 
 impl RetrievalBasis {
-    /// How many hits are looked at: what is behind them was not found.
+    /// How many hits are looked at; a hit behind them counts as not found.
     pub fn depth(&self) -> usize {
         let deepest = self.k.iter().copied().max().unwrap_or(0);
         deepest.max(self.cut_off)
@@ -157,13 +158,13 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Whether the system can and should answer: something is expected of it, and that is no refusal.
+    /// Whether the system can and should answer: the labels expect something, and not a refusal.
     pub const fn wants_an_answer(&self) -> bool {
         !self.refuse && (self.chunks || self.docs || self.content)
     }
 
-    /// Whether a citation leads to what is expected, among the hits of its own query. Where no document is known that
-    /// should be found, any hit will do.
+    /// Whether a citation leads to what is expected, among the hits of its own query. Where no expected document is
+    /// known, any hit will do.
     pub(super) fn accepts(&self, cited: &Cited, hits: &[Hit]) -> bool {
         if cited.rank.is_none() {
             return false;
@@ -182,7 +183,8 @@ impl Labels {
         let mut docs = known.chain(found.map(|hit| &hit.doc_id)).peekable();
         match docs.peek() {
             Some(_) => docs.any(|doc| *doc == cited.doc_id),
-            // Chunks alone are expected, and of none of them is the document known: only another chunk is wrong.
+            // Only chunks are expected, and no document of them is known: then only a citation of another chunk is
+            // wrong.
             None => self.cut_anew || self.expected_chunks.is_empty() || cited.chunk_id.is_none(),
         }
     }
@@ -241,8 +243,8 @@ impl Retrieved {
         !self.missing && self.failure.is_none()
     }
 
-    /// As [`Item::shorten`]. The names of documents and chunks stay as long as hits have them, since two runs are
-    /// compared by them; names that an answer cites and no hit has may be any text.
+    /// Shortens as [`Item::shorten`] does. The names of documents and chunks stay as long as hits have them, since two
+    /// runs are compared by them; a name that an answer cites and no hit has may be any text.
     fn shorten(&mut self, texts: KeptTexts) {
         if let Some(answer) = &mut self.answer {
             answer.text.shorten(texts);
@@ -255,7 +257,7 @@ impl Retrieved {
             failure.stdout.clear();
             failure.stderr.clear();
             if failure.kind == FailureKind::DecisionRefused {
-                // The message quotes the output.
+                // The message of the failure quotes the output.
                 "its output cannot be used".clone_into(&mut failure.message);
             }
         }
@@ -297,21 +299,21 @@ impl Retrieved {
 
 /// Citations of one answer that should not be there.
 pub(super) struct StrayCitations<'a> {
-    /// Those that name no hit of their own query.
+    /// Citations that name no hit of their own query.
     pub(super) not_retrieved: Vec<&'a Cited>,
-    /// Those that name hits of other documents than the expected ones, although one of these was found. Labels seldom
-    /// name every document that supports an answer, so there are none of these where one citation is a right one.
+    /// Citations of documents other than the expected ones, although an expected document was found. Labels seldom name
+    /// every document that supports an answer, so this list is empty where at least one citation is right.
     pub(super) elsewhere: Vec<&'a Cited>,
 }
 
-/// The first characters of a name.
+/// Cuts a name to its first `most` characters.
 fn shorten(name: &mut String, most: usize) {
     if let Some((end, _)) = name.char_indices().nth(most) {
         name.truncate(end);
     }
 }
 
-/// What is kept of a title, in so many columns; none where nothing can be shown of it.
+/// The part of a title that is kept, at most `most` columns; none where nothing of the title can be shown.
 pub(super) fn title_of(text: &str, most: usize) -> Option<String> {
     let title = safe::cut(text, most);
     (most > 0 && !title.is_empty()).then_some(title)
@@ -361,8 +363,8 @@ pub struct AnswerRecord {
 }
 
 impl AnswerRecord {
-    /// So many characters of a text are stored: an answer that is longer is none that a person reads in a review, and
-    /// the file of the output has all of it.
+    /// The most characters of a text that are stored: no person reads a longer answer in a review, and the file of the
+    /// output has all of it.
     const MOST: usize = 2_000;
 
     /// An answer with a text, and without citations and demands.
@@ -397,20 +399,21 @@ pub struct Cited {
 }
 
 impl Cited {
-    /// Its name for people.
+    /// The name of the citation for people.
     pub(super) fn name(&self) -> String {
         named(&self.doc_id, self.chunk_id.as_deref())
     }
 }
 
 impl Hit {
-    /// Its name for people.
+    /// The name of the hit for people.
     pub(super) fn name(&self) -> String {
         named(&self.doc_id, self.chunk_id.as_deref())
     }
 }
 
-/// A chunk and its document in one name, for people. Most chunks begin with the name of their document, which is not said twice.
+/// A chunk and its document in one name, for people. Most names of chunks begin with that of their document, which is
+/// then not repeated.
 pub(super) fn named(doc: &str, chunk: Option<&str>) -> String {
     match chunk {
         None => doc.to_owned(),

@@ -11,43 +11,43 @@ use crate::{Hit, QueryRecord, Ranking, RetrievalSection, SpanRule};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::{ComparedSide, Viewpoint};
 
-/// The share of the head's hits of expected documents from which on its chunks look like those of
-/// the base.
+/// If at least this share of the head's hits of expected documents are chunks of the base, the head's chunks look like
+/// those of the base.
 const SAME_IDS: f64 = 0.5;
 
-/// A mean reciprocal rank that falls by more than this by chunk is worth a word.
+/// A mean reciprocal rank by chunk that falls by more than this is reported.
 const DROP: f64 = 0.05;
 
-/// How two runs were made comparable, and what could not be.
+/// How two runs were made comparable, and which queries could not be compared.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Alignment {
-    /// By what hits are the same.
+    /// What makes two hits the same.
     pub(super) mode: ChunkerVersionMatch,
-    /// When a passage counts as found; the head's.
+    /// The head's rule for when a passage counts as found.
     pub(super) rule: SpanRule,
-    /// Queries of which nothing tells the documents of their expected chunks.
+    /// Queries for whose expected chunks no document is known.
     pub(super) not_aligned: Vec<String>,
-    /// Hits that count and are many times as long as the passage.
+    /// Hits that count for a passage and are many times as long as the passage.
     pub(super) oversized: Vec<OversizedHit>,
-    /// The base tells the spans of its hits and the head does not.
+    /// Whether the hits of the base have spans and those of the head do not.
     pub(super) spans_gone: bool,
-    /// Queries that are as good by document and worse by chunk, where the head's chunks are called
-    /// as the base's are.
+    /// Queries that are as good by document and worse by chunk, although the head gives chunks the same names as the
+    /// base.
     pub(super) worse_by_chunk: Vec<String>,
     /// Queries of the same question whose labels the head edits.
     pub(super) relabelled: Vec<String>,
-    /// Those of them that ask something else of the answer, which is another answer too.
+    /// Those of the relabelled queries whose labels ask something else of the answer, and whose answer changed too.
     pub(super) answers_apart: Vec<String>,
-    /// Queries that count as found because the part that came back is what the labels of the head name.
+    /// Queries that count as found because the labels of the head name the part that came back.
     pub(super) by_own_label: Vec<String>,
-    /// Queries of which only a part came back of what the expected chunk of the base covered.
+    /// Queries for which only a part of the passage came back that the base's expected chunk covered.
     pub(super) in_part: Vec<String>,
-    /// The hits of the head that are documents which the base did not have.
+    /// The hits of the head in documents that the base did not have.
     pub(super) newcomers: Newcomers,
 }
 
 impl Alignment {
-    /// Makes two runs comparable by one of the readings, and says how.
+    /// Makes two runs comparable from one of the viewpoints, and records how.
     pub(super) fn between(
         base: &mut RetrievalSection,
         head: &mut RetrievalSection,
@@ -126,7 +126,7 @@ impl Alignment {
         }
     }
 
-    /// Ranks both sides by the labels of one, of a query whose labels the head edits.
+    /// Ranks both sides of a query whose labels the head edits by the labels of one side.
     fn relabel(
         &mut self,
         id: &str,
@@ -140,7 +140,7 @@ impl Alignment {
             if before.labels.content && may_have_lost(before, after) {
                 self.answers_apart.push(id.to_owned());
             }
-            // What the texts of the answers were is in no record, so that nobody can hold them against other labels.
+            // No record is sure to have the whole text of an answer, so the text cannot be checked by other labels.
             before.labels.content = false;
             after.labels.content = false;
         }
@@ -159,11 +159,11 @@ impl Alignment {
         reading: Viewpoint,
     ) {
         let known = named(old);
-        // The head's hits of expected documents, and those of them that are chunks of the base.
+        // These count the head's hits of expected documents, and those of the hits that are chunks of the base.
         let (mut of_expected, mut shared) = (0_u32, 0_u32);
         let depths = [old.basis.figures.depth(), new.basis.figures.depth()];
         let by_span = self.mode == ChunkerVersionMatch::FallbackDocSpan;
-        // By chunk, over the queries of which both sides expect the same ones.
+        // These compare by chunk, over the queries for which both sides expect the same chunks.
         let (mut drop, mut compared, mut worse) = (0.0, 0_u32, Vec::new());
         let ids: BTreeSet<String> = old.items.keys().chain(new.items.keys()).cloned().collect();
         for id in ids {
@@ -201,7 +201,7 @@ impl Alignment {
                 after.input = before.input;
             }
             if targets.is_empty() {
-                // The base keeps what it has, so that the head is seen to lack it.
+                // The base keeps its expected chunks, so that the comparison shows that the head lacks them.
                 after.labels.chunks = false;
                 if had_chunks {
                     self.not_aligned.push(id);
@@ -253,8 +253,8 @@ impl Alignment {
         }
     }
 
-    /// Ranks the runs of the head that have no expected passage by halves: a part that its own labels name counts,
-    /// and of any other part nobody knows, so that it counts at best.
+    /// Ranks the runs of the head that have half of no expected passage. A part of a passage counts where the head's
+    /// own labels name it. Nobody knows whether another part is the right one, so it counts in the best case only.
     fn seen_in_part(
         &mut self,
         id: &str,
@@ -279,7 +279,7 @@ impl Alignment {
         }
     }
 
-    /// Ranks a query that is compared with none by what it says itself.
+    /// Ranks a query without a counterpart on the other side by its own labels.
     fn alone(&self, query: &mut QueryRecord, depth: usize, by_span: bool) {
         let targets = targets::of(query, None, by_span);
         if !targets.is_empty() {
@@ -288,8 +288,8 @@ impl Alignment {
     }
 }
 
-/// Puts the rank of the first hit that counts into every run, among the hits that are looked at;
-/// returns those that are many times as long as their passage.
+/// Stores in every run the rank of the first hit that counts, among the hits that are looked at; returns the hits that
+/// are many times as long as their passage.
 fn place(
     query: &mut QueryRecord,
     targets: &[Target],
@@ -304,7 +304,7 @@ fn place(
         run.rank = place.as_ref().map(|place| place.rank);
         run.held = place.as_ref().map(|place| place.held);
         run.judged = Ranking::default();
-        // The first repeat stands for the others.
+        // The first repeat that has oversized hits stands for the others.
         if oversized.is_empty() {
             oversized = place.map_or_else(Vec::new, |place| place.oversized);
         }
@@ -312,20 +312,20 @@ fn place(
     oversized
 }
 
-/// 1 / rank of the first repeat; 0 where there is none among the hits that are looked at.
+/// 1 / rank of the first hit that counts in the first repeat; 0 where no hit that is looked at counts.
 fn reciprocal(query: &QueryRecord, depth: usize) -> f64 {
     let rank = query.runs.first().and_then(|run| run.rank);
     let rank = rank.filter(|rank| *rank as usize <= depth);
     rank.map_or(0.0, |rank| 1.0 / f64::from(rank))
 }
 
-/// Whether the pipeline was asked the same, and both sides say by name what they expect.
+/// Whether both sides ask the pipeline the same question, and name the documents or chunks that they expect.
 fn is_same_question(before: &QueryRecord, after: &QueryRecord) -> bool {
     let is_same = !before.query.is_empty() && before.query == after.query;
     is_same && are_named(&before.labels) && are_named(&after.labels)
 }
 
-/// Whether the base held what was asked of its answers, and the head has given another answer.
+/// Whether an answer of the base met the demands on it, and the head has given another answer.
 fn may_have_lost(before: &QueryRecord, after: &QueryRecord) -> bool {
     fn answers(query: &QueryRecord) -> Vec<&AnswerRecord> {
         let runs = query.runs.iter();
@@ -341,7 +341,7 @@ fn may_have_lost(before: &QueryRecord, after: &QueryRecord) -> bool {
     old.iter().any(held) && !is_same
 }
 
-/// Whether the corpus lacks a chunk that some query expects.
+/// Whether the corpus of a side lacks a chunk that some query expects.
 fn cut_anew(side: &RetrievalSection) -> bool {
     side.items.values().any(|query| query.labels.cut_anew)
 }
@@ -354,7 +354,7 @@ fn elsewhere(query: &QueryRecord) -> Digest {
         .digest()
 }
 
-/// The chunks of the base by name: those that it returned, and those that it expects.
+/// The names of the base's chunks: those that it returned, and those that it expects.
 fn named(base: &RetrievalSection) -> BTreeSet<String> {
     let returned = hits(base).filter_map(|hit| hit.chunk_id.clone());
     let expected = base.items.values().flat_map(|query| {

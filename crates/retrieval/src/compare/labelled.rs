@@ -1,4 +1,4 @@
-//! Hits ranked by labels that they were not ranked by when they came back: those of the other side.
+//! Ranks hits by the labels of the other side, by which they were not ranked when they came back.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::spans::Passage;
 use super::targets::{self, Target};
 use crate::{Hit, Labels, QueryRecord, Ranking, Retrieved, SpanRule};
 
-/// Ranks the hits of a run by labels, as far as the hits are kept.
+/// Ranks the hits of a run by the given labels, as far as the hits are kept.
 pub(super) fn rank(labels: &Labels, run: &mut Retrieved, rule: SpanRule) {
     let chunks: BTreeSet<&str> = labels.expected_chunks.keys().map(String::as_str).collect();
     let docs: BTreeSet<&str> = labels.expected_docs.iter().map(String::as_str).collect();
@@ -33,7 +33,7 @@ pub(super) fn rank(labels: &Labels, run: &mut Retrieved, rule: SpanRule) {
     run.docs = Ranking::new(found, docs.iter().map(|_| 1), 1);
 }
 
-/// Ranks every run of a query by labels, which become its own.
+/// Ranks every run of a query by the given labels, which become the query's own.
 pub(super) fn relabel(query: &mut QueryRecord, labels: &Labels, rule: SpanRule) {
     query.labels = labels.clone();
     for run in &mut query.runs {
@@ -41,15 +41,15 @@ pub(super) fn relabel(query: &mut QueryRecord, labels: &Labels, rule: SpanRule) 
     }
 }
 
-/// Whether labels name what they expect, so that other hits can be ranked by them. Those of judgements that lie
-/// in a file of their own do not.
+/// Whether labels name the documents or chunks that they expect, so that other hits can be ranked by them. Labels from
+/// judgements in a separate file do not.
 pub(super) fn are_named(labels: &Labels) -> bool {
     let by_chunk = labels.cut_anew || labels.chunks != labels.expected_chunks.is_empty();
     by_chunk && labels.docs != labels.expected_docs.is_empty()
 }
 
-/// Where hits have what labels expect whose chunks do not exist any more: the rank at which half of an expected
-/// span has been seen, or the first hit of an expected document.
+/// The rank for labels whose expected chunks do not exist any more: the rank at which half of an expected span has been
+/// seen, or that of the first hit of an expected document.
 pub(crate) fn by_document(labels: &Labels, hits: &[Hit], rule: SpanRule) -> Option<u32> {
     let has_spans = hits.iter().any(|hit| !hit.spans.is_empty());
     let spans = labels.expected_spans.iter().filter(|_| has_spans);
@@ -69,7 +69,7 @@ pub(crate) fn by_document(labels: &Labels, hits: &[Hit], rule: SpanRule) -> Opti
     targets::find(&all, hits, rule).map(|place| place.held)
 }
 
-/// The rank of the first hit of this kind.
+/// The rank of the first hit for which `is_it` holds.
 fn place(hits: &[Hit], is_it: impl Fn(&Hit) -> bool) -> Option<u32> {
     u32::try_from(hits.iter().position(is_it)? + 1).ok()
 }

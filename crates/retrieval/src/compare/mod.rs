@@ -36,7 +36,7 @@ pub enum ChunkerVersionMatch {
 }
 
 impl ChunkerVersionMatch {
-    /// As it is written.
+    /// The mode as reports write it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -164,15 +164,15 @@ pub struct RetrievalChange {
 /// A run in the form in which it is compared with another one.
 #[derive(Clone, Debug)]
 pub struct Aligned {
-    /// What it saw; its queries have the digests that they are paired by.
+    /// The section of the run; its queries have the digests by which they are paired.
     pub section: RetrievalSection,
-    /// Its figures, by id.
+    /// The figures of the run, by id.
     pub metrics: BTreeMap<String, Metric>,
 }
 
-/// Aligns two runs, so that the same figures of both can be compared, and tells what became of each
-/// query. Where the chunker is the same they stay as they are; otherwise a first hit counts by
-/// document, or document and span, on both sides, and what needs chunks is left out.
+/// Aligns two runs, so that the same figures of both can be compared, and reports what changed in each query. Where the
+/// chunker is the same, the runs stay as they are. Otherwise a first hit counts by document, or by document and span,
+/// on both sides, and measures that need chunks are left out.
 pub fn align(
     base: &RetrievalSection,
     head: &RetrievalSection,
@@ -195,7 +195,7 @@ pub fn align(
     (old, new, change)
 }
 
-/// What became of every query and every figure.
+/// The changes of every query and every figure.
 fn change(
     base: &Aligned,
     head: &Aligned,
@@ -251,7 +251,7 @@ fn change(
     }
 }
 
-/// The rank of the first hit that counts, of the first repeat; nothing where none is expected.
+/// The rank of the first hit that counts in the first repeat; none where no hit is expected.
 fn rank(query: &QueryRecord, depth: usize) -> Option<Option<u32>> {
     let labels = &query.labels;
     let run = query.runs.first();
@@ -263,7 +263,7 @@ fn rank(query: &QueryRecord, depth: usize) -> Option<Option<u32>> {
     Some(rank.filter(|rank| *rank as usize <= depth))
 }
 
-/// What became of a query. `is_in_part`: of what the base had, a part came back.
+/// The change of a query. `is_in_part`: only a part of the passage that the base had came back.
 fn told(
     id: &str,
     (base, head): (Option<u32>, Option<u32>),
@@ -349,8 +349,8 @@ fn deltas(
 }
 
 impl RetrievalChange {
-    /// The queries that changed, longest hurt first: regressions by the rank that was lost, losses
-    /// by how far they fell, then wins.
+    /// The queries that changed, worst first: regressions by the rank that was lost, losses by how far they fell, then
+    /// wins.
     pub fn worst_first(&self) -> Vec<&QueryChange> {
         let mut changed: Vec<&QueryChange> = self
             .queries

@@ -26,12 +26,12 @@ pub(super) struct Newcomers {
     corpora: Option<(KnownDocuments, KnownDocuments)>,
     /// How many hits were looked at.
     pub(super) looked_at: usize,
-    /// Those of them that are documents which the base did not have and no label names.
+    /// The hits of documents that the base did not have and that no label names.
     pub(super) unjudged: Vec<UnjudgedHit>,
 }
 
 impl Newcomers {
-    /// Knows the documents of both sides.
+    /// Starts with the documents that both sides know.
     pub(super) fn between(base: &RetrievalSection, head: &RetrievalSection) -> Self {
         let corpora = base.basis.corpus.clone().zip(head.basis.corpus.clone());
         Self {
@@ -40,8 +40,8 @@ impl Newcomers {
         }
     }
 
-    /// Counts the hits of a query that nobody can have judged. At best, what these took the place of stands where it
-    /// can have stood without them; returns whether the hits are others then, so that they have to be ranked again.
+    /// Counts the hits of a query that nobody can have judged. In the best case the hits that these may have displaced
+    /// stand in their place. Returns whether this changes the hits, so that they must be ranked again.
     pub(super) fn displace(
         &mut self,
         id: &str,
@@ -64,7 +64,7 @@ impl Newcomers {
                 .collect();
             let without = (reading.at_best && !ranks.is_empty())
                 .then(|| without(looked_at, &is_unjudged, of_base));
-            // The first repeat stands for the others.
+            // Only the first repeat is counted; it stands for the others.
             if at == 0 {
                 let hits = ranks.into_iter().map(|(rank, hit)| UnjudgedHit {
                     query: id.to_owned(),
@@ -78,7 +78,7 @@ impl Newcomers {
             if let Some(without) = without {
                 run.hits = without;
                 displaced = true;
-                // No label can say of such a document whether it is a right one to cite.
+                // No label can say whether such a document is right to cite.
                 if let Some(answer) = &mut run.answer {
                     let is_new = |cited: &Cited| cited.rank.is_some() && self.is_new(&cited.doc_id);
                     answer.cited.retain(|cited| !is_new(cited));
@@ -88,13 +88,13 @@ impl Newcomers {
         displaced
     }
 
-    /// The share of the hits that were looked at which somebody can have judged; none where that is not known.
+    /// The share of the hits looked at that somebody can have judged; none where that is not known.
     pub(super) fn judged(&self) -> Option<f64> {
         let share = || 1.0 - self.unjudged.len() as f64 / self.looked_at as f64;
         (self.corpora.is_some() && self.looked_at > 0).then(share)
     }
 
-    /// Whether a document exists on the head and did not on the base. One that exists nowhere is no excuse.
+    /// Whether a document exists on the head and did not on the base. A document that exists nowhere is not new.
     fn is_new(&self, doc: &str) -> bool {
         let corpora = self.corpora.as_ref();
         corpora.is_some_and(|(base, head)| head.has(doc) && !base.has(doc))
@@ -108,8 +108,8 @@ fn names(labels: &Labels, hit: &Hit) -> bool {
     by_chunk || labels.expected_docs.contains(&hit.doc_id)
 }
 
-/// The hits as they can have been without those of new documents: the others in their order, and behind them what
-/// the base had from that place on. What the base had before it was beaten by a document that is not new.
+/// The hits as they may have been without new documents: the other hits in their order, followed by the hits of the
+/// base from that rank on. The earlier hits of the base were beaten by documents that are not new.
 fn without(hits: &[Hit], is_unjudged: &dyn Fn(&Hit) -> bool, base: &[Hit]) -> Vec<Hit> {
     let mut left: Vec<Hit> = hits
         .iter()

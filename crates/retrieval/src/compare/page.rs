@@ -1,4 +1,4 @@
-//! What people are shown of two retrieval runs.
+//! The comparison of two retrieval runs, as people see it.
 
 use super::{OversizedHit, QueryChange, QueryOutcome, RetrievalChange};
 use kelvin_page::{Block, Column, ComparisonPage, Phrase, Table, TableRow, display, safe};
@@ -12,11 +12,11 @@ const NAMED: usize = 20;
 /// How many queries a screen has room for.
 const ON_A_SCREEN: usize = 5;
 
-/// Longer ids are cut.
+/// The most columns of an id; longer ids are cut.
 pub(super) const LONGEST_ID: usize = 60;
 
 impl RetrievalChange {
-    /// The mode, every figure with its change, and the queries that changed, longest hurt first.
+    /// The mode, every figure with its change, and the queries that changed, worst first.
     pub(super) fn as_page(&self) -> ComparisonPage<'_> {
         let worst = self.worst_first();
         let shown = worst.iter().take(ON_A_SCREEN);
@@ -189,8 +189,8 @@ fn hit_row(hit: &OversizedHit) -> TableRow {
     ])
 }
 
-/// A table of at most so many rows as a comment bears, and how many more there are; nothing where there
-/// is no row.
+/// A table with at most `LISTED` rows, since a comment bears no more, and the number of further rows; nothing where
+/// there is no row.
 fn listed(columns: Vec<Column>, mut rows: Vec<TableRow>) -> Vec<Block<'static>> {
     let more = rows.len().saturating_sub(LISTED);
     rows.truncate(LISTED);
@@ -220,7 +220,7 @@ fn sentence(text: Phrase) -> Block<'static> {
     Block::Text(vec![text])
 }
 
-/// Text of others in at most so many columns.
+/// A quote of somebody else's text, cut to `most` columns.
 fn quoted(text: &str, most: usize) -> Phrase {
     Phrase::default().quote(safe::cut(text, most))
 }

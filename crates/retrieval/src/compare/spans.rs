@@ -1,15 +1,15 @@
-//! How much of an expected passage hits have, whatever the chunks are.
+//! How much of an expected passage the hits have, however the documents were cut into chunks.
 
 use std::collections::BTreeSet;
 
 use crate::SpanRule;
 use crate::{Hit, Span};
 
-/// A hit contributes to a passage from this share of the passage on: half of the half that is
-/// needed. The edge of a neighbouring chunk, which most chunkers let overlap, stays below it.
+/// A hit contributes to a passage if it has at least one part in this many of the passage, half of the half that is
+/// needed. The edge of a neighbouring chunk, which most chunkers let overlap, is smaller than that.
 const CONTRIBUTES: u128 = 4;
 
-/// A hit that is longer than this many times the passage it is counted for is named.
+/// A hit that is more than this many times as long as the passage that it counts for is reported as oversized.
 const OVERSIZED: f64 = 10.0;
 
 /// A half-open range of a document.
@@ -19,17 +19,17 @@ type Range = (u64, u64);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Passage {
     doc: String,
-    /// Ascending, without overlap, none of them empty; at least one.
+    /// The ranges, ascending and without overlap; at least one, and none of them empty.
     ranges: Vec<Range>,
 }
 
-/// What hits have of a passage of which they do not have half.
+/// What the hits have of a passage, where that is less than half of the passage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InPart {
-    /// The rank of the first expected chunk of the run's own labels that lies in the passage for at least a half of
-    /// its length, or has half of the passage.
+    /// The rank of the first hit that the run's own labels expect, and that lies in the passage with at least half of
+    /// its length or has half of the passage.
     pub(super) confirmed: Option<u32>,
-    /// The rank of the first hit that has so much of the passage that what was asked for may stand there.
+    /// The rank of the first hit that has enough of the passage to hold what was asked for.
     pub(super) possible: Option<u32>,
 }
 
@@ -45,12 +45,12 @@ pub(super) struct Place {
     pub(super) oversized: Vec<(u32, f64)>,
 }
 
-/// What one hit has to do with a passage.
+/// The overlap of one hit with a passage.
 struct Part {
     rank: u32,
-    /// What the hit has of the passage.
+    /// The ranges of the passage that the hit has.
     common: Vec<Range>,
-    /// How long the hit is in the document of the passage.
+    /// The length of the hit in the document of the passage.
     length: u128,
 }
 
@@ -69,7 +69,7 @@ impl Passage {
         &self.doc
     }
 
-    /// Where the hits have at least half of the passage; none where they do not.
+    /// Finds where the hits have at least half of the passage; none where they have less.
     pub(super) fn find(&self, hits: &[Hit], rule: SpanRule) -> Option<Place> {
         let parts = (1..).zip(hits).map(|(rank, hit)| self.part(rank, hit));
         let parts: Vec<Part> = parts.filter(|part| !part.common.is_empty()).collect();
@@ -154,8 +154,8 @@ impl Passage {
         2 * length(common) >= length(&self.ranges)
     }
 
-    /// Whether a hit is about the passage: it has a quarter of it, or lies in it for at least a
-    /// half of its own, as the pieces of a finer chunker do.
+    /// Whether a hit is about the passage: it has a quarter of the passage, or at least half of the hit lies in the
+    /// passage, as do the pieces of a finer chunker.
     fn contributes(&self, part: &Part) -> bool {
         let common = length(&part.common);
         CONTRIBUTES * common >= length(&self.ranges) || 2 * common >= part.length
@@ -172,7 +172,7 @@ impl Passage {
     }
 }
 
-/// The same places in ascending ranges without overlap, so that nothing is counted twice.
+/// The same ranges, ascending and joined where they overlap, so that nothing is counted twice.
 fn united(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges.retain(|(start, end)| start < end);
     ranges.sort_unstable();
@@ -186,7 +186,7 @@ fn united(mut ranges: Vec<Range>) -> Vec<Range> {
     all
 }
 
-/// How long ranges without overlap are together.
+/// The total length of ranges without overlap.
 fn length(ranges: &[Range]) -> u128 {
     ranges
         .iter()

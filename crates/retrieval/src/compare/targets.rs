@@ -1,4 +1,4 @@
-//! What a query expects, said by passages and documents, for two sides that have other chunks.
+//! What a query expects as passages and documents, for two sides that have different chunks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,10 +17,10 @@ pub(super) enum Target {
     Covered(Passage),
 }
 
-/// What a query expects, by the record of the side whose labels count, here called the base, and the other side
-/// the head: the spans of the golden set; else the spans of the expected chunks that the base found; else the expected documents; else those of the expected
-/// chunks, by the corpus and by the hits that matched; else, where the base knows nothing, those
-/// that the corpus of the head tells. Empty where nothing is expected, or nothing is known.
+/// The targets of a query, by the record of the side whose labels count, here called the base; the other side is the
+/// head. They are the first of these that is known: the spans of the golden set; the spans of the expected chunks that
+/// the base found; the expected documents; the documents of the expected chunks by the corpus of the base and by the
+/// hits that matched; the same by the corpus of the head. Empty where nothing is expected, or nothing is known.
 pub(super) fn of(base: &QueryRecord, head: Option<&QueryRecord>, by_span: bool) -> Vec<Target> {
     let labels = &base.labels;
     if !labels.chunks && !labels.docs {
@@ -104,7 +104,7 @@ pub(super) fn find(targets: &[Target], hits: &[Hit], rule: SpanRule) -> Option<P
     })
 }
 
-/// What hits have of passages that are known from a chunk alone, where they have half of none.
+/// What hits have of passages that are known from a chunk alone, where the hits have half of no passage.
 pub(super) fn in_part(targets: &[Target], hits: &[Hit], own: &BTreeSet<String>) -> InPart {
     let parts: Vec<InPart> = targets
         .iter()
@@ -120,12 +120,12 @@ pub(super) fn in_part(targets: &[Target], hits: &[Hit], own: &BTreeSet<String>) 
 }
 
 impl Target {
-    /// Whether it says which part of a document is wanted.
+    /// Whether the target says which part of a document is wanted.
     pub(super) const fn is_passage(&self) -> bool {
         matches!(self, Self::Passage(_) | Self::Covered(_))
     }
 
-    /// The document.
+    /// The document of the target.
     pub(super) fn doc(&self) -> &str {
         match self {
             Self::Document(doc) => doc,

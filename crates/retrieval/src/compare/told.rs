@@ -1,4 +1,4 @@
-//! What a verdict is told of two retrieval runs.
+//! The parts of a verdict that are about two retrieval runs.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,11 +116,11 @@ impl ItemComparison for RetrievalChange {
     }
 }
 
-/// So many documents are named to be judged.
+/// The most documents that are named for somebody to judge.
 const FIRST: usize = 12;
 
 impl RetrievalChange {
-    /// The documents that nobody can have judged: those of the most queries first, and of these the highest.
+    /// The documents that nobody can have judged: those of the most queries first, and of these the highest in rank.
     fn unjudged_documents(&self) -> Vec<String> {
         let mut documents: BTreeMap<&str, (usize, u32)> = BTreeMap::new();
         for hit in &self.unjudged {

@@ -73,7 +73,7 @@ pub struct GoldenSpan {
 }
 
 impl GoldenQuery {
-    /// Whether the system should refuse: nothing is there to be found, and that is known.
+    /// Whether the system should refuse: it is known that there is nothing to find.
     pub fn refuses(&self) -> bool {
         let nothing = self.expected_doc_ids.as_ref().is_some_and(Vec::is_empty);
         self.should_refuse || nothing && self.expected_chunk_ids.is_empty()
@@ -90,7 +90,7 @@ impl GoldenQuery {
         self.expected_chunk_ids.iter().map(String::as_str).collect()
     }
 
-    /// The same, as far as it does not depend on how documents are cut.
+    /// The same query without anything that depends on how documents are cut.
     pub fn without_chunks(&self) -> Self {
         Self {
             expected_chunk_ids: Vec::new(),
@@ -98,7 +98,7 @@ impl GoldenQuery {
         }
     }
 
-    /// The digest of what is asked of the answer, whatever should be found.
+    /// The digest of the demands on the answer, whatever should be found.
     pub fn of_answer(&self) -> Digest {
         let fields = Fields::of("kelvin/golden-answer/v1").field("query", &self.query);
         let add = |label, fields: Fields, text: &String| fields.field(label, text);
@@ -110,7 +110,7 @@ impl GoldenQuery {
             .digest()
     }
 
-    /// The digest of everything but the tags: a different one means that it was edited.
+    /// The digest of everything but the tags: a different digest means that the query was edited.
     pub fn digest(&self) -> Digest {
         let known = Self {
             tags: Vec::new(),
@@ -138,7 +138,8 @@ pub fn read(file: &Path, exist: Option<Exist<'_>>) -> anyhow::Result<Vec<GoldenQ
     queries.map_err(|found| diagnostic::misuse(file, &source, found).into())
 }
 
-/// What to do where the file is a table, by its name. Read as YAML it would be one long text, or an error about a quote.
+/// What to do where the file is a table, by its name. As YAML a table would be one long text, or an error about a
+/// quote.
 fn table(file: &Path) -> Option<Misuse> {
     let ending = file.extension()?.to_str()?.to_lowercase();
     matches!(&*ending, "csv" | "tsv" | "xlsx").then(|| {
@@ -200,7 +201,8 @@ fn schema() -> Value {
     json!({ "type": "object", "properties": { "queries": list } })
 }
 
-/// Every id that is there more than once: the full list, sorted, in one problem, and each place.
+/// Reports every id that occurs more than once: several such ids together in one problem, and each repetition at its
+/// place.
 fn duplicates(entries: &[Node], found: &mut Vec<Problem>) {
     let mut places: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
     for entry in entries {
@@ -225,7 +227,7 @@ fn duplicates(entries: &[Node], found: &mut Vec<Problem>) {
     }
 }
 
-/// What an entry says that cannot be true at once.
+/// Reports demands of an entry that contradict each other.
 fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
     let refuses = entry
         .get(&["should_refuse"])
@@ -256,8 +258,8 @@ fn contradictions(entry: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Where more than this share of the expected chunks does not exist, the documents were cut anew, and nobody has
-/// mistyped so many.
+/// If more than this share of the expected chunks does not exist, the documents were cut anew: nobody mistypes so many
+/// names.
 const SLIPS: f64 = 0.1;
 
 /// The expected chunks that do not exist.
@@ -269,8 +271,8 @@ struct Strangers {
 }
 
 impl Strangers {
-    /// Those that were mistyped; none where so many do not exist that the documents were cut anew. Queries with such
-    /// chunks are judged by their documents and spans then, and a notice names them.
+    /// The problems of mistyped chunks; none where so many do not exist that the documents were cut anew. Queries with
+    /// such chunks are judged by their documents and spans then, and a notice names them.
     fn slips(self) -> Vec<Problem> {
         match self.unknown.len() as f64 > SLIPS * self.all as f64 {
             true => Vec::new(),
@@ -301,7 +303,7 @@ fn strangers(
         if known.contains_key(id) {
             continue;
         }
-        // A corpus that names no chunk at all is none that was cut anew.
+        // A corpus that names no chunk at all was not cut anew.
         let of = if known.is_empty() {
             &mut *found
         } else {

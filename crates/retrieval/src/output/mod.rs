@@ -1,4 +1,4 @@
-//! What a pipeline wrote for one query, and what is judged of it.
+//! The output of a pipeline for one query, and how it is judged.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{Ranking, SpanRule};
 use crate::documents::Documents;
 use crate::golden::GoldenQuery;
 
-/// An output; what else it has is left alone.
+/// An output. Its other keys are ignored.
 #[derive(Debug, Deserialize)]
 pub(super) struct Output {
     hits: Vec<RawHit>,
@@ -24,7 +24,7 @@ struct RawHit {
     chunk_id: Option<String>,
     doc_id: String,
     doc_path: Option<String>,
-    // What these two hold is shown and never judged, so that an output in which they are something else is no error.
+    // These two are shown and never judged, so a value of another type in them is no error.
     title: Option<Value>,
     text: Option<Value>,
     rank: Option<u32>,
@@ -115,8 +115,8 @@ impl Output {
         Ok(())
     }
 
-    /// Judges it by what is known of the query. `most`: how many hits the measures look at; `rule`: when they have
-    /// an expected span.
+    /// Judges the output by what is known of the query. `most`: how many hits the measures look at; `rule`: when hits
+    /// have an expected span.
     pub(super) fn judged(
         self,
         golden: &GoldenQuery,
@@ -201,7 +201,7 @@ impl Output {
         cited
     }
 
-    /// The citations that lead nowhere: to nothing in the corpus or, without one, to no hit.
+    /// The citations that lead nowhere: they name nothing in the corpus or, without a corpus, no hit.
     fn broken(&self, answer: &RawAnswer, corpus: Option<&Documents>) -> Vec<String> {
         let resolves = |citation: &Citation| match corpus {
             Some(corpus) => {
@@ -227,7 +227,7 @@ impl Output {
 }
 
 impl RawHit {
-    /// Its title or, where it has none, the beginning of its text.
+    /// The title of the hit or, where it has none, the beginning of its text.
     fn title(&self) -> Option<String> {
         let each = [&self.title, &self.text].into_iter().flatten();
         let mut texts = each.filter_map(Value::as_str);
@@ -240,7 +240,7 @@ fn missing(texts: &[String], holds: impl Fn(&str) -> bool) -> Vec<String> {
     texts.iter().filter(|text| !holds(text)).cloned().collect()
 }
 
-/// Nothing was retrieved, and what there would have been to find is known.
+/// The record of a query for which nothing was retrieved; it keeps what there was to find.
 pub(super) fn unranked(golden: &GoldenQuery, corpus: Option<&Documents>) -> Retrieved {
     let (docs, chunks) = (golden.docs(), golden.chunks());
     let none = |keys: &BTreeSet<&str>| Ranking::of_keys([], keys);
@@ -258,7 +258,7 @@ fn is_cut_anew(golden: &GoldenQuery, corpus: Option<&Documents>) -> bool {
     !golden.chunks().iter().all(is_known)
 }
 
-/// What is known of a query, in short.
+/// The labels of a query: a summary of what is known of it.
 pub(super) fn labels(golden: &GoldenQuery, corpus: Option<&Documents>) -> Labels {
     let (docs, chunks) = (golden.docs(), golden.chunks());
     let configured = !golden.must_contain.is_empty() || !golden.forbidden.is_empty();

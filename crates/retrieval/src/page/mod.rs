@@ -36,21 +36,21 @@ const ORDER: [&str; 15] = [
 /// How the measures are made.
 const NOTE: &str = "Means over the queries that count for each; a failed query counts 0 in the \
                     measures of ranking.";
-/// So many queries are listed in a text.
+/// How many queries a text lists.
 const LISTED: usize = 30;
-/// So many columns of a question or an answer stand in a cell of a table.
+/// How many columns of a question or an answer a cell of a table shows.
 const CELL: usize = 120;
-/// So many hits stand in a cell of a table.
+/// How many hits a cell of a table shows.
 const FIRST_HITS: usize = 3;
 
-/// What every query of a run has to do, beside what its own labels say.
+/// The demands on every query of a run, beside those of its own labels.
 #[derive(Clone, Copy)]
 struct Demands {
-    /// An expected hit is among so many.
+    /// An expected hit must be among this many first hits.
     depth: usize,
-    /// There is an answer. Of a pipeline that only searches nobody asks it.
+    /// Whether there must be an answer. A pipeline that only searches need not give one.
     answers: bool,
-    /// An answer cites. Of a pipeline that never does nobody asks it.
+    /// Whether an answer must cite. A pipeline that never cites need not.
     citations: bool,
     /// What citations must lead to.
     lead_to: Citations,
@@ -121,7 +121,7 @@ fn first_failure(queries: &BTreeMap<String, QueryRecord>) -> Option<FailedInvoca
     })
 }
 
-/// So many queries, in words.
+/// A number of queries, in words.
 fn counted(queries: usize) -> String {
     match queries {
         1 => "1 query".to_owned(),
@@ -132,7 +132,7 @@ fn counted(queries: usize) -> String {
 /// The figures with their names; `success@k` is also known as `hit@k`.
 fn rows(metrics: &BTreeMap<String, Metric>) -> Vec<(Phrase, Estimate<'_>)> {
     let mut rows: Vec<_> = family(metrics, "retrieval");
-    // The answers of a pipeline that never cites lack nothing, so that it is shown no zeros.
+    // Nobody asks citations of a pipeline that never cites, so no zeros are shown for them.
     rows.retain(|(name, metric)| metric.gated || !CITATIONS.contains(name));
     rows.sort_by_key(|(name, _)| place(name));
     let shown = rows.into_iter().map(|(name, metric)| {
@@ -149,7 +149,7 @@ fn rows(metrics: &BTreeMap<String, Metric>) -> Vec<(Phrase, Estimate<'_>)> {
     shown.collect()
 }
 
-/// By measure, then by `k` as a number.
+/// The sort key of a figure: its measure, then its `k` as a number.
 fn place(name: &str) -> (usize, usize) {
     let (measure, k) = name.split_once('@').unwrap_or((name, "0"));
     let at = ORDER.iter().position(|known| *known == measure);
@@ -208,7 +208,7 @@ fn first_rank(labels: &Labels, run: &Retrieved) -> Option<u32> {
     }
 }
 
-/// A text of others in a cell.
+/// Somebody else's text, cut for a cell of a table.
 fn shown(text: &str) -> Phrase {
     match safe::cut(text, CELL) {
         empty if empty.is_empty() => Phrase::text("–"),
@@ -216,7 +216,7 @@ fn shown(text: &str) -> Phrase {
     }
 }
 
-/// What was answered, in short.
+/// The answer, in short.
 fn answer(answer: &AnswerRecord) -> Phrase {
     let text = shown(&answer.text.shown());
     match answer.grounded {
@@ -239,7 +239,7 @@ fn first_hits(run: &Retrieved) -> Phrase {
     if all.is_empty() { shown("") } else { all }
 }
 
-/// What a run of a query has not done as it should.
+/// Everything that is wrong with a run of a query.
 fn wrong(labels: &Labels, run: &Retrieved, demands: Demands) -> Vec<String> {
     if run.missing {
         return vec!["not in the run".to_owned()];

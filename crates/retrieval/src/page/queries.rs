@@ -1,4 +1,4 @@
-//! The queries as they open on the page of a run: what was expected, and what came back in which order.
+//! The queries as they open on the page of a run, with what was expected and what came back, in its order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use kelvin_page::{
     Table, TableRow, display, safe,
 };
 
-/// So many hits of a run are listed.
+/// The most hits of a run that are listed.
 const HITS: usize = 20;
-/// So many columns of an answer are shown, which keeps the page of thousands of queries small.
+/// The most columns of an answer that are shown, which keeps the page of thousands of queries small.
 const LONGEST: usize = 600;
-/// Ranks that the map shows together, each with its name; the last has no end.
+/// The groups of ranks in the map, each with its name; the last group has no end.
 const RANKS: [(u32, &str); 6] = [
     (1, "1"),
     (2, "2"),
@@ -24,11 +24,11 @@ const RANKS: [(u32, &str); 6] = [
     (u32::MAX, "later"),
 ];
 
-/// Where the first expected hit stands, over the runs of all queries that expect one; none where none does.
+/// Where the first expected hit stands, over the runs of all queries that expect one; none where no query does.
 pub(super) fn ranks(queries: &BTreeMap<String, QueryRecord>, depth: usize) -> Option<HeatGrid> {
     let expecting = queries.values().filter(|query| expects(&query.labels));
     let runs = expecting.flat_map(|query| query.runs.iter().map(|run| (&query.labels, run)));
-    // One more for what was not found.
+    // The last count is that of the runs that found no expected hit.
     let mut counts = [0_usize; RANKS.len() + 1];
     for (labels, run) in runs {
         let rank = first_rank(labels, run).filter(|rank| *rank as usize <= depth);
@@ -74,9 +74,9 @@ struct Shown<'a> {
     id: &'a str,
     query: &'a QueryRecord,
     failed: usize,
-    /// What is wrong, without what failed; each sentence once.
+    /// Everything wrong with the query except failed calls; each sentence once.
     wrong: BTreeSet<String>,
-    /// One over the rank of the first expected hit, the mean of the runs; none where none is expected.
+    /// One over the rank of the first expected hit, as the mean of the runs; none where no hit is expected.
     reciprocal: Option<f64>,
 }
 
@@ -179,7 +179,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// What was answered in a run, with what the answer cites, and the hits in their order.
+/// The answer of a run with its citations, and the hits in their order.
 fn of_run<'a>(number: usize, of: usize, labels: &Labels, run: &Retrieved) -> Vec<Block<'a>> {
     let in_run = match of {
         1 => String::new(),

@@ -1,4 +1,4 @@
-//! What is told first of a run of the retrieval probe: how many queries did as they should.
+//! The first statements about a run of the retrieval probe: how many queries did as they should.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use super::{Demands, RetrievalRun, counted, shown, wrong};
 use crate::{AnswerRecord, QueryRecord, Retrieved};
 use kelvin_page::{Phrase, Statement, Tone};
 
-/// So many ids are named in a sentence.
+/// How many ids a sentence names.
 const NAMED: usize = 3;
 
-/// How many answers nothing was held against, how many queries did not do as they should, which, and what was wrong
-/// with the first of them.
+/// States how many answers were compared with nothing, how many queries did not do as they should, which queries these
+/// are, and what was wrong with the first of them.
 pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
     let texts = Texts::of(run.queries);
     texts
@@ -23,9 +23,9 @@ pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
 /// The texts of the answers.
 #[derive(Clone, Copy)]
 struct Texts {
-    /// How many queries are answered with one.
+    /// How many queries have a text as their answer.
     all: usize,
-    /// How many of these have something that the text is held against.
+    /// How many of these texts are compared with something.
     checked: usize,
 }
 
@@ -47,7 +47,8 @@ impl Texts {
         Self { all, checked }
     }
 
-    /// That nothing says whether texts are right: a reader of good figures would believe that something does.
+    /// A statement that nothing tells whether texts are right: a reader of good figures would believe that something
+    /// does.
     fn unchecked(self) -> Option<Statement> {
         let unchecked = self.all - self.checked;
         let of = match self.all {
@@ -67,7 +68,7 @@ impl Texts {
     }
 }
 
-/// How many queries did not do as they should, and what the first of these was answered.
+/// States how many queries did not do as they should, and how the first of them was answered.
 fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
     let (queries, demands) = (run.queries, run.demands());
     let ran = queries.iter().filter(|(_, query)| !query.runs.is_empty());
@@ -105,7 +106,7 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
             };
             let text = Phrase::text(what).names(ids).and(more);
             Some(Statement {
-                // Single queries are for a look; where it is every second one, something is broken.
+                // A few such queries deserve a look; where every second query is one, something is broken.
                 tone: if poor.len() * 2 >= total {
                     Tone::Alarm
                 } else {
@@ -137,11 +138,11 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
 struct Poor<'a> {
     /// What is wrong with the first such run.
     why: String,
-    /// What was answered in it.
+    /// The answer in that run.
     answer: Option<&'a AnswerRecord>,
 }
 
-/// What is said where nothing went wrong: no more than was looked at.
+/// The statement where nothing went wrong: it claims no more than was looked at.
 fn fine(
     queries: &BTreeMap<String, QueryRecord>,
     total: usize,
@@ -168,7 +169,7 @@ fn fine(
         (true, true) => "; of the answers the citations alone were looked at".to_owned(),
         (true, false) => "; of the answers nothing was looked at but that there is one".to_owned(),
     };
-    // What was not looked at is not covered by what is said of the whole.
+    // A statement about the whole run must not cover what was not looked at.
     let did = match (
         demands.answers && is_all_checked,
         demands.answers && refuses,

@@ -20,11 +20,11 @@ pub use run::{Ranked, scan};
 /// A query, a document, and its grade or score.
 type Row<'t, N> = (Cow<'t, str>, Cow<'t, str>, N);
 
-/// What one kind of file has in its lines.
+/// The layout of the lines in one kind of file.
 struct Layout<N> {
     /// The names of the TREC columns. The query is always the first one and the document the third.
     columns: &'static [&'static str],
-    /// Which column has the number.
+    /// The column with the number.
     number: usize,
     /// Reads the number, or says what it must be.
     parse: fn(&str) -> Result<N, &'static str>,
@@ -36,7 +36,7 @@ struct Layout<N> {
 type Take<'a, 't, N> = &'a mut dyn FnMut(usize, Row<'t, N>) -> Result<(), String>;
 
 impl<N: DeserializeOwned> Layout<N> {
-    /// Hands on every row of a file. The ending of its name says how it is written.
+    /// Passes on every row of a file. The extension of the file tells its format.
     fn read<'t>(&self, path: &Path, text: &'t str, take: Take<'_, 't, N>) -> Result<(), Misuse> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         if ending == Some("json") {
@@ -71,7 +71,7 @@ impl<N: DeserializeOwned> Layout<N> {
         let names = self.columns;
         let mut found = [""; 6];
         let mut count = 0;
-        // The white space of C, which trec_eval looks for: it has the vertical tab, that of Rust has not.
+        // This is the white space of C, which trec_eval looks for: unlike that of Rust, it has the vertical tab.
         let words = line.split(|sign: char| sign.is_ascii_whitespace() || sign == '\u{b}');
         for word in words.filter(|word| !word.is_empty()) {
             if let Some(column) = found.get_mut(count) {
@@ -93,7 +93,7 @@ impl<N: DeserializeOwned> Layout<N> {
     }
 }
 
-/// Hands on what one object has: queries to documents to numbers. Its entries have no line of their own.
+/// Passes on the entries of one object: queries to documents to numbers. Its entries have no line of their own.
 fn object<N: DeserializeOwned>(
     path: &Path,
     text: &str,
@@ -126,7 +126,7 @@ fn wrong(path: &Path, line: usize, what: impl Display) -> Misuse {
     Misuse::new(format!("`{}`, line {line}: {what}", path.display()))
 }
 
-/// Text of a file in a message: short, in one line.
+/// A quote from a file for a message, short and in one line.
 fn quoted(text: &str) -> String {
     const MOST: usize = 60;
     let short: String = text

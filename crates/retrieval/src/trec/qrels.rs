@@ -12,7 +12,7 @@ use super::{Layout, Row, load, quoted, wrong};
 /// The judgements of every query, by its id.
 #[derive(Clone, Debug, Default)]
 pub struct Qrels {
-    /// By the id of the query.
+    /// The judgements by the id of their query.
     pub queries: BTreeMap<String, Judgements>,
 }
 
@@ -29,7 +29,7 @@ impl Judgements {
         documents.map(|(document, grade)| (&**document, *grade))
     }
 
-    /// A digest of all of them: a different one means that the query is judged differently.
+    /// A digest of all judgements of a query: a different digest means that the query is judged differently.
     pub fn digest(&self, query: &str) -> Digest {
         let fields = Fields::of("kelvin/qrels/v1").field("query", query);
         self.iter()

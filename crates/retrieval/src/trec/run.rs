@@ -13,14 +13,14 @@ use super::{Layout, Row, load, quoted, wrong};
 /// A document that was retrieved.
 struct Retrieved<'t> {
     document: Cow<'t, str>,
-    /// In single precision, in which trec_eval compares scores.
+    /// The score in single precision, in which trec_eval compares scores.
     score: f32,
-    /// Where it stands in the file.
+    /// The line of the hit in the file.
     line: usize,
 }
 
 impl Retrieved<'_> {
-    /// By score, highest first, then by document, last first: the order of trec_eval.
+    /// Compares by score, highest first, then by document, last first: the order of trec_eval.
     fn order(&self, other: &Self) -> Ordering {
         let score = other.score.partial_cmp(&self.score);
         score
@@ -42,7 +42,7 @@ impl<'a> Ranked<'a> {
     ///
     /// The second hit of a document.
     fn new(hits: &'a mut [Retrieved<'_>]) -> Result<Self, (usize, String)> {
-        // By line as well, so that of two hits with one document the later one is told of.
+        // The line decides as well, so that of two hits with one document the later one is reported.
         hits.sort_unstable_by(|one, other| one.order(other).then(one.line.cmp(&other.line)));
         let mut ranks = HashMap::with_capacity(hits.len());
         for (rank, hit) in (1..).zip(&*hits) {
@@ -70,7 +70,7 @@ impl<'a> Ranked<'a> {
         hits.map(|hit| (&*hit.document, hit.score))
     }
 
-    /// How many there are.
+    /// How many hits there are.
     #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
     pub fn len(&self) -> usize {
         self.hits.len()
@@ -86,7 +86,7 @@ struct HitRow {
     score: f64,
 }
 
-/// As in trec_eval, the rank is not looked at.
+/// As in trec_eval, the rank is ignored.
 const LAYOUT: Layout<f64> = Layout {
     columns: &["query", "Q0", "document", "rank", "score", "run"],
     number: 4,
