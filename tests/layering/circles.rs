@@ -11,8 +11,6 @@ use regex::Regex;
 const WITH_CIRCLES: &[&str] = &[
     "action/cli",
     "action/cli/init",
-    "checks",
-    "evidence",
     "gate",
     "gate/governing/rule",
     "github",

@@ -28,6 +28,7 @@ mod scoring;
 mod scripts;
 mod selector;
 mod services;
+mod sql;
 #[cfg(test)]
 mod supervisor;
 mod target;

@@ -1,7 +1,7 @@
 //! A check with fields of the scenario in its texts: it is another check for every scenario.
 //!
 //! A value is data wherever it is put: text in a text, a literal in a pattern, itself where a value of JSON is asked
-//! for, and a plain word in a path. A query has its values bound (`kinds/sql/bound`), and a command is left to the
+//! for, and a plain word in a path. A query has its values bound (`sql/bound`), and a command is left to the
 //! shell, which has them as variables and never reads them as commands.
 
 use std::collections::BTreeMap;

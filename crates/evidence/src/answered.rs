@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::figures;
 use super::labelled;
 use super::perturb::{self, Figure};
 use super::record::{CaseRecord, Sample, VariantRecord};
@@ -45,7 +44,7 @@ fn item<'a>(
         input: variant.input,
         answers: answers(variant.samples.iter(), scorer),
     };
-    let holds = |variant: &&VariantRecord| figures::holds(&section.basis, variant);
+    let holds = |variant: &&VariantRecord| section.basis.holds(variant);
     let swaps = case.variants.iter().filter(|variant| is_swap(variant));
     AnsweredItem {
         asked: case.title.as_deref().map(Cow::Borrowed),

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::EvidenceSettings;
+use super::perturb::{self, Figure};
+use super::record::VariantRecord;
 use kelvin_record::Ending;
 use kelvin_run::judge::Scorer;
 
@@ -50,6 +52,22 @@ impl Basis {
             noise_floor: settings.noise_floor.is_some(),
             asked: scorer.asked().is_some(),
         }
+    }
+}
+
+impl Basis {
+    /// The figure that the samples of variants of a kind count into; none where this version does not know the kind.
+    pub(super) fn figure(&self, kind: &str) -> Option<Figure> {
+        let figure = perturb::find(kind)?.figure();
+        Some(match figure {
+            Figure::Drop if self.count_drop => Figure::Invariance,
+            figure => figure,
+        })
+    }
+
+    /// Whether the samples of a variant count into invariance: the decision ought to hold there.
+    pub(super) fn holds(&self, variant: &VariantRecord) -> bool {
+        self.figure(&variant.kind) == Some(Figure::Invariance)
     }
 }
 

@@ -21,27 +21,13 @@ const FOLLOWING: &str = "evidence.following";
 const MECHANICAL: &str = "evidence.mechanical_sensitivity";
 const DROP: &str = "evidence.drop";
 
-/// The figure that the samples of a variant count into.
-fn figure(basis: &Basis, kind: &str) -> Option<Figure> {
-    let figure = perturb::find(kind)?.figure();
-    Some(match figure {
-        Figure::Drop if basis.count_drop => Figure::Invariance,
-        figure => figure,
-    })
-}
-
-/// Whether the samples of a variant count into invariance: the decision ought to hold there.
-pub(super) fn holds(basis: &Basis, variant: &VariantRecord) -> bool {
-    figure(basis, &variant.kind) == Some(Figure::Invariance)
-}
-
 /// Fills in the scores of one case.
 pub(super) fn score_case(basis: &Basis, case: &mut CaseRecord) {
     let mean = |wanted: Figure| {
         let distances: Vec<f64> = case
             .variants
             .iter()
-            .filter(|variant| figure(basis, &variant.kind) == Some(wanted))
+            .filter(|variant| basis.figure(&variant.kind) == Some(wanted))
             .flat_map(|variant| variant.samples.iter().filter_map(|sample| sample.distance))
             .collect();
         (stats::mean(&distances), distances.len())
@@ -61,9 +47,8 @@ pub(super) fn metrics(
 ) -> BTreeMap<String, Metric> {
     let basis = settings.basis;
     let figures = Figures { settings, cases };
-    let is = |wanted: Figure| {
-        move |variant: &VariantRecord| figure(basis, &variant.kind) == Some(wanted)
-    };
+    let is =
+        |wanted: Figure| move |variant: &VariantRecord| basis.figure(&variant.kind) == Some(wanted);
     let mut metrics = BTreeMap::new();
     let mut put = |family: &str, name: &str, metric: Metric| {
         metrics.insert(format!("{family}.{name}"), metric.of_family(family));
@@ -101,7 +86,7 @@ pub(super) fn metrics(
         .collect();
     for kind in kinds {
         let of_kind = |variant: &VariantRecord| variant.kind == kind;
-        match figure(basis, kind) {
+        match basis.figure(kind) {
             Some(Figure::Invariance) => {
                 let metric = figures.mean(&of_kind, Turn::Stability, Detail::None);
                 put(INVARIANCE, kind, metric);
@@ -140,7 +125,7 @@ pub(super) fn metrics(
 
     let enabled = |wanted: Figure| {
         perturb::ALL.iter().any(|kind| {
-            figure(basis, kind.name()) == Some(wanted) && perturb::is_among(*kind, &basis.enabled)
+            basis.figure(kind.name()) == Some(wanted) && perturb::is_among(*kind, &basis.enabled)
         })
     };
     if enabled(Figure::Condition) {
@@ -230,7 +215,7 @@ fn content_effect(figures: &Figures<'_>, basis: &Basis) -> Metric {
         let cases = figures.cases.iter();
         let units = cases.flat_map(|(name, case)| {
             let measured = case.variants.iter().filter(move |variant| {
-                figure(basis, &variant.kind) == Some(wanted)
+                basis.figure(&variant.kind) == Some(wanted)
                     && variant
                         .samples
                         .iter()
@@ -247,7 +232,7 @@ fn content_effect(figures: &Figures<'_>, basis: &Basis) -> Metric {
     let mean = |wanted: Figure| {
         let is_compared = |name: &str, variant: &VariantRecord| {
             let unit = variant.changed_unit();
-            figure(basis, &variant.kind) == Some(wanted)
+            basis.figure(&variant.kind) == Some(wanted)
                 && unit.is_some_and(|unit| both.contains(&(name, unit)))
         };
         let distances: Vec<f64> = figures

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use super::aggregate::{Figures, ends};
 use super::basis::{Basis, Settings};
-use super::figures;
 use crate::label::Label;
 use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_base::notice::{Code, Notice};
@@ -37,7 +36,7 @@ pub(super) fn metrics(
     };
     let rewritten = |case: &CaseRecord, label: &Label, scorer: &dyn Scorer| {
         let variants = case.variants.iter();
-        let hold = variants.filter(|variant| figures::holds(settings.basis, variant));
+        let hold = variants.filter(|variant| settings.basis.holds(variant));
         let parts =
             hold.map(|variant: &VariantRecord| agreements(label, variant.samples.iter(), scorer));
         parts.collect()
@@ -167,7 +166,7 @@ pub(super) fn why(
         AGREES => case.baseline.iter().chain(&case.replays).collect(),
         UNDER_REWRITES => {
             let variants = case.variants.iter();
-            let hold = variants.filter(|variant| figures::holds(basis, variant));
+            let hold = variants.filter(|variant| basis.holds(variant));
             hold.flat_map(|variant| &variant.samples).collect()
         }
         _ => return None,

@@ -25,7 +25,7 @@ pub fn recompute(mut cases: BTreeMap<String, CaseRecord>, settings: &Settings<'_
         figures::score_case(settings.basis, case);
     }
     if let Some(scorer) = settings.scorer {
-        let holds = |variant: &VariantRecord| figures::holds(settings.basis, variant);
+        let holds = |variant: &VariantRecord| settings.basis.holds(variant);
         following::compare(&mut cases, &holds, scorer);
     }
     let mut metrics = figures::metrics(settings, &cases);

@@ -15,8 +15,6 @@ mod text;
 
 use std::fmt;
 
-pub(super) use sql::{BoundSql, Dialect};
-
 use serde_json::Value;
 
 use super::keys::CheckKeys;

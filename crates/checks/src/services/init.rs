@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use crate::interpolate;
-use crate::kinds::{BoundSql, Dialect};
 use crate::scenario::Scenario;
+use crate::sql::{BoundSql, Dialect};
 
 /// The script of a service.
 #[derive(Clone, Debug, PartialEq, Eq)]

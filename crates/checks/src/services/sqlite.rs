@@ -15,9 +15,9 @@ use super::init::Init;
 use super::state::DatabaseState;
 use super::{Answer, Cell, Query, Running, Service, ServiceSite, Trouble};
 use crate::keys::{SqliteKeys, limit};
-use crate::kinds::Dialect;
 use crate::scenario::{Scenario, plain};
 use crate::selector::relative;
+use crate::sql::Dialect;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_system::signal::Interrupt;
 

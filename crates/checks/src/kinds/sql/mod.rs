@@ -1,8 +1,6 @@
 //! A query to a database brings a value.
 
-mod bound;
 mod compare;
-mod statement;
 
 use std::time::Duration;
 
@@ -14,8 +12,7 @@ use crate::keys::{SqlKeys, limit};
 use crate::scenario::Scenario;
 use crate::scene::Scene;
 use crate::services::{Answer, DeclaredServices, Query, Trouble};
-pub(crate) use bound::BoundSql;
-pub(crate) use statement::Dialect;
+use crate::sql::{BoundSql, Dialect, reads};
 
 /// Asks the query.
 #[derive(Debug)]
@@ -40,7 +37,7 @@ impl Sql {
         let kind = kind.map_err(|what| ("service", what))?;
         let dialect = Dialect::of(kind);
         let query = BoundSql::query(&keys.query, dialect).map_err(|what| ("query", what))?;
-        statement::reads(&query.text, dialect).map_err(|what| ("query", what))?;
+        reads(&query.text, dialect).map_err(|what| ("query", what))?;
         Ok(Self {
             service: keys.service.clone(),
             query,

@@ -12,7 +12,7 @@ pub(crate) enum Dialect {
 
 impl Dialect {
     /// The types of the services that are asked with SQL.
-    pub(super) const SERVICES: [&'static str; 3] = ["postgres", "mysql", "sqlite"];
+    pub(crate) const SERVICES: [&'static str; 3] = ["postgres", "mysql", "sqlite"];
 
     /// Of the type of a service.
     pub(crate) fn of(service: &str) -> Self {
@@ -32,7 +32,7 @@ const BEGINNINGS: [&str; 4] = ["SELECT", "WITH", "VALUES", "SHOW"];
 /// # Errors
 ///
 /// Why it may not.
-pub(super) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
+pub(crate) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
     let all = words(query, dialect, dialect == Dialect::Mysql)?;
     allowed(&all)?;
     if all.last() == Some(&Word::Unclosed) {

@@ -24,7 +24,7 @@ impl BoundSql {
     /// # Errors
     ///
     /// Where a field stands within quotes or a comment, or is a part of a longer word.
-    pub(super) fn query(text: &str, dialect: Dialect) -> Result<Self, String> {
+    pub(crate) fn query(text: &str, dialect: Dialect) -> Result<Self, String> {
         Self::of(text, dialect, &|at, _| match dialect {
             Dialect::Postgres => format!("${at}"),
             Dialect::Mysql => "?".to_owned(),

@@ -1,0 +1,8 @@
+//! SQL as a text: what a query may do, and where fields of a scenario stand in it. Checks ask with it, and services are
+//! filled with it; no database is touched here.
+
+mod bound;
+mod statement;
+
+pub(super) use bound::BoundSql;
+pub(super) use statement::{Dialect, reads};
