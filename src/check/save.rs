@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::{configuration, named};
+use super::claims::figures_follow;
+use super::{configuration, named, record};
 use crate::baseline;
 use crate::baseline::{Branch, Entry, Hint, Login, Remote, Writer};
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
+use kelvin_base::notice::Notice;
 use kelvin_gate::report::Report;
 use kelvin_github::publish::event::Variables;
 use kelvin_github::publish::mask::Masker;
 use kelvin_page::safe;
-use kelvin_record::Ending;
+use kelvin_record::{Ending, KeptTexts};
 use kelvin_run::config::Config;
 
 /// The inputs for saving a report.
@@ -150,7 +152,9 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
             .context("failed to take the secrets out of the report")?,
         false => report.clone(),
     };
-    shared.probes.shorten(config.baseline.texts);
+    if config.baseline.texts < KeptTexts::Full {
+        shared = shortened(shared, config.baseline.texts)?;
+    }
     let stored = serde_json::to_vec(&shared).context("failed to write the report")?;
     let nothing = Hint::default();
     let remote = Remote::of(&repo).with(request.login, &nothing);
@@ -197,6 +201,23 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     })?;
     (request.say)("saved\n");
     Ok(())
+}
+
+/// The report with no more of the texts of answers than may be kept. Notices and reasons quote them too, so these are
+/// made anew from the records that are kept; the figures are the same.
+fn shortened(mut report: Report, texts: KeptTexts) -> anyhow::Result<Report> {
+    let known = report.probes.known().into_iter();
+    let made: BTreeSet<Notice> = known
+        .flat_map(|(kind, section)| kind.recompute(section.boxed()).notices)
+        .collect();
+    report.notices.retain(|notice| !made.contains(notice));
+    report.probes.shorten(texts);
+    anyhow::ensure!(
+        figures_follow(&report),
+        "the figures of this report cannot be made of its shortened records: save it with `baseline: {{texts: full}}`, \
+         and report this fault of kelvin"
+    );
+    Ok(record::recompute("", report).report)
 }
 
 /// A message where a report was measured with another configuration: all configurations in one folder write the same

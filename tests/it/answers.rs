@@ -2,6 +2,7 @@
 //! the machine than is allowed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
@@ -131,6 +132,29 @@ fn other_answers_fail_where_the_same_are_asked_for_and_noise_does_not() {
 }
 
 #[test]
+fn the_same_answers_are_not_taken_for_granted_where_none_was_compared() {
+    let project = tickets(&classifier("bug", "feature"));
+    project.config("gate: {answers: same}\n");
+    let (said, judgement) = gate_after(&project, |project| {
+        project.write("pipeline.sh", &classifier("feature", "bug"));
+        for at in 0..8 {
+            let case = format!("cases/t{at:02}.md");
+            project.write(&case, &format!("{}Again.\n", project.read(&case)));
+        }
+    });
+    assert_eq!(said.code, Some(3), "{}", said.stdout);
+    let reasons = judgement["reasons"].as_array().expect("a list");
+    let reason = reasons
+        .iter()
+        .find(|reason| reason["code"] == "other_answers");
+    let text = reason.expect("it is told")["text"].to_string();
+    assert!(
+        text.contains("no answer of `evidence` was compared"),
+        "{text}"
+    );
+}
+
+#[test]
 fn an_unchanged_pipeline_has_no_other_answers_and_nothing_to_do() {
     let project = tickets(&classifier("bug", "feature"));
     let (said, judgement) = gate_after(&project, |_| {});
@@ -252,6 +276,56 @@ fn no_word_of_an_answer_is_kept_on_the_branch_where_none_is_allowed() {
     assert_eq!(answers["other"], json!(6), "{answers}");
     let base = answers["answers"][0]["base"].as_str().unwrap_or_default();
     assert!(base.ends_with("characters, which is not kept"), "{base}");
+}
+
+#[test]
+fn what_a_failed_call_has_printed_and_what_a_check_warns_of_are_no_more_kept() {
+    let (remote, url) = bare();
+    let project = Project::new(
+        "echo a wordy answer; case $(cat \"$1\") in *two*) echo wordy log >&2; exit 1;; esac\n",
+    );
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    for name in ["one", "two", "three"] {
+        project.write(&format!("cases/{name}.md"), &format!("Say {name}.\n"));
+    }
+    project.write(
+        "look.py",
+        "#!/usr/bin/env python3\nimport json\nprint(json.dumps({'passed': False, 'score': 0.5, 'message': 'a wordy reason', \
+         'details': {'warnings': ['a wordy warning']}}))\n",
+    );
+    let look = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(project.path("look.py"), look).expect("made executable");
+    project.write(
+        "kelvin.yaml",
+        "run: sh {root}/pipeline.sh {input}\ncases: cases\nbaseline: {texts: none}\ninvariants:\n  looked_at: {description: \
+         It is looked at, check: {type: custom, script: look.py}}\n",
+    );
+    project.write(".gitignore", "/kelvin/\n/.kelvin/\n");
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    git(project.root(), &["remote", "add", "origin", &url]);
+    commit(&project, "base");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    project.check();
+    let own = project.read("kelvin/report.json");
+    for words in ["wordy answer", "wordy log", "wordy warning"] {
+        assert!(own.contains(words), "the run has not {words}: {own}");
+    }
+    project.kelvin(&["baseline", "save"]).expect(0);
+    let kept = on_the_branch(&remote);
+    assert!(
+        kept.contains("Say one") && !kept.contains("wordy"),
+        "{kept}"
+    );
+    // It still serves as a base.
+    let said = project.kelvin(&["gate"]);
+    assert!(
+        said.stdout.contains("from branch kelvin-reports"),
+        "{}",
+        said.stdout
+    );
 }
 
 #[test]

@@ -74,6 +74,15 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Removes what the pipeline printed, and a message that may quote its output.
+    pub fn withhold_texts(&mut self) {
+        self.stdout.clear();
+        self.stderr.clear();
+        if self.kind == FailureKind::DecisionRefused {
+            "its output cannot be used".clone_into(&mut self.message);
+        }
+    }
+
     /// A failure of a call that printed nothing.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {

@@ -8,7 +8,9 @@ use super::recompute::recompute;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::Notice;
-use kelvin_record::{Findings, Item, ItemPlace, Repeats, Section, StoredInput, VariantPart};
+use kelvin_record::{
+    Findings, Item, ItemPlace, KeptTexts, Repeats, Section, StoredInput, VariantPart,
+};
 use kelvin_run::judge::Scorer;
 
 /// What a report stores of this probe.
@@ -35,6 +37,20 @@ impl Item for CaseRecord {
     fn runs_of(&self, variant: &str) -> usize {
         self.variant(variant)
             .map_or(0, |variant| variant.samples.len())
+    }
+
+    /// Decisions are compared as they are, so that they stay.
+    fn shorten(&mut self, texts: KeptTexts) {
+        if texts > KeptTexts::None {
+            return;
+        }
+        let variants = self.variants.iter_mut();
+        let of_variants = variants.flat_map(|variant| &mut variant.samples);
+        let own = self.baseline.iter_mut().chain(&mut self.replays);
+        let samples = own.chain(of_variants);
+        for failure in samples.filter_map(|sample| sample.failure.as_mut()) {
+            failure.withhold_texts();
+        }
     }
 
     fn has_answer(&self) -> bool {

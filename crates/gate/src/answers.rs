@@ -190,10 +190,7 @@ impl ChangedAnswers {
         let look = look.name(&first.item).and(".");
         Some(match &first.expected {
             Some(_) => look,
-            None => look
-                .and(" Where it is known what is right, the gate can judge it: add ")
-                .name("expected")
-                .and(" answers."),
+            None => look.and(" With labels of what is right, the gate would judge them itself."),
         })
     }
 

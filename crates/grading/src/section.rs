@@ -36,9 +36,16 @@ impl Item for PromptRecord {
         }
         for sample in &mut self.samples {
             let sides = [Some(&mut sample.candidate), sample.baseline.as_mut()];
-            let answers = sides.into_iter().flatten();
-            for answer in answers.filter_map(|side| side.answer.as_mut()) {
-                answer.shorten(texts);
+            for side in sides.into_iter().flatten() {
+                if let Some(answer) = &mut side.answer {
+                    answer.shorten(texts);
+                }
+                if let Some(failure) = &mut side.failure {
+                    failure.withhold_texts();
+                }
+            }
+            if let Some(unscored) = &mut sample.unscored {
+                "the reason is not kept".clone_into(&mut unscored.text);
             }
             let grades = [&mut sample.grade, &mut sample.baseline_grade];
             for grade in grades.into_iter().flatten() {

@@ -9,7 +9,7 @@ use super::Ranking;
 use super::SpanRule;
 use super::documents::KnownDocuments;
 use kelvin_base::digest::Digest;
-use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_base::failure::Failure;
 use kelvin_page::safe;
 use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section};
 
@@ -254,12 +254,7 @@ impl Retrieved {
             hit.title = hit.title.take().and_then(|title| title_of(&title, most));
         }
         if let (KeptTexts::None, Some(failure)) = (texts, &mut self.failure) {
-            failure.stdout.clear();
-            failure.stderr.clear();
-            if failure.kind == FailureKind::DecisionRefused {
-                // The message of the failure quotes the output.
-                "its output cannot be used".clone_into(&mut failure.message);
-            }
+            failure.withhold_texts();
         }
         let Some(answer) = &mut self.answer else {
             return;

@@ -342,6 +342,21 @@ fn a_model_that_never_says_the_same_twice_is_not_told_to_answer_otherwise() {
 }
 
 #[test]
+fn a_model_that_begins_to_say_something_else_every_time_is_told_to_answer_otherwise() {
+    let project = project(&by_document, "repeats: 3\n");
+    base(&project, &right);
+    project.write("ask.sh", NOISY);
+    gate(&project, 0);
+    let headline = headline(&project);
+    assert!(
+        headline.ends_with("13 of 13 queries are answered otherwise"),
+        "{headline}"
+    );
+    let page = project.read("kelvin/gate.md");
+    assert!(!page.contains("Nothing to do"), "{page}");
+}
+
+#[test]
 fn an_answer_and_a_title_are_harmless_wherever_they_are_shown() {
     let hostile =
         "<script>alert(1)</script> ![x](https://example.org/x) @org/team \u{202e}\u{1b}[2J | `a`";

@@ -87,6 +87,13 @@ impl Assembly<'_> {
         let answers = self.answers();
         let others = answers.values().filter(|_| self.policy.same_answers);
         let others: Vec<String> = others.filter_map(ChangedAnswers::sentence).collect();
+        // Answers that nobody has compared are not the same ones.
+        let own = self.comparison.own_probes.iter();
+        let lacking =
+            own.filter(|probe| self.policy.same_answers && !answers.contains_key(**probe));
+        let lacking = lacking
+            .map(|probe| format!("no answer of `{probe}` was compared with that of the base"));
+        let others: Vec<String> = others.into_iter().chain(lacking).collect();
         let is_other = !others.is_empty();
         reasons.extend(others.into_iter().map(|text| {
             let reason = Reason {

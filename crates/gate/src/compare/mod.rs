@@ -47,6 +47,8 @@ pub struct Comparison<'a> {
     pub turnover: BTreeMap<&'a str, Turnover>,
     /// The answers to the items of each probe on both sides, by its name.
     pub answers: BTreeMap<&'a str, AnswerPairs>,
+    /// The names of the probes that both sides ran, without those that look at the items of others.
+    pub own_probes: BTreeSet<&'a str>,
     /// Other stored reports of the base's code, each beside the same head.
     pub stored: Vec<StoredComparison<'a>>,
 }
@@ -176,9 +178,16 @@ pub fn compare<'a>(base: &Measured<'a>, head: &Measured<'a>) -> Comparison<'a> {
     Comparison {
         metrics,
         turnover: turnover(base, head),
+        own_probes: own_probes(base, head),
         answers: answers::pair(base, head),
         stored: Vec::new(),
     }
+}
+
+fn own_probes<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeSet<&'a str> {
+    let own = base.items.iter().filter(|(_, items)| !items.are_of_others);
+    let both = own.filter(|(probe, _)| head.items.contains_key(**probe));
+    both.map(|(probe, _)| *probe).collect()
 }
 
 /// The turnover of the items of each probe that both sides ran.

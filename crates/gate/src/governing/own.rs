@@ -18,6 +18,8 @@ const APART: f64 = 3.3;
 pub struct OwnAnswers<'p> {
     items: BTreeMap<&'p str, &'p ItemAnswers>,
     suite: Suite,
+    /// By the place of the item in the suite.
+    is_changed: Vec<bool>,
 }
 
 /// An item with another answer.
@@ -35,9 +37,14 @@ impl<'p> OwnAnswers<'p> {
     /// answer.
     pub fn of(pairs: &'p AnswerPairs) -> Self {
         let items = pairs.items.iter();
+        let suite = Suite::of(pairs);
         Self {
             items: items.map(|item| (item.name.as_str(), item)).collect(),
-            suite: Suite::of(pairs),
+            is_changed: match &suite.answers {
+                Answers::Classes(base, head) => classes(base, head),
+                Answers::Numbers(base, head) => numbers(base, head),
+            },
+            suite,
         }
     }
 
@@ -48,8 +55,7 @@ impl<'p> OwnAnswers<'p> {
 
     /// The items with another answer, in the order of their names.
     pub fn changed(&self) -> Vec<OtherAnswer<'p>> {
-        let is_changed = self.is_changed();
-        let changed = self.answered().filter(|(at, _)| is_changed[*at]);
+        let changed = self.answered().filter(|(at, _)| self.is_changed[*at]);
         changed
             .filter_map(|(_, item)| {
                 let (base, head) = sides(item);
@@ -65,8 +71,7 @@ impl<'p> OwnAnswers<'p> {
     /// How many of the unchanged items have an answer that is not the usual one of the base: on the base, and on the
     /// head.
     pub fn varied(&self) -> (usize, usize) {
-        let is_changed = self.is_changed();
-        let others = self.answered().filter(|(at, _)| !is_changed[*at]);
+        let others = self.answered().filter(|(at, _)| !self.is_changed[*at]);
         let mut varied = (0, 0);
         for (_, item) in others {
             let usual = usual(sides(item).0);
@@ -85,13 +90,6 @@ impl<'p> OwnAnswers<'p> {
         })
     }
 
-    fn is_changed(&self) -> Vec<bool> {
-        match &self.suite.answers {
-            Answers::Classes(base, head) => classes(base, head),
-            Answers::Numbers(base, head) => numbers(base, head),
-        }
-    }
-
     /// The items that both sides have answered, each with its index.
     fn answered(&self) -> impl Iterator<Item = (usize, &'p ItemAnswers)> + '_ {
         let cases = self.suite.cases.iter().enumerate();
@@ -108,18 +106,19 @@ fn sides(item: &ItemAnswers) -> (impl Iterator<Item = &Answer>, impl Iterator<It
 }
 
 fn classes(base: &Side<u32>, head: &Side<u32>) -> Vec<bool> {
-    let (mut before, mut after) = (Own::of(base), Own::of(head));
-    let is_noisy = before.is_noisy() || after.is_noisy();
-    let of_base = before.clone();
-    before.at_least(&after);
-    after.at_least(&of_base);
+    let (mut before, after) = (Own::of(base), Own::of(head));
+    // The noise of the base excuses a head, and more noise than that is a change. A base that was run once knows of none.
+    if base.own.iter().all(|own| own.len() <= 1) {
+        before.at_least(&after);
+    }
+    let is_noisy = before.is_noisy();
     let all = before.answers.len();
     let mut chances: Vec<(f64, usize)> = (0..all)
         .filter(|at| before.answers[*at] != after.answers[*at])
         .map(|at| {
-            let wrong = |own: &Own, answers: &[u32]| unlikely(own.e[at], own.answers[at], answers);
-            let chance = wrong(&before, &base.own[at]) + wrong(&after, &head.own[at]);
-            (chance, at)
+            let (usual, e) = (before.answers[at], before.e[at]);
+            let is_another_on_base = 1.0 - is_usual(e, usual, &base.own[at]);
+            (is_another_on_base + is_usual(e, usual, &head.own[at]), at)
         })
         .collect();
     chances.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -137,12 +136,12 @@ fn classes(base: &Side<u32>, head: &Side<u32>) -> Vec<bool> {
     changed
 }
 
-/// The probability that another answer is the usual one, given the answers seen, where each answer differs
-/// from the usual one with a probability of `e`: the odds of the two, by Bayes' rule with a flat prior.
-fn unlikely(e: f64, usual: u32, answers: &[u32]) -> f64 {
-    let same = answers.iter().filter(|answer| **answer == usual).count();
+/// The probability that an answer is the usual one, given the answers seen, where each answer differs from the usual
+/// one with a probability of `e`: the odds of this answer and any other, by Bayes' rule with a flat prior.
+fn is_usual(e: f64, answer: u32, answers: &[u32]) -> f64 {
+    let same = answers.iter().filter(|other| **other == answer).count();
     let others = answers.len() - same;
-    let odds = (e / (1.0 - e)).powi(same as i32 - others as i32);
+    let odds = ((1.0 - e) / e).powi(same as i32 - others as i32);
     odds / (1.0 + odds)
 }
 
@@ -156,7 +155,14 @@ fn numbers(base: &Side<f64>, head: &Side<f64>) -> Vec<bool> {
             });
         sum / f64::max(all, 1.0)
     };
-    let (noise_before, noise_after) = (pooled(&before), pooled(&after));
+    // As for classes: the noise of the base, where it has been run more than once.
+    let is_known = before.iter().any(|(_, _, freedom)| *freedom > 0.0);
+    let noise_before = pooled(&before);
+    let noise_after = if is_known {
+        noise_before
+    } else {
+        pooled(&after)
+    };
     let sides = before.iter().zip(&after);
     sides
         .map(|((was, _, n), (is, _, m))| {
@@ -206,8 +212,19 @@ mod tests {
     /// Items with four kinds of answers that vary with a chance of `noise`, run so many times on the head; the usual
     /// answers of the first ones change.
     fn pairs(seed: u64, items: usize, noise: f64, of_head: usize, changed: usize) -> AnswerPairs {
+        turned(seed, items, (noise, noise), of_head, changed)
+    }
+
+    /// The same where the two sides differ in their noise.
+    fn turned(
+        seed: u64,
+        items: usize,
+        (of_base, noise): (f64, f64),
+        of_head: usize,
+        changed: usize,
+    ) -> AnswerPairs {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
-        let mut answers = |usual: usize, runs: usize| -> Vec<Option<Answer>> {
+        let mut answers = |usual: usize, runs: usize, noise: f64| -> Vec<Option<Answer>> {
             let one = |_| {
                 let is_other = random.random_bool(noise);
                 let moved = usize::from(is_other) * random.random_range(1..4);
@@ -216,8 +233,8 @@ mod tests {
             (0..runs).map(one).collect()
         };
         let item = |at: usize| {
-            let base = answers(at, OF_BASE);
-            let head = answers(at + usize::from(at < changed), of_head);
+            let base = answers(at, OF_BASE, of_base);
+            let head = answers(at + usize::from(at < changed), of_head, noise);
             ItemAnswers {
                 name: format!("item-{at:02}"),
                 itself: (base, head),
@@ -255,6 +272,15 @@ mod tests {
             let found = trials(noise, 3, 8);
             let mean = found.iter().sum::<usize>() as f64 / 400.0;
             assert!(mean >= least && mean < 8.3, "{noise}: {mean}");
+        }
+    }
+
+    #[test]
+    fn a_head_that_answers_at_random_has_other_answers_than_a_steady_base() {
+        for (seed, of_head) in (0..100).flat_map(|seed| [(seed, 1), (seed, 3)]) {
+            let pairs = turned(seed, 24, (0.0, 0.75), of_head, 0);
+            let found = OwnAnswers::of(&pairs).changed().len();
+            assert!(found >= 4, "{seed} {of_head}: {found}");
         }
     }
 

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::more;
 use crate::publish::Publication;
+use kelvin_gate::answers::ChangedAnswers;
 use kelvin_gate::compare::Change;
 use kelvin_gate::judgement::{change, said, sense, value};
-use kelvin_gate::opening::opening;
 use kelvin_gate::policy::Attention;
 use kelvin_gate::verdict::Word;
 use kelvin_gate::{Judgement, flips};
@@ -50,7 +50,8 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
     let mut page = String::new();
     // Where the answers to rewritten inputs stand above, these are for whoever wants to know more.
     let is_folded = !judgement.flips.is_empty();
-    for list in opening(judgement).answers {
+    let answers = judgement.verdict.answers.values();
+    for list in answers.filter_map(ChangedAnswers::list) {
         let is_folded = is_folded && !list.rows.is_empty();
         if is_folded {
             let title = capitalized(&safe::markdown(
