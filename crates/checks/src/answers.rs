@@ -1,5 +1,5 @@
-//! What the scenarios left, as the gate compares both sides: which checks hold, and not the words of an agent. Those
-//! differ between two runs of the same model, and no scenario asks for them.
+//! What the gate compares between both sides: which checks hold, and not the words of an agent, which differ between
+//! two runs of the same model and which no scenario asks for.
 
 use std::borrow::Cow;
 
@@ -26,9 +26,9 @@ fn item(scenario: &ScenarioRecord) -> AnsweredItem<'_> {
     }
 }
 
-/// What a run left; none where the pipeline came to no end. Two answers are the same where the same checks do not
-/// pass, for the same cause. Checks that pass are not named in the key: an invariant that is new and holds makes no
-/// scenario another one.
+/// The answer of one run; none where the pipeline did not finish. Two answers are the same where the same checks do not
+/// pass, for the same cause. The key does not name checks that pass, so a new invariant that holds does not change the
+/// answer of a scenario.
 fn answer(run: &ScenarioRun) -> Option<Answer> {
     if run.failure.is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! From the runs of the scenarios to the metrics.
+//! Makes the metrics from the runs of the scenarios.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use kelvin_run::judge::Ungraded;
 /// The family of every figure of this probe.
 const ALL: &str = "checks";
 
-/// The figures that are not those of one invariant: no invariant may be called so.
+/// The figures that do not belong to one invariant: no invariant may have such a name.
 pub(super) const RESERVED: &[&str] = &[
     "composite",
     "pass_rate",
@@ -35,7 +35,7 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
     let why = "no run of a scenario could be scored";
     let mut composite = of_runs(scenarios, why, &|run| run.composite);
     let mut pass_rate = of_runs(scenarios, why, &|run| passes(run.outcome));
-    // A run in which nothing could be scored must not pass for want of a figure.
+    // A run in which nothing could be scored must not pass because it has no figure.
     composite.gated = !scenarios.is_empty();
     pass_rate.gated = !scenarios.is_empty();
     put("composite", composite);
@@ -44,7 +44,8 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
         let why = "no run has an outcome of this check";
         let mut metric = of_runs(scenarios, why, &|run| run.checks.get(name)?.score);
         metric.is_declared = invariant.gate;
-        // A check that never applies is no figure; one that could not be looked at is one that is missing.
+        // A check that never applies has no figure to gate; the figure of a check that could not be looked at is
+        // missing.
         let mut runs = scenarios.values().flat_map(|scenario| &scenario.runs);
         metric.gated = runs.any(|run| {
             let check = run.checks.get(name);
@@ -80,7 +81,7 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
         if let Some(judge) = &invariant.judge
             && let Some(why) = too_many_ungraded(scenarios, name, judge)
         {
-            // What was graded is a choice of its own, and these figures are made of it.
+            // The runs that were graded are no fair sample, and these figures are made of them.
             for figure in ["composite", "pass_rate", name] {
                 if let Some(metric) = metrics.get_mut(&format!("{ALL}.{figure}")) {
                     metric.withdraw(&why);
@@ -104,7 +105,7 @@ fn too_many_ungraded(scenarios: &Scenarios, name: &str, judge: &JudgeBasis) -> O
     Some(format!("the judge of `{name}`: {why}; the first: {first}"))
 }
 
-/// 1 or 0; none where that is not known, or the checks do not apply.
+/// 1 or 0; none where it is not known whether the run passes, or the checks do not apply.
 fn passes(outcome: Outcome) -> Option<f64> {
     match outcome {
         Outcome::Passed => Some(1.0),
@@ -147,7 +148,7 @@ fn of_runs(
     metric
 }
 
-/// The mean over scenarios of something that is said of each as a whole.
+/// The mean over the scenarios of a value that each of them has as a whole.
 fn of_scenarios(scenarios: &Scenarios, value: &dyn Fn(&ScenarioRecord) -> Option<f64>) -> Metric {
     let values: BTreeMap<&String, Option<f64>> = scenarios
         .iter()

@@ -13,9 +13,9 @@ use kelvin_base::digest::Digest;
 
 /// The content of a larger file is not read: its size and its time tell whether it was written.
 const MOST_READ: u64 = 16 << 20;
-/// So many files are named.
+/// At most this many files are named.
 const NAMED: usize = 5;
-/// Shorter values are too likely to be words of their own.
+/// Values that are shorter than this are too likely to be ordinary words.
 const SHORTEST: usize = 8;
 
 /// What is forbidden.
@@ -40,7 +40,7 @@ enum Mark {
 }
 
 impl Snapshot {
-    /// Of a folder, without following a link.
+    /// Takes a snapshot of a folder, without following a link.
     ///
     /// # Errors
     ///
@@ -76,7 +76,7 @@ impl Snapshot {
         Ok(Mark::Content(Digest::of(&fs::read(entry.path())?)))
     }
 
-    /// The files that were made, changed or removed since.
+    /// The files that were made, changed or removed between this snapshot and `after`.
     fn changed<'s>(&'s self, after: &'s Self) -> impl Iterator<Item = &'s Path> {
         let written = after
             .0
@@ -91,7 +91,7 @@ impl Snapshot {
 }
 
 impl Forbidden {
-    /// What was written that may not be, in a sentence.
+    /// The files that were written and may not be, in a sentence.
     pub(super) fn writes(&self, before: &Snapshot, after: &Snapshot) -> Option<String> {
         let writable = self.writable.as_ref()?;
         let outside = before
@@ -116,8 +116,7 @@ impl Forbidden {
         })
     }
 
-    /// What must not be given away: the secrets of the environment, and what the scenario was given by its
-    /// services.
+    /// The secrets that must not be given away: those of the environment, and what the services gave to the scenario.
     pub(super) fn kept_secret(&self, of_services: impl FnOnce() -> Vec<Secret>) -> Vec<Secret> {
         let Some(variables) = &self.secrets else {
             return Vec::new();
@@ -132,7 +131,7 @@ impl Forbidden {
 
 /// The secrets that stand in one of the texts, a sentence for each.
 pub(super) fn leaks(secrets: &[Secret], texts: &[(&str, &[u8])]) -> Vec<String> {
-    // What a secret is called, in the order of the secrets: one of them may be known in several forms.
+    // The names of the secrets in their order, each with its forms: a secret may be known in several.
     let mut named: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for secret in secrets {
         let forms = secret.forms();

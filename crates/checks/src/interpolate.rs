@@ -1,5 +1,5 @@
-//! `${NAME}` in the texts of the checks: the value of a variable of the environment, of which only the name is ever
-//! shown, or a field of the scenario, which is another one for every scenario and no secret.
+//! `${NAME}` in the texts of the checks: it stands for a variable of the environment, of which only the name is ever
+//! shown, or for a field of the scenario, which is no secret and differs from scenario to scenario.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub(super) enum Part<'t> {
     Variable(&'t str),
 }
 
-/// The parts of a text. `$${` stands for `${`, and what is no name in braces stands for itself.
+/// The parts of a text. `$${` stands for `${`, and `${…}` with anything but a name in it stands for itself.
 pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut from) = (0, 0);
@@ -62,8 +62,8 @@ pub(super) fn of_parameter(name: &str) -> String {
     format!("{PARAMETER}{}", name.to_uppercase())
 }
 
-/// The parts of a text in which nothing but fields of a scenario are variables. All other text is left to the last
-/// letter, since it is of a language that has dollars and braces of its own.
+/// The parts of a text in which only fields of a scenario are variables. All other text stays exactly as it is, since
+/// its language has dollars and braces of its own.
 pub(super) fn fields(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut from) = (0, 0);
@@ -99,8 +99,8 @@ pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A value with the variables put in, wherever it has a text; those that were put in are noted in
-/// `used`. One that is not set stays as it is written: the configuration was refused for it.
+/// A value with the variables put in, wherever it has a text; the variables that were put in are noted in `used`. A
+/// variable that is not set stays as it is written: the configuration was refused for it.
 pub(super) fn filled(
     value: &Value,
     get: &dyn Fn(&str) -> Option<String>,
@@ -140,7 +140,7 @@ pub(super) fn is_left_as_written(key: &str) -> bool {
     AS_WRITTEN.contains(&key)
 }
 
-/// The value of a variable of this process; none where it is not set, is no text, or is a field of the scenario.
+/// The value of a variable of this process; none where it is not set, is no text, or names a field of the scenario.
 pub(super) fn of_environment(name: &str) -> Option<String> {
     match is_field(name) {
         true => None,

@@ -15,7 +15,7 @@ use kelvin_run::judging;
 use kelvin_run::judging::Graded;
 use kelvin_run::{Runner, Step, Task};
 
-/// What two scores may differ by and still be the same.
+/// Two scores that differ by no more than this are the same.
 const GUARD: f64 = 1e-9;
 
 /// An invariant that a judge grades.
@@ -36,7 +36,7 @@ pub(super) struct JudgedCheck {
 }
 
 impl JudgedCheck {
-    /// What the judge calls, in folders that begin with the name of the invariant.
+    /// The steps that call the judge, in folders whose names begin with that of the invariant.
     pub(super) fn steps(&self) -> Vec<Step<'_>> {
         let mut steps = judging::steps(&*self.judge);
         for step in &mut steps {
@@ -46,7 +46,7 @@ impl JudgedCheck {
         steps
     }
 
-    /// What a grade says of the check.
+    /// The result of the check that follows from a grade.
     fn finding(&self, graded: &Graded, is_cut: bool) -> CheckResult {
         let mut result = match &graded.grade {
             Err(why) => Finding::error(format!("the judge gave no score: {why}")).stored(),
@@ -88,7 +88,7 @@ pub(super) struct Judging<'a> {
 }
 
 impl<'a> Judging<'a> {
-    /// Nobody has been asked yet. The runners are in the order of the steps of the checks.
+    /// The state in which no judge has been asked yet. The runners are in the order of the steps of the checks.
     pub(super) fn new(checks: &'a [JudgedCheck], mut runners: &'a [Runner<'a>]) -> Self {
         let mut shared = Vec::with_capacity(checks.len());
         for check in checks {
@@ -155,7 +155,8 @@ impl<'a> Judging<'a> {
             }
             let graded = judging::grade_all(&*check.judge, runners, &items)?;
             for (((task, _), is_cut), graded) in items.into_iter().zip(is_cut).zip(graded) {
-                // What a stopped run has not asked stays the error that the scenario left.
+                // Where a run was stopped before the judge was asked, the result stays the error that the scenario
+                // left.
                 if !is_not_asked(&graded) {
                     let result = check.finding(&graded, is_cut);
                     self.said.insert((name, task.case, task.repeat), result);

@@ -1,5 +1,5 @@
-//! What the schema cannot say of the keys of this probe, and what to do about the slips that people
-//! make with them.
+//! Finds what the schema cannot say about the keys of this probe, and tells what to do about the slips that people make
+//! with them.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use crate::{figures, interpolate, kinds, own_check};
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{Part, Problem, Slip};
 
-/// More scenarios than this come from a slip in `matrix`.
+/// A `matrix` that makes more combinations than this has a slip.
 const MOST_COMBINATIONS: usize = 10_000;
 
-/// Everything that is wrong with the values, whatever their types; types that are wrong are passed over.
+/// Everything that is wrong with the values. Values of a wrong type are passed over.
 pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     if !part.is_configured {
@@ -97,7 +97,7 @@ fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
     }
 }
 
-/// A check: its variables, then everything that shows when it is opened.
+/// Reports what is wrong with a check: its variables, then everything that shows when it is opened.
 fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
     let before = found.len();
     unset(check, ScenarioFields::Allowed, found);
@@ -113,7 +113,7 @@ fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
         return;
     }
     let written = check.to_json();
-    // What it is shows with every scenario; they are tried when they are read.
+    // What this check asks for depends on the scenario, so it is tried with every scenario when the scenarios are read.
     if own_check::has_fields(&written) {
         return;
     }
@@ -198,7 +198,7 @@ fn writable(node: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// What is known elsewhere under these keys, and what stands for it here.
+/// Keys that are known from elsewhere, each with what takes its place here.
 const OTHER_KEYS: &[(&str, &str)] = &[
     (
         "task",

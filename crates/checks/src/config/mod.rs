@@ -42,29 +42,29 @@ pub(crate) struct ChecksSettings {
     pub(super) source: Source,
     /// The parameters that every scenario is crossed with.
     pub(super) matrix: BTreeMap<String, Vec<Parameter>>,
-    /// What a workspace is a copy of, relative to the root.
+    /// The folder that every workspace is a copy of, relative to the root.
     pub(super) template: Option<Template>,
-    /// What must hold, by name.
+    /// The invariants: what must hold, by name.
     pub(super) invariants: Vec<Invariant>,
-    /// Those of them that a judge grades.
+    /// The invariants that a judge grades.
     pub(super) judged: Vec<JudgedCheck>,
     /// How the figures are made.
     pub(super) basis: ChecksBasis,
-    /// How often every scenario is run, which is more than the replicas where it is a base.
+    /// How often every scenario is run: more often than there are replicas where the scenario belongs to a base.
     pub(super) runs: usize,
-    /// What scenarios use beside their workspace, by name.
+    /// The services that scenarios use beside their workspace, by name.
     pub(super) services: BTreeMap<String, Box<dyn Service>>,
     /// What no scenario may do.
     pub(super) forbidden: Forbidden,
     /// The values that `${NAME}` stands for, by name.
     values: BTreeMap<String, String>,
-    /// The command lines that look.
+    /// The command lines that the checks and services run.
     commands: Vec<String>,
     /// The files that say what is measured.
     files: Vec<(&'static str, PathBuf)>,
-    /// What the file says of what is measured, with defaults, under its keys.
+    /// The keys that say what is measured, as the file has them, with defaults.
     written: Map<String, Value>,
-    /// What the answer of a scenario depends on of its services.
+    /// The digest of everything in the services that the answer of a scenario depends on.
     of_services: Digest,
 }
 
@@ -73,9 +73,9 @@ pub(crate) struct ChecksSettings {
 pub(super) enum Source {
     /// A folder of cases, or a glob.
     Cases(String),
-    /// A file with one in every line.
+    /// A file with one scenario in every line.
     File(String),
-    /// There is one: the run itself.
+    /// There is one scenario: the run itself.
     Alone,
 }
 
@@ -84,20 +84,20 @@ pub(super) enum Source {
 pub(super) struct Invariant {
     /// Its name.
     pub(super) name: String,
-    /// What looks at it.
+    /// The check that looks at it.
     pub(super) check: Looking,
-    /// The key of the value that it compares with, where that is what the scenario expects.
+    /// The key of the value that the check compares with, where the scenario's `expected` is that value.
     pub(super) compares: Option<&'static str>,
     /// Whether the opposite must hold.
     pub(super) is_negated: bool,
-    /// The script that looks, relative to the root, where it is one.
+    /// The script that the check runs, relative to the root, where it runs one.
     pub(super) script: Option<PathBuf>,
-    /// The files that it runs or names, relative to the root.
+    /// The files that the check runs or names, relative to the root.
     pub(super) runs: BTreeSet<PathBuf>,
 }
 
 impl ChecksSettings {
-    /// What a runner calls for the scenarios.
+    /// The program that a runner calls for the scenarios.
     pub(super) fn program(&self) -> Program<'_> {
         Program {
             target: &self.run,
@@ -125,7 +125,7 @@ impl ChecksSettings {
         fields.digest()
     }
 
-    /// A text without the values of variables: they are told by their names only.
+    /// A text that has the names of variables in place of their values.
     pub(super) fn without_values(&self, text: &str) -> String {
         let long = self.values.iter();
         let long = long.filter(|(_, value)| value.len() >= SHORTEST_VALUE);
@@ -264,7 +264,7 @@ impl Configure for ChecksKind {
                 replicas,
                 replica_aggregation: keys.scoring.replica_aggregation,
             },
-            // A base is run more often; what is said of a scenario rests on as many runs as that of a change.
+            // A base is run more often, but the verdict on a scenario rests on as many runs there as in a change.
             runs: match config.repeats > config.replicas {
                 true => replicas.max(config.repeats.get()),
                 false => replicas,
@@ -312,8 +312,8 @@ fn judge(
     })
 }
 
-/// What is written, without what is said of judges only: what a scenario leaves for a judge depends on
-/// nothing of that, so another judge, or other criteria, runs no scenario again.
+/// The keys as they are written, without those that concern judges only. What a scenario leaves for a judge does not
+/// depend on them, so another judge, or other criteria, runs no scenario again.
 fn looked_at(written: &Map<String, Value>) -> Value {
     let mut looked_at = Value::Object(written.clone());
     let invariants = looked_at
@@ -348,7 +348,7 @@ fn environment() -> impl Iterator<Item = (String, String)> {
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// What can be told only by a look into the folder of the configuration, and of what else it configures.
+/// Refuses what shows only in the folder of the configuration, or together with its other keys.
 fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow::Result<()> {
     let refuse = |path: &[&str], what: String, help: &str| {
         let at = part.node.get(path).map_or(0..0, |node| node.at.clone());
@@ -412,8 +412,8 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
     Ok(())
 }
 
-/// That no scenario has anything that is `expected`: what was found, and how to expect something. None where one has,
-/// or where the scenarios cannot be read, which is told when they are.
+/// Says that no scenario has anything that is `expected`, with how to expect something. None where a scenario has it,
+/// or where the scenarios cannot be read, which is reported when they are read.
 fn nothing_expected(config: &Config, keys: &ChecksKeys) -> Option<(String, &'static str)> {
     let Some(file) = &keys.scenarios else {
         let found = match keys.cases.is_empty() {
@@ -441,9 +441,8 @@ fn nothing_expected(config: &Config, keys: &ChecksKeys) -> Option<(String, &'sta
     })
 }
 
-/// The file that a command is to run and that the workspace will not have, although the folder of the
-/// configuration has it. Only the plain form `python3 agent.py …` is looked at: of any other the first
-/// run tells.
+/// The file that a command is to run and that the workspace will not have, although the folder of the configuration has
+/// it. Only the plain form `python3 agent.py …` is looked at; with any other form the first run shows it.
 fn misplaced(run: &str, root: &Path, template: Option<&Path>) -> Option<String> {
     let mut words = run.split_whitespace();
     let _program = words.next()?;

@@ -1,4 +1,4 @@
-//! What every part of the check of the configuration asks of its tree.
+//! Questions about the tree of the configuration that several parts of its check ask.
 
 use crate::interpolate;
 use kelvin_run::config::Problem;
@@ -15,13 +15,13 @@ pub(super) fn entries<'n>(node: &'n Node, key: &str) -> &'n [(Key, Node)] {
 /// Whether the fields of a scenario may stand in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScenarioFields {
-    /// They may: what it is about has a scenario.
+    /// They may: the text belongs to one scenario.
     Allowed,
-    /// They may not: it is the same for all scenarios.
+    /// They may not: the text is the same for all scenarios.
     Refused,
 }
 
-/// The variables of the environment that are named and not set, and fields of a scenario where none may stand.
+/// Finds variables of the environment that are named and not set, and fields of a scenario where none may stand.
 pub(super) fn unset(node: &Node, fields: ScenarioFields, found: &mut Vec<Problem>) {
     match &node.content {
         Content::Text(text) => {

@@ -14,7 +14,7 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_run::config::yaml::{Key, Node};
 use kelvin_run::config::{Config, Part, Problem};
 
-/// Everything that is wrong with the services.
+/// Finds everything that is wrong with the services.
 pub(super) fn problems(node: &Node, found: &mut Vec<Problem>) {
     let mut variables: BTreeMap<String, &str> = BTreeMap::new();
     for (key, service) in entries(node, "services") {
@@ -96,7 +96,7 @@ pub(super) fn commands(keys: &BTreeMap<String, ServiceKeys>) -> Vec<String> {
     ready.map(str::to_owned).collect()
 }
 
-/// The services as a part of what is measured: not where they are.
+/// The services as a part of what is measured, without the places where they are.
 pub(super) fn without_places(
     keys: &BTreeMap<String, ServiceKeys>,
 ) -> BTreeMap<String, ServiceKeys> {
@@ -108,13 +108,14 @@ pub(super) fn without_places(
 /// The services in their checked form.
 pub(super) struct SettledServices {
     pub(super) all: BTreeMap<String, Box<dyn Service>>,
-    /// The files that say what is in them.
+    /// The files that say what the services contain.
     pub(super) files: Vec<(&'static str, PathBuf)>,
-    /// Of everything that an answer may depend on: where they are, and what was put into them.
+    /// The digest of everything in the services that an answer may depend on: where they are, and what was put into
+    /// them.
     pub(super) digest: Digest,
 }
 
-/// Settles them; the values of variables are noted in `values`.
+/// Settles the services; the values of variables are noted in `values`.
 ///
 /// # Errors
 ///

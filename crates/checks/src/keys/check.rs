@@ -321,8 +321,8 @@ pub(crate) struct SqlKeys {
 }
 
 impl CheckKeys {
-    /// The key of the value that the check compares with, where it is not given: the scenario's `expected` takes its
-    /// place. None for a check that has a value, or takes none.
+    /// The key of the value that the check compares with, where the file gives none and the scenario's `expected` takes
+    /// its place. None for a check that has a value, or takes none.
     pub(crate) fn compares_with_expected(&self) -> Option<&'static str> {
         let (key, has_value) = match self {
             Self::Contains(keys) => ("value", keys.value.is_some()),

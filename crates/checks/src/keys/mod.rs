@@ -29,7 +29,7 @@ fn agent_output() -> String {
     "agent_output".to_owned()
 }
 
-/// A time limit as it is written. A number that is none, which the schema tells, is no time at all.
+/// A time limit as it is written. A number that cannot be one, which the schema reports, becomes zero.
 pub(super) fn limit(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
