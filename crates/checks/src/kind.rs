@@ -55,7 +55,7 @@ impl Kind for ChecksKind {
         }))
     }
 
-    /// The texts that a judge has seen are the work of scenarios, which a report does not keep.
+    /// Refuses to grade again: a judge has seen texts that scenarios have made, and a report does not keep them.
     fn rejudging(
         &self,
         section: &dyn AnySection,
@@ -95,8 +95,8 @@ impl SectionKind for ChecksKind {
         ("Scenarios", "Command of the scenarios")
     }
 
-    /// What the agent was asked and what it answered. What was expected of it, and what the checks said, it was
-    /// not given and did not answer.
+    /// What the agent was asked and what it answered. What was expected and what the checks said are left out: the
+    /// agent was not given them, and they are no part of its answer.
     fn example(
         &self,
         mut input: JsonFields,
@@ -223,7 +223,7 @@ fn judges(basis: &ChecksBasis) -> Vec<String> {
         .collect()
 }
 
-/// When a run passes.
+/// The rules by which a run passes.
 fn rules(basis: &ChecksBasis) -> Vec<String> {
     let threshold = match basis.pass_threshold {
         Some(threshold) => format!("from a composite of {threshold}"),
@@ -256,7 +256,7 @@ struct ScenariosToRun<'c> {
     config: &'c Config,
     settings: &'c ChecksSettings,
     scenarios: Scenarios,
-    /// Which of them are run, by place.
+    /// The places of the scenarios that are run.
     places: Vec<usize>,
 }
 
@@ -337,7 +337,7 @@ impl Items for ScenariosToRun<'_> {
     }
 }
 
-/// The scenarios with nothing more to plan.
+/// The scenarios once they are planned: nothing else has to be found out before they run.
 struct PlannedScenarios<'a> {
     scenarios: &'a ScenariosToRun<'a>,
     reader: AnswerReader,
@@ -355,7 +355,7 @@ impl Planned for PlannedScenarios<'_> {
         std::iter::once(scenarios).chain(judges).collect()
     }
 
-    /// The pipeline in a workspace, with the checks after it; and what the judges call.
+    /// Opens the pipeline in a workspace with the checks after it, or in a later step what a judge calls.
     fn open(&self, step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
         if step > 0 {
             return self.steps()[step].program.target.open(site);

@@ -133,7 +133,7 @@ pub(crate) enum Parameter {
 }
 
 impl Parameter {
-    /// As JSON.
+    /// The value as JSON.
     pub(crate) fn to_json(&self) -> Value {
         match self {
             Self::Bool(value) => (*value).into(),

@@ -107,7 +107,7 @@ impl ServiceKeys {
         }
     }
 
-    /// Whether it keeps what it was asked.
+    /// Whether the service keeps the requests that it got.
     pub(crate) const fn records(&self) -> bool {
         match self {
             Self::HttpMock(keys) => keys.record,
@@ -115,7 +115,7 @@ impl ServiceKeys {
         }
     }
 
-    /// The file with SQL that makes the database what it is at the beginning.
+    /// The file with SQL that puts the database into its initial state.
     pub(crate) fn init(&self) -> Option<&str> {
         match self {
             Self::Postgres(keys) | Self::Mysql(keys) => keys.init.as_deref(),
@@ -124,7 +124,7 @@ impl ServiceKeys {
         }
     }
 
-    /// The command that tells whether it is ready.
+    /// The command that tells whether the service is ready.
     pub(crate) fn ready_command(&self) -> Option<&str> {
         match self {
             Self::Postgres(keys) | Self::Mysql(keys) => keys.ready.as_ref()?.command.as_deref(),
@@ -132,8 +132,8 @@ impl ServiceKeys {
         }
     }
 
-    /// The same without what says where the service is: that is no part of what is measured, and it may
-    /// hold a password.
+    /// The same keys without the place of the service: the place is no part of what is measured, and may hold a
+    /// password.
     pub(crate) fn without_place(&self) -> Self {
         let mut keys = self.clone();
         match &mut keys {

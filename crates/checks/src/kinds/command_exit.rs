@@ -1,4 +1,4 @@
-//! A command in the workspace ends with an exit code.
+//! Checks that a command in the workspace ends with an exit code.
 
 use std::time::Duration;
 
@@ -28,7 +28,8 @@ impl CommandExit {
 }
 
 impl CommandExit {
-    /// What the command reads and has not: a field that can be no variable of the environment would be empty there.
+    /// Why the command cannot read a field that it names: a field that is no possible variable of the environment would
+    /// be empty there.
     fn lacks(&self, scene: &Scene<'_>) -> Option<String> {
         let has = |name: &str| scene.variables.iter().any(|(known, _)| known == name);
         let mut fields = [interpolate::PROMPT, interpolate::EXPECTED].into_iter();
@@ -83,7 +84,7 @@ impl Check for CommandExit {
     }
 }
 
-/// The ends of what a program printed; its errors first, which tell more.
+/// The ends of what a program printed: its errors come first, since they tell more.
 pub(super) fn printed(streams: &Streams) -> String {
     let both = [("stderr", &streams.stderr), ("stdout", &streams.stdout)];
     both.into_iter()

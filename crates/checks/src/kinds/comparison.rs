@@ -1,4 +1,4 @@
-//! One comparison of something that was seen with what is expected.
+//! One comparison of an observed value with what is expected.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::keys::AssertionKeys;
 use crate::same::same;
 use crate::services::http_mock::Seen;
 
-/// What is compared, and with what.
+/// A comparison, with what is expected.
 #[derive(Clone, Debug)]
 pub(super) enum Comparison {
     Equals(Value),
@@ -21,16 +21,16 @@ pub(super) enum Comparison {
     AtMost(f64),
 }
 
-/// What a comparison comes to.
+/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comes {
-    /// It holds.
+    /// The comparison holds.
     True,
-    /// It does not hold.
+    /// The comparison does not hold.
     False,
-    /// There is nothing that could be compared: neither it nor its opposite holds.
+    /// There is nothing to compare: neither the comparison nor its opposite holds.
     Nothing,
-    /// Nobody can tell.
+    /// Nobody can tell whether the comparison holds.
     Unknown,
 }
 
@@ -45,7 +45,7 @@ impl Comparison {
     ///
     /// # Errors
     ///
-    /// Where there is none, where there are several, and what is wrong with the one.
+    /// Where the assertion has no comparison or has several, and what is wrong with a single one.
     pub(super) fn of(keys: &AssertionKeys) -> Result<Self, String> {
         let matches = keys.matches.as_deref().map(pattern).transpose()?;
         let given = [
@@ -70,7 +70,7 @@ impl Comparison {
         }
     }
 
-    /// What is expected, with the words of the file.
+    /// What is expected, in the words of the file.
     pub(super) fn told(keys: &AssertionKeys) -> String {
         let json = |value: &Option<Value>| value.as_ref().map(|value| shown(&value.to_string()));
         let texts = [
@@ -86,7 +86,7 @@ impl Comparison {
         texts.into_iter().flatten().collect()
     }
 
-    /// Compares what was seen; `ignores_case` where capital letters are the same as small ones.
+    /// Compares an observed value; `ignores_case` says whether capital letters are the same as small ones.
     pub(super) fn look(&self, seen: &Seen, ignores_case: bool) -> Comes {
         match seen {
             Seen::Nothing(_) => Comes::Nothing,
@@ -120,7 +120,7 @@ impl Comparison {
             texts.iter().any(|text| text.contains(&*wanted))
         };
         let sent = texts.first().map_or("", String::as_str);
-        // What is not found in bytes may be there in another form.
+        // A text that is not found in bytes may be there in another form.
         let absent = if is_text {
             Comes::False
         } else {
@@ -145,7 +145,7 @@ impl Comparison {
     }
 }
 
-/// Whether a text has a text in it, a list an item, an object a name; none of what has nothing in it.
+/// Whether a text contains a text, a list an item, an object a name; none for a value that cannot contain anything.
 fn has(value: &Value, wanted: &Value) -> Option<bool> {
     match value {
         Value::String(text) => Some(text.contains(&*self::text(wanted))),
@@ -163,7 +163,7 @@ fn text(value: &Value) -> Cow<'_, str> {
     }
 }
 
-/// A number, also where it came as a text, as everything in a header does.
+/// A number, also where it came as a text, as every number in a header does.
 fn number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),

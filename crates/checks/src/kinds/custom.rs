@@ -12,7 +12,7 @@ use crate::keys::{CustomKeys, RunsIn, limit};
 use crate::scene::Scene;
 use kelvin_run::targets::{SideCommand, SideEnd, SideProgram};
 
-/// A larger answer is none.
+/// A larger answer is refused.
 const MOST_ANSWER: u64 = 1 << 20;
 
 /// Runs the program.
@@ -41,7 +41,7 @@ impl Custom {
         }
     }
 
-    /// What the program is told of the scenario.
+    /// What the program is told about the scenario.
     fn context(scene: &Scene<'_>) -> Value {
         json!({
             "sandbox_id": format!("{}-{}", scene.scenario.id, scene.replica),
@@ -109,7 +109,7 @@ impl Check for Custom {
     }
 }
 
-/// What a program has printed.
+/// Reads the answer that a program has printed.
 fn read(bytes: &[u8], script: &Path) -> Result<Finding, String> {
     let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
     if is_blank {

@@ -1,4 +1,4 @@
-//! A file of the workspace is there, is not there, has something in it.
+//! Checks that a file of the workspace is there, is not there, or has something in it.
 
 use std::path::PathBuf;
 

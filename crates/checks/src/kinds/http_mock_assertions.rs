@@ -1,4 +1,4 @@
-//! What a mocked server was asked, and how often. The record of the server itself tells, never the audit
+//! Checks what a mocked server was asked, and how often. Only the record of the server itself counts, never the audit
 //! log, which the pipeline can write too.
 
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::scene::Scene;
 use crate::services::DeclaredServices;
 use crate::services::http_mock::{Field, Filter, Record, Seen};
 
-/// So many assertions that do not hold are told.
+/// At most this many assertions that do not hold are told.
 const TOLD: usize = 5;
 
 /// Looks at every assertion.
@@ -25,12 +25,12 @@ struct Assertion {
     field: Field,
     filter: Filter,
     comparison: Comparison,
-    /// What is looked at, and what is expected of it, as the file says.
+    /// What is looked at, and what is expected of it, in the words of the file.
     subject: String,
     expected: String,
 }
 
-/// What one assertion comes to.
+/// The result of one assertion.
 struct Outcome {
     comes: Comes,
     text: String,
@@ -142,7 +142,7 @@ impl Check for HttpMockAssertions {
 }
 
 impl HttpMockAssertions {
-    /// What is probably a slip, and what was not counted.
+    /// Warns of assertions that are probably a slip, and of requests that were not counted.
     fn warnings(&self, record: &Record) -> Vec<String> {
         let mut warnings = record.troubles();
         for (at, assertion) in self.assertions.iter().enumerate() {
@@ -158,7 +158,7 @@ impl HttpMockAssertions {
     }
 }
 
-/// One assertion that does not hold is enough, whatever is not known of the others.
+/// The finding over all assertions. One that does not hold is enough, even where others are not known.
 fn finding(outcomes: &[Outcome]) -> Finding {
     let of = |these: &[Comes]| -> Vec<(usize, &Outcome)> {
         let all = outcomes.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The output is JSON that fits a schema, or has something at a path.
+//! Checks that the output is JSON that fits a schema, or has something at a path.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
@@ -11,17 +11,17 @@ use crate::same::same;
 use crate::scene::Scene;
 use crate::selector::Selector;
 
-/// So many differences from a schema are told.
+/// At most this many differences from a schema are told.
 const TOLD: usize = 5;
 
-/// The output as JSON, or what is said instead.
+/// The output as JSON, or the finding where it is none.
 pub(super) fn json(scene: &Scene<'_>, from: &Selector) -> Result<Value, Finding> {
     let text = text(scene, from)?;
     serde_json::from_str(&text)
         .map_err(|error| Finding::of(false, format!("{} is not JSON: {error}", name(from))))
 }
 
-/// Fits the schema.
+/// Checks that the output fits the schema.
 #[derive(Debug)]
 pub(super) struct FitsSchema {
     validator: Validator,
@@ -33,7 +33,7 @@ impl FitsSchema {
         if !keys.schema.is_object() && !keys.schema.is_boolean() {
             return Err(("schema", "a JSON schema is a mapping".to_owned()));
         }
-        // The engine for patterns that takes linear time; nothing is fetched for a `$ref`.
+        // Patterns use the engine that takes linear time; nothing is fetched for a `$ref`.
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
         let validator = options
             .build(&keys.schema)
@@ -81,7 +81,7 @@ impl Check for FitsSchema {
     }
 }
 
-/// Has something at the path.
+/// Checks that the output has something at the path.
 #[derive(Debug)]
 pub(super) struct HasPath {
     written: JsonPathKeys,

@@ -1,4 +1,4 @@
-//! A judge grades what was left: the text is taken while the workspace is there, and graded later.
+//! A judge grades what a run has left: the text is taken while the workspace is there, and graded later.
 
 use std::borrow::Cow;
 
@@ -74,7 +74,7 @@ impl Input {
     }
 }
 
-/// Whether a word can be the name of a service. What cannot names something else.
+/// Whether a word can be the name of a service. A word that cannot be one names something else.
 fn is_name(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     !word.is_empty() && word.chars().all(is_plain)
@@ -127,7 +127,7 @@ impl Check for Judged {
                 text: shown.into_owned(),
                 is_cut,
             }),
-            // So it stays where the judge is never asked.
+            // The finding stays this error where the judge is never asked.
             ..Finding::error("the run ended before the judge was asked")
         })
     }

@@ -1,4 +1,4 @@
-//! The pipeline took no longer than it may.
+//! Checks that the pipeline took no longer than it may.
 
 use super::{Check, Finding, Stopped};
 use crate::keys::LatencyKeys;
@@ -19,7 +19,7 @@ impl Latency {
 impl Check for Latency {
     fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
         let (most, took) = (self.most, scene.seconds);
-        // The time itself is told only where it matters: two equal runs say the same.
+        // The time itself is told only where it was too long, so that two equal runs say the same.
         Ok(match took <= most {
             true => Finding::of(true, format!("took no longer than {most} s")),
             false => Finding::of(

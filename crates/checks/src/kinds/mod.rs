@@ -23,25 +23,25 @@ use super::scenario::Scenario;
 use super::scene::Scene;
 use super::services::DeclaredServices;
 
-/// A compiled pattern may take so many bytes: what it costs to match grows with it.
+/// A compiled pattern may take this many bytes: the cost of a match grows with its size.
 const PATTERN_SIZE: usize = 1 << 20;
-/// Texts of others are cut to so many characters in a reason.
+/// Texts from outside are cut to this many characters in a reason.
 const SHOWN: usize = 200;
 
 /// A check that is ready to look.
 pub(super) trait Check: fmt::Debug + Send + Sync {
-    /// Looks at what was left.
+    /// Looks at what a run has left.
     ///
     /// # Errors
     ///
     /// Where the run was interrupted meanwhile.
     fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped>;
 
-    /// Whether it can look at what a scenario leaves, which shows before anything is run.
+    /// Whether the check can look at what a scenario leaves, which shows before anything is run.
     ///
     /// # Errors
     ///
-    /// What the scenario lacks, or has and cannot be used.
+    /// What the scenario lacks, or what it has that cannot be used.
     fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         let _ = scenario;
         Ok(())
@@ -55,27 +55,27 @@ pub(super) struct Stopped;
 /// What a check says.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding {
-    /// Whether it holds, or why that is not known.
+    /// Whether the check holds, or why that is not known.
     pub(super) outcome: Outcome,
-    /// How well, in `[0, 1]`; none where that is not known.
+    /// How well the check holds, in `[0, 1]`; none where that is not known.
     pub(super) score: Option<f64>,
-    /// Why, in words.
+    /// The reason, in words.
     pub(super) reason: String,
-    /// What else there is to say.
+    /// Further details.
     pub(super) details: Option<Value>,
-    /// Whether there was nothing to look at: then it does not hold, and neither does the opposite.
+    /// Whether there was nothing to look at: then neither the check nor its opposite holds.
     pub(super) found_nothing: bool,
-    /// What a judge has yet to grade: until then the finding is an error.
+    /// The text that a judge has yet to grade: until then the finding is an error.
     pub(super) to_judge: Option<ToJudge>,
 }
 
 impl Finding {
-    /// It holds, or it does not.
+    /// The finding that a check holds, or that it does not.
     fn of(holds: bool, reason: impl Into<String>) -> Self {
         Self::scored(holds, f64::from(u8::from(holds)), reason)
     }
 
-    /// It holds or does not, with a score of its own.
+    /// The finding that a check holds or does not, with a score of its own.
     pub(super) fn scored(holds: bool, score: f64, reason: impl Into<String>) -> Self {
         Self {
             outcome: if holds {
@@ -91,7 +91,7 @@ impl Finding {
         }
     }
 
-    /// There is nothing to look at, which is as bad for a check as for its opposite.
+    /// The finding that there is nothing to look at, which is as bad for a check as for its opposite.
     fn nothing(reason: impl Into<String>) -> Self {
         Self {
             found_nothing: true,
@@ -99,7 +99,7 @@ impl Finding {
         }
     }
 
-    /// It could not be looked at.
+    /// The finding that a check could not look.
     pub(super) fn error(reason: impl Into<String>) -> Self {
         Self {
             outcome: Outcome::Error,
@@ -111,7 +111,7 @@ impl Finding {
         }
     }
 
-    /// It does not apply.
+    /// The finding that a check does not apply.
     fn skipped(reason: impl Into<String>) -> Self {
         Self {
             outcome: Outcome::Skipped,
@@ -119,7 +119,7 @@ impl Finding {
         }
     }
 
-    /// The other way round. What is not known stays so.
+    /// The opposite finding. What is not known stays unknown.
     pub(super) fn negated(self) -> Self {
         if self.found_nothing {
             return self;
@@ -137,7 +137,7 @@ impl Finding {
         }
     }
 
-    /// As it is stored.
+    /// The result as it is stored.
     pub(super) fn stored(self) -> CheckResult {
         CheckResult {
             outcome: self.outcome,
@@ -194,7 +194,7 @@ pub(super) fn open(
     })
 }
 
-/// A text of others for a reason: one line, cut.
+/// A text from outside for a reason: one line, cut.
 fn shown(text: &str) -> String {
     let line: String = text.trim().chars().take(SHOWN).collect();
     let line = line.replace(['\n', '\r', '\t'], " ");
@@ -204,8 +204,8 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// A regular expression. The engine has no look-around and no back-references, and for that it takes no
-/// more than linear time, whatever the pattern and the text.
+/// A regular expression. The engine has no look-around and no back-references; in return it takes no more than linear
+/// time, whatever the pattern and the text.
 fn pattern(text: &str) -> Result<regex::Regex, String> {
     let built = regex::RegexBuilder::new(text)
         .size_limit(PATTERN_SIZE)

@@ -1,4 +1,4 @@
-//! The output is a number within limits.
+//! Checks that the output is a number within limits.
 
 use serde_json::Value;
 use serde_json_path::JsonPath;
@@ -11,7 +11,7 @@ use crate::scenario::Scenario;
 use crate::scene::Scene;
 use crate::selector::Selector;
 
-/// Is the number, or within the limits.
+/// Checks that the output is the number, or within the limits.
 #[derive(Debug)]
 pub(super) struct Numeric {
     keys: NumericKeys,

@@ -6,7 +6,7 @@ use crate::kinds::shown;
 use crate::same::same;
 use crate::services::Cell;
 
-/// Whether it is: of the same type, unless `coerce` asks for what is written only.
+/// Whether a value is the wanted one: of the same type, unless `coerce` says that only the written form counts.
 pub(super) fn is_equal(cell: &Cell, wanted: &Value, coerce: bool) -> bool {
     match (cell, wanted) {
         (Cell::Null, wanted) => wanted.is_null(),
@@ -66,7 +66,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Reads what databases and JSON write; none where that is no finite number.
+    /// Reads a number as databases and JSON write it; none where the text is no finite number.
     fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -98,7 +98,7 @@ impl Decimal {
     }
 }
 
-/// A value for a reason, with its type where that is no text.
+/// A value for a reason, with its type where it is no text.
 pub(super) fn told(cell: &Cell) -> String {
     match cell {
         Cell::Null => "NULL".to_owned(),

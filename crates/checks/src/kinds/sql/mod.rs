@@ -1,4 +1,4 @@
-//! A query to a database brings a value.
+//! Checks that a query to a database brings a value.
 
 mod compare;
 
@@ -19,9 +19,9 @@ use crate::sql::{BoundSql, Dialect, reads};
 pub(super) struct Sql {
     service: String,
     query: BoundSql,
-    /// What it has to be; none where that is what the scenario expects.
+    /// The value that the query has to bring; none where the scenario expects it.
     equals: Option<Value>,
-    /// What `equals` is in the file, for messages.
+    /// The value of `equals` as the file has it, for messages.
     written: Option<Value>,
     coerce: bool,
     timeout: Duration,
