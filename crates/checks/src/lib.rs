@@ -1,8 +1,8 @@
-//! The checks: does what must hold after the pipeline has run hold? An invariant is a postcondition on
+//! The checks: does everything hold that must hold after the pipeline has run? An invariant is a postcondition on
 //! files, exit codes and answers.
 //!
-//! Runs the pipeline on every scenario in a workspace of its own, looks at what it left, and makes the
-//! metrics `checks.*`; docs/invariants.md defines them.
+//! The crate runs the pipeline on every scenario in a workspace of its own, looks at what the pipeline left, and makes
+//! the metrics `checks.*`; docs/invariants.md defines them.
 
 mod answers;
 mod config;
@@ -34,7 +34,7 @@ mod supervisor;
 mod target;
 mod template;
 
-/// After the pipeline has run, is everything as it must be?
+/// The probe that asks: after the pipeline has run, is everything as it must be?
 pub struct ChecksKind;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The workspace as a text: the names of all that is in it, and the beginning of every file.
+//! The workspace as a text: the names of everything in it, and the beginning of every file.
 //!
-//! The text is bounded, and says wherever something was left out. Whoever writes the files can neither
-//! lead a look out of the workspace nor forge a part of the text: every line of a file is marked.
+//! The text is bounded, and says wherever something was left out. Whoever writes the files can neither make this
+//! program read outside of the workspace nor forge a part of the text: every line of a file is marked.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 
 use kelvin_base::file::beneath::{Beneath, Entry, EntryKind, NotOpened};
 
-/// So much of a text fits into the frame of a judge whose settings say nothing of it.
+/// A text of this many characters fits into the frame of a judge whose settings set no limit.
 const MOST: usize = 16_000;
-/// So many characters are shown of one file.
+/// At most this many characters of one file are shown.
 const MOST_OF_FILE: usize = 4_000;
-/// So many names are shown.
+/// At most this many names are shown.
 const MOST_NAMES: usize = 200;
-/// So many entries are looked at; a workspace with more is told of as far as it was seen.
+/// At most this many entries are looked at; of a larger workspace the text tells what was seen.
 const MOST_ENTRIES: usize = 20_000;
 
 /// The workspace as a text.
@@ -47,7 +47,7 @@ pub(super) fn of(beneath: &Beneath) -> io::Result<WorkspaceListing> {
     Ok(listing)
 }
 
-/// Everything below the folder but folders, with paths that begin there; and whether that is all.
+/// Everything below the folder except folders, with paths relative to it; and whether that is everything.
 fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, Entry)>, bool)> {
     let mut found = Vec::new();
     let mut looked_at = 0;
@@ -56,7 +56,7 @@ fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, Entry)>, bool)> {
         let inside = match beneath.entries(&folder, MOST_ENTRIES - looked_at) {
             Ok(inside) => inside,
             Err(NotOpened::Refused(error)) if folder == Path::new(".") => return Err(error),
-            // A folder that was taken away or exchanged meanwhile, or that may not be read.
+            // The folder was taken away or exchanged meanwhile, or may not be read.
             Err(_) => {
                 found.push((folder, Entry::unreadable()));
                 continue;
@@ -69,7 +69,7 @@ fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, Entry)>, bool)> {
                 false => folder.join(&entry.name),
             };
             match entry.kind {
-                // Its content is a history and no work.
+                // The content of `.git` is a history, and no work of the pipeline.
                 EntryKind::Folder if entry.name == ".git" => found.push((path, entry)),
                 EntryKind::Folder => folders.push(path),
                 _ => found.push((path, entry)),
@@ -157,7 +157,7 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }
 
-/// The first so many characters of a file, and whether that is all of it.
+/// The first `most` characters of a file, and whether that is the whole file.
 fn beginning(beneath: &Beneath, path: &Path, most: usize) -> Result<(String, bool), String> {
     let opened = beneath.open(path).map_err(|error| match error {
         NotOpened::Absent => "it is not there any more".to_owned(),

@@ -17,7 +17,7 @@ use kelvin_record::KeptText;
 use kelvin_run::Outcome as Called;
 use kelvin_run::kept;
 
-/// What was found so far, by scenario.
+/// The records of the scenarios, with what was found so far.
 pub(super) fn records(
     scenarios: &[&Scenario],
     settings: &ChecksSettings,
@@ -49,7 +49,7 @@ pub(super) fn records(
 fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
     let answer = match &called.result {
         Ok(value) => ScenarioAnswer::deserialize(value).map_err(|error| {
-            // The reader has read the same before.
+            // The reader has already read the same value, so that this does not happen.
             let what = format!("what the checks have said cannot be read: {error}");
             Box::new(Failure::new(FailureKind::OutputNotJson, what))
         }),
@@ -79,7 +79,7 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
     }
 }
 
-/// Where the pipeline comes to no end there is nothing to look at.
+/// The results of the checks where the pipeline did not finish, so that there is nothing to look at.
 fn skipped(settings: &ChecksSettings, why: &FailureKind) -> BTreeMap<String, CheckResult> {
     let reason = match why {
         FailureKind::ServiceFailed => "a service of the scenario failed",

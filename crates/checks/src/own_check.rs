@@ -1,8 +1,8 @@
-//! A check with fields of the scenario in its texts: it is another check for every scenario.
+//! A check with fields of the scenario in its texts: with every scenario it asks for something else.
 //!
-//! A value is data wherever it is put: text in a text, a literal in a pattern, itself where a value of JSON is asked
-//! for, and a plain word in a path. A query has its values bound (`sql/bound`), and a command is left to the
-//! shell, which has them as variables and never reads them as commands.
+//! The value of a field is data wherever it is put: text in a text, a literal in a pattern, the value itself where JSON
+//! is asked for, and a plain word in a path. A query has its values bound (`sql/bound`), and a command is left to the
+//! shell, which gets the values as variables and never reads them as commands.
 
 use std::collections::BTreeMap;
 
@@ -15,31 +15,31 @@ use super::scenario::{Scenario, plain};
 use super::scene::Scene;
 use super::services::DeclaredServices;
 
-/// What looks at an invariant.
+/// The check of an invariant.
 #[derive(Debug)]
 pub(super) enum Looking {
     /// A check that is the same for all scenarios.
     Shared(Box<dyn Check>),
-    /// One that is opened for each.
+    /// A check that is opened for each scenario.
     Own(OwnCheck),
 }
 
 /// A check that is opened for each scenario.
 #[derive(Debug)]
 pub(super) struct OwnCheck {
-    /// As the file has it, and its type.
+    /// The check as the file has it, with its type.
     written: Value,
     /// The values of the variables of the environment, by name.
     values: BTreeMap<String, String>,
     services: DeclaredServices,
 }
 
-/// Where a text stands, which says what a value becomes in it.
+/// The place of a text, which decides what a value becomes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// Text.
     Text,
-    /// Any value of JSON: what is nothing but a field is the value itself, with its type.
+    /// Any value of JSON: a text that is nothing but a field becomes the value itself, with its type.
     Value,
     /// A regular expression.
     Pattern,
@@ -50,7 +50,7 @@ enum Place {
 }
 
 impl Place {
-    /// Of a text under a key of a check of some type, itself under another key.
+    /// The place of a text in a check of the type `kind`: under `key`, which itself stands under `above`.
     fn of(kind: &str, above: &str, key: &str) -> Self {
         match (kind, above, key) {
             (_, _, key) if interpolate::is_left_as_written(key) => Self::Left,
@@ -79,17 +79,17 @@ impl Looking {
             Self::Shared(check) => check.look(scene),
             Self::Own(own) => match own.open(scene.scenario) {
                 Ok(check) => check.look(scene),
-                // The scenarios were tried before the first one ran; the base may expect something else of one.
+                // The scenarios were tried before the first one ran, but the base may expect something else of one.
                 Err(what) => Ok(Finding::error(what)),
             },
         }
     }
 
-    /// Whether it can look at what a scenario leaves.
+    /// Whether the check can look at what a scenario leaves.
     ///
     /// # Errors
     ///
-    /// What the scenario lacks, or has and cannot be used.
+    /// What the scenario lacks, or what it has that cannot be used.
     pub(super) fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         match self {
             Self::Shared(check) => check.suits(scenario),
@@ -99,7 +99,7 @@ impl Looking {
 }
 
 impl OwnCheck {
-    /// A check with fields of the scenario in it; none where it has none.
+    /// A check with fields of the scenario in it; none where it has no such fields.
     pub(super) fn of(
         written: &Value,
         values: &BTreeMap<String, String>,
@@ -123,7 +123,7 @@ impl OwnCheck {
             serde_json::from_value::<CheckKeys>(filled)
                 .map_err(|error| format!("with the fields of the scenario it is no check: {error}"))
         };
-        // In messages the values of the environment stay away, and those of the scenario are told.
+        // A message shows the values of the scenario, but not those of the environment.
         let written = keys(&|name| Some(format!("${{{name}}}")))?;
         let filled = keys(&|name| self.values.get(name).cloned())?;
         let opened = kinds::open(&written, &filled, &self.services);
@@ -134,7 +134,7 @@ impl OwnCheck {
     }
 }
 
-/// Whether a field of the scenario stands in a text of a check that is not left to somebody else.
+/// Whether a field of the scenario stands in a text of a check, other than a text that is left as it is.
 pub(super) fn has_fields(written: &Value) -> bool {
     fn any(kind: &str, (above, key): (&str, &str), value: &Value) -> bool {
         match value {
@@ -208,7 +208,7 @@ impl Filling<'_> {
     }
 }
 
-/// A value in a text of some kind, in which it must mean nothing but itself.
+/// A value in a text of some kind, written so that it means nothing but itself there.
 fn as_data(place: Place, name: &str, value: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     match place {

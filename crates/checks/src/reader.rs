@@ -11,7 +11,7 @@ use kelvin_run::targets::Reply;
 
 /// Takes the whole answer.
 pub(super) struct AnswerReader {
-    /// Everything that the checks depend on: an answer that other checks gave is no answer to these.
+    /// The digest of everything that the checks depend on: an answer of other checks is of no use for these.
     pub(super) digest: Digest,
 }
 
@@ -29,12 +29,12 @@ impl Reader for AnswerReader {
         })
     }
 
-    /// An answer with an error in it is asked for again: what went wrong may be mended by then.
+    /// An answer with an error in it is asked for again: the cause may be gone by then.
     fn may_be_kept(&self, value: &Value) -> bool {
         let answer = ScenarioAnswer::deserialize(value);
         answer.is_ok_and(|answer| {
             let mut checks = answer.checks.iter();
-            // What a judge has yet to grade is an error until then.
+            // A check that waits for a judge is an error only until the judge has graded.
             checks.all(|(name, check)| {
                 check.outcome != Outcome::Error || answer.to_judge.contains_key(name)
             })

@@ -1,5 +1,4 @@
-//! What a report stores of the checks: how the figures are made, and what every run of a scenario has
-//! come to.
+//! What a report stores of the checks: how the figures are made, and the results of every run of a scenario.
 
 use std::collections::BTreeMap;
 
@@ -16,12 +15,12 @@ use kelvin_base::usage::Usage;
 use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section};
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded};
 
-/// So many characters of a prompt are stored: a reader has to recognize the scenario, and its file has the whole.
+/// This many characters of a prompt are stored: enough to recognize the scenario, whose file has the whole prompt.
 const MOST_OF_PROMPT: usize = 200;
-/// So many characters are stored of what an agent answered, and of what was expected: the whole stands in the file
-/// of the output, and in that of the scenarios.
+/// This many characters are stored of the answer of an agent, and of what was expected: the file of the output and that
+/// of the scenarios have the whole texts.
 pub(super) const MOST_OF_OUTPUT: usize = 2_000;
-/// What stands in the place of a text that may not be kept. Outcome and score stay beside it.
+/// The text in place of one that may not be kept. Outcome and score stay beside it.
 const NOT_KEPT: &str = "what was said of it is not kept here";
 
 /// What a report stores of this probe.
@@ -44,7 +43,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// As it is written.
+    /// The outcome as it is written.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -178,13 +177,13 @@ pub(crate) struct Judged {
 pub(super) struct ToJudge {
     /// The text.
     pub(super) text: String,
-    /// Whether something was left out of it already.
+    /// Whether something was already left out of the text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_cut: bool,
 }
 
 impl CheckResult {
-    /// What it warns of: the texts under `warnings` in its details.
+    /// The warnings of the check: the texts under `warnings` in its details.
     pub(super) fn warnings(&self) -> impl Iterator<Item = &str> {
         let details = self.details.as_ref();
         let warnings = details.and_then(|details| details.get("warnings"));
@@ -193,24 +192,24 @@ impl CheckResult {
     }
 }
 
-/// What a call of a scenario answers: the output of the pipeline is looked at where it was made.
+/// The answer of a call that runs a scenario: the checks look at the output of the pipeline where it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScenarioAnswer {
     /// What each check says, by the name of the invariant.
     pub(super) checks: BTreeMap<String, CheckResult>,
-    /// What a judge has yet to grade, by the name of the invariant.
+    /// The texts that a judge has yet to grade, by the name of the invariant.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) to_judge: BTreeMap<String, ToJudge>,
-    /// What was done that is forbidden.
+    /// What the pipeline did that is forbidden.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) forbidden: Vec<String>,
     /// The beginning of what the pipeline has answered, for people and for examples.
     pub(super) agent_output: String,
-    /// Whether it answered more than that.
+    /// Whether the pipeline answered more than that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_output_cut: bool,
-    /// Where it answered more: the digest and the length of the whole, with its beginning.
+    /// Where the pipeline answered more: the digest and the length of the whole answer, with its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) whole_output: Option<KeptText>,
 }
@@ -233,8 +232,8 @@ impl ScenarioRecord {
 }
 
 impl ScenarioRun {
-    /// Leaves no more than a place may have of what the agent has written, or what quotes it: checks and judges tell
-    /// what they have found, and a failure has what was printed.
+    /// Cuts what the agent has written, and what quotes it, to what a place may have. Checks and judges quote it where
+    /// they tell what they have found, and a failure has what was printed.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts == KeptTexts::Full {
             return;
@@ -246,7 +245,7 @@ impl ScenarioRun {
             KeptTexts::None => NOT_KEPT.to_owned(),
             _ => beginning(text, KeptTexts::SHORT),
         };
-        // A text that is not there says nothing, and stays away.
+        // An empty text says nothing, and stays empty.
         let short_if_any = |text: &str| match text {
             "" => String::new(),
             text => short(text),
@@ -257,8 +256,7 @@ impl ScenarioRun {
                 KeptTexts::None => Vec::new(),
                 _ => check.warnings().map(|text| short(text).into()).collect(),
             };
-            // Whatever else is in the details nobody reads where reports are kept, and a script may have put the whole
-            // answer there.
+            // Nobody reads the other details where reports are kept, and a script may have put the whole answer there.
             check.details =
                 (!warnings.is_empty()).then(|| serde_json::json!({ "warnings": warnings }));
             if let Some(judged) = &mut check.judged {

@@ -1,5 +1,5 @@
-//! The files beside the configuration that checks run: whether they are still what they were when the run began.
-//! A pipeline that writes to one says itself what the check finds.
+//! The files beside the configuration that checks run: whether they have changed since the run began. A pipeline that
+//! writes to such a file decides itself what the check finds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use kelvin_base::digest::Digest;
 
-/// The variable that names the folder of the configuration, as a command may write it.
+/// The variable that names the folder of the configuration, in the forms that a command may use.
 const ROOT: [&str; 2] = ["$KELVIN_ROOT/", "${KELVIN_ROOT}/"];
 
-/// The files below the folder of the configuration that a command names. A name without the variable is that of a
-/// file of the workspace, which is the work of the pipeline.
+/// The files below the folder of the configuration that a command names. A name without the variable stands for a file
+/// of the workspace, which is the work of the pipeline.
 pub(super) fn named(command: &str) -> BTreeSet<PathBuf> {
     let ends = |c: char| c.is_whitespace() || ";|&()<>'\"`".contains(c);
     let found = ROOT.iter().flat_map(|root| command.split(root).skip(1));
@@ -25,12 +25,12 @@ pub(super) fn named(command: &str) -> BTreeSet<PathBuf> {
 pub(super) struct RuleFiles {
     /// The folder that they are relative to.
     folder: PathBuf,
-    /// The digest of each; files that were not there are none of the rules.
+    /// The digest of each file; a file that was not there is no rule.
     digests: BTreeMap<PathBuf, Digest>,
 }
 
 impl RuleFiles {
-    /// Reads them.
+    /// Notes what the files contain.
     pub(super) fn read<'f>(folder: &Path, files: impl Iterator<Item = &'f PathBuf>) -> Self {
         let read = |file: &PathBuf| Some((file.clone(), digest(&folder.join(file))?));
         Self {
@@ -50,7 +50,7 @@ impl RuleFiles {
 }
 
 fn digest(file: &Path) -> Option<Digest> {
-    // A pipe may have no end.
+    // A pipe may have no end to read to.
     if !fs::metadata(file).ok()?.is_file() {
         return None;
     }

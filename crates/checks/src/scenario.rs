@@ -13,7 +13,7 @@ use kelvin_base::digest::Digest;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scenario {
-    /// Its name, which is unique.
+    /// The name of the scenario, which is unique.
     pub(super) id: String,
     /// What the pipeline is asked: the text of the case.
     #[serde(default)]
@@ -27,17 +27,17 @@ pub(super) struct Scenario {
 }
 
 impl Scenario {
-    /// The input of the wrapped call: everything that the scenario is.
+    /// The input of the wrapped call: the whole scenario.
     pub(super) fn text(&self) -> String {
         let text = serde_json::to_string(self).expect("every part of it is JSON");
         text + "\n"
     }
 
-    /// What a name such as `KELVIN_PARAM_USER` stands for.
+    /// The value that a name such as `KELVIN_PARAM_USER` stands for.
     ///
     /// # Errors
     ///
-    /// Where the scenario has no such thing.
+    /// Where the scenario has no such value.
     pub(super) fn field(&self, name: &str) -> Result<Value, String> {
         let found = match name {
             interpolate::ID => Some(self.id.as_str().into()),
@@ -60,7 +60,7 @@ impl Scenario {
         })
     }
 
-    /// What several names stand for.
+    /// The values that several names stand for.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Scenario {
         names.iter().map(|name| self.field(name)).collect()
     }
 
-    /// The digest of it.
+    /// The digest of the scenario.
     pub(super) fn digest(&self) -> Digest {
         Digest::of(self.text().as_bytes())
     }
@@ -92,7 +92,7 @@ impl Scenario {
     }
 }
 
-/// A parameter as the environment has it.
+/// A parameter as it is written into the environment.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

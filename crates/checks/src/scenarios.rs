@@ -17,7 +17,7 @@ use kelvin_probe::case_files;
 /// The name of the one scenario of a configuration that names neither cases nor scenarios.
 const ALONE: &str = "run";
 
-/// So many scenarios are named.
+/// At most this many scenarios are named.
 const NAMED: usize = 5;
 
 /// All scenarios of a configuration.
@@ -27,12 +27,12 @@ pub(super) struct Scenarios {
     pub(super) all: Vec<Scenario>,
     /// The files that they were read from.
     pub(super) files: Vec<PathBuf>,
-    /// What reading them had to say.
+    /// Notices about what was read.
     pub(super) notices: Vec<Notice>,
 }
 
-/// Reads the scenarios that a configuration in a folder names. Where what checks read is taken from another folder,
-/// scenarios whose question is the same there have what is expected there.
+/// Reads the scenarios that a configuration in a folder names. Where the rules come from another folder, a scenario
+/// with the same question there also takes from there what is expected.
 ///
 /// # Errors
 ///
@@ -79,8 +79,8 @@ pub(super) fn read(
         .flat_map(|scenario| combinations.iter().map(|these| scenario.with(these)))
         .collect();
     all.sort_by(|one, other| one.id.cmp(&other.id));
-    // By the rules of the base a scenario of today may lack what one of its checks asks for: that check is an error
-    // there, and no mistake of the configuration.
+    // With the rules of the base, a scenario of today may lack what one of its checks asks for: then that check is an
+    // error, and the configuration has no mistake.
     if rules.is_none() {
         same_variables(&all)?;
         suits(&all, settings, root)?;
@@ -94,8 +94,8 @@ pub(super) fn read(
     })
 }
 
-/// Expects of scenarios what is expected of those of the same name and question. Where the question is another one,
-/// nobody can tell whether another answer is right, and a notice says so.
+/// Expects of a scenario what the rules expect of the scenario with the same name and question. Where the question
+/// differs, nobody can tell whether a different answer is right, and a notice says so.
 fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
     let words =
         |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
@@ -130,7 +130,7 @@ fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
     vec![Notice::new(Code::OtherQuestions, text)]
 }
 
-/// Refuses two parameters of a scenario that are one variable: the pipeline would see one of them, and a check another.
+/// Refuses two parameters of a scenario that become one variable: the pipeline would see one, and a check the other.
 fn same_variables(all: &[Scenario]) -> Result<(), Misuse> {
     for scenario in all {
         let mut seen: BTreeMap<String, &str> = BTreeMap::new();
@@ -148,7 +148,7 @@ fn same_variables(all: &[Scenario]) -> Result<(), Misuse> {
     Ok(())
 }
 
-/// Refuses what no scenario can be run or looked at with: fields that one lacks, and values that are none for a check.
+/// Refuses scenarios that lack a field, or have a value that a check cannot use.
 fn suits(all: &[Scenario], settings: &ChecksSettings, rules: &Path) -> Result<(), Misuse> {
     let mut problems = Vec::new();
     for scenario in all {
@@ -186,7 +186,7 @@ fn suits(all: &[Scenario], settings: &ChecksSettings, rules: &Path) -> Result<()
     Err(Misuse::new(problems.join("\n")).help(help))
 }
 
-/// The scenarios for which a check does not apply, since they expect nothing where others do: easily a slip.
+/// Warns of scenarios to which a check does not apply, since they expect nothing where others do: easily a slip.
 fn expecting_nothing(all: &[Scenario], settings: &ChecksSettings) -> Option<Notice> {
     let comparing = settings
         .invariants
@@ -208,7 +208,7 @@ fn expecting_nothing(all: &[Scenario], settings: &ChecksSettings) -> Option<Noti
     Some(Notice::new(Code::own("nothing_expected"), text))
 }
 
-/// Every combination of the values of a matrix; one that is empty where there is none.
+/// Every combination of the values of a matrix; without a matrix, a single empty one.
 fn combinations(matrix: &BTreeMap<String, Vec<Parameter>>) -> Vec<Vec<(&str, &Parameter)>> {
     let mut combinations = vec![Vec::new()];
     for (name, values) in matrix {
@@ -226,7 +226,7 @@ fn combinations(matrix: &BTreeMap<String, Vec<Parameter>>) -> Vec<Vec<(&str, &Pa
     combinations
 }
 
-/// The scenarios of a file with one in every line.
+/// The scenarios of a file that has one in every line.
 fn lines(path: &Path, name: &str) -> Result<Vec<Scenario>, Misuse> {
     let text = fs::read_to_string(path).map_err(|error| {
         Misuse::new(format!("`scenarios: {name}` cannot be read: {error}"))
@@ -274,7 +274,7 @@ fn lines(path: &Path, name: &str) -> Result<Vec<Scenario>, Misuse> {
     }
 }
 
-/// Refuses a parameter that a scenario has and the matrix too.
+/// Refuses a parameter that both a scenario and the matrix have.
 fn clashes(scenarios: &[Scenario], settings: &ChecksSettings) -> Result<(), Misuse> {
     for scenario in scenarios {
         let own = scenario.params.keys();

@@ -18,15 +18,15 @@ const MOST_READ: u64 = 64 << 20;
 
 /// A finished run of the pipeline.
 pub(super) struct Scene<'a> {
-    /// What was asked.
+    /// The scenario, with what was asked.
     pub(super) scenario: &'a Scenario,
-    /// Which run of it this is, from 1.
+    /// The number of this run among the runs of the scenario, from 1.
     pub(super) replica: usize,
-    /// The folder that everything a check reads or runs is taken from: that of the configuration.
+    /// The folder of the configuration: everything that a check reads or runs is taken from there.
     pub(super) root: &'a Path,
     /// The workspace.
     pub(super) folder: &'a Path,
-    /// The same, to open what is in it.
+    /// The workspace again, to open what is in it.
     pub(super) beneath: &'a Beneath,
     /// A folder beside the workspace for files of this program.
     pub(super) private: &'a Path,
@@ -36,7 +36,7 @@ pub(super) struct Scene<'a> {
     pub(super) variables: &'a [(String, OsString)],
     /// What the pipeline answered: its output file, or what it printed where it wrote none.
     pub(super) output: &'a [u8],
-    /// The file that has it.
+    /// The file that has the answer.
     pub(super) output_file: &'a Path,
     /// What the pipeline printed.
     pub(super) printed: &'a StandardOutput,
@@ -51,14 +51,14 @@ pub(super) struct Scene<'a> {
 /// Why there is no text to look at, as the end of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// It is not there, or is no file with text: what is asked of it does not hold.
+    /// There is no text, or no file with one: what a check asks of it does not hold.
     Absent(String),
-    /// Nobody can tell.
+    /// Nobody can tell what the text is.
     Unknown(String),
 }
 
 impl Scene<'_> {
-    /// The text that a check looks at; what is not UTF-8 is replaced.
+    /// The text that a check looks at; bytes that are not UTF-8 are replaced.
     pub(super) fn text(&self, from: &Selector) -> Result<Cow<'_, str>, Unread> {
         match from {
             Selector::AgentOutput => Ok(String::from_utf8_lossy(self.output)),
@@ -80,8 +80,8 @@ impl Scene<'_> {
     }
 }
 
-/// What is in a file below a folder that somebody else may write to. It is no larger than what a check
-/// reads, nothing waits for the other end of a pipe, and no link is followed that leads out.
+/// The content of a file below a folder that somebody else may write to. A file that is larger than a check reads is
+/// refused; nothing waits for the other end of a pipe, and no link is followed that leads out.
 pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Unread> {
     let unknown = |what: String| Unread::Unknown(what);
     let file = beneath.open(path).map_err(|error| match error {
@@ -100,7 +100,7 @@ pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Un
         return Err(Unread::Absent(format!("is {what}")));
     }
     let mut bytes = Vec::new();
-    // Counted as they are read, since the file may still grow.
+    // The bytes are counted as they are read, since the file may still grow.
     let read = file.take(MOST_READ + 1).read_to_end(&mut bytes);
     if read.map_err(failed)? as u64 > MOST_READ {
         let most = MOST_READ >> 20;

@@ -1,18 +1,18 @@
-//! From the checks of a run to its composite, and from the runs of a scenario to whether it passes.
+//! Makes the composite of a run from its checks, and decides from the runs of a scenario whether it passes.
 
 use super::keys::Aggregation;
 use super::record::{ChecksBasis, Outcome, ScenarioRun};
 use kelvin_base::stats;
 
-/// What two figures may differ by and still be the same: a sum of weights is rounded.
+/// Two figures that differ by no more than this are the same: a sum of weights is rounded.
 const GUARD: f64 = 1e-9;
 
 /// Fills in what follows from the checks of a run.
 ///
-/// An error leaves the run without a composite, whatever else was found: an unknown score is neither 0
-/// nor anything else. A gate that does not hold, and what is forbidden, make the composite 0, and the run
-/// fails then, also where the threshold is 0. Otherwise it is the mean of the scores by their weights,
-/// over the checks that apply.
+/// An error leaves the run without a composite, whatever else was found: an unknown score is neither 0 nor any other
+/// number. Where a gate does not hold, or something forbidden was done, the composite is 0 and the run fails, also
+/// where the threshold is 0. Otherwise the composite is the mean of the scores by their weights, over the checks that
+/// apply.
 pub(super) fn settle(run: &mut ScenarioRun, basis: &ChecksBasis) {
     (run.outcome, run.composite) = scored(run, basis);
 }
@@ -61,15 +61,15 @@ fn scored(run: &ScenarioRun, basis: &ChecksBasis) -> (Outcome, Option<f64>) {
     (outcome, Some(composite))
 }
 
-/// The runs of a scenario that its own verdict rests on: those that were asked for, and not those that a
-/// gate asked for when it was in doubt.
+/// The runs of a scenario that its own verdict rests on: those that the configuration asks for, and not those that a
+/// gate added when it was in doubt.
 pub(super) fn replicas<'r>(runs: &'r [ScenarioRun], basis: &ChecksBasis) -> &'r [ScenarioRun] {
     &runs[..runs.len().min(basis.replicas)]
 }
 
-/// Whether a scenario passes. Runs that are errors count for neither side: where the verdict would be
-/// another one if they had gone the other way, it is an error too. So is that of a scenario that was not
-/// run as often as it should have been.
+/// Whether a scenario passes. Runs that are errors count for neither side: where the verdict would change if they had
+/// gone the other way, it is an error too. The verdict is also an error where a scenario was not run as often as it
+/// should have been.
 pub(super) fn aggregated(runs: &[ScenarioRun], basis: &ChecksBasis) -> Outcome {
     let runs = replicas(runs, basis);
     if runs.is_empty() {
@@ -83,7 +83,7 @@ pub(super) fn aggregated(runs: &[ScenarioRun], basis: &ChecksBasis) -> Outcome {
     if basis.replica_aggregation == Aggregation::Mean {
         return by_mean(runs, basis);
     }
-    // What does not apply counts for neither side. The rest is known, is an error, or was never run.
+    // Runs to which no check applies count for neither side. The others are known, are errors, or never ran.
     let counted = basis.replicas.saturating_sub(skipped);
     let unknown = counted.saturating_sub(passed + count(Outcome::Failed));
     let needed = match basis.replica_aggregation {
@@ -115,16 +115,16 @@ fn by_mean(runs: &[ScenarioRun], basis: &ChecksBasis) -> Outcome {
 /// What several runs of one scenario say together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Together {
-    /// Whether one of them passes: pass@k.
+    /// Whether one of the runs passes: pass@k.
     pub(super) any: bool,
-    /// Whether all of them pass: pass^k.
+    /// Whether all of the runs pass: pass^k.
     pub(super) all: bool,
     /// Whether some pass and some fail.
     pub(super) is_flaky: bool,
 }
 
-/// What the replicas of a scenario say together; none where one of them is an error or is missing, so
-/// that it is not known.
+/// What the replicas of a scenario say together; none where one of them is an error or is missing, so that this is not
+/// known.
 pub(super) fn together(runs: &[ScenarioRun], basis: &ChecksBasis) -> Option<Together> {
     let runs = replicas(runs, basis);
     let is_known = |run: &ScenarioRun| matches!(run.outcome, Outcome::Passed | Outcome::Failed);

@@ -1,4 +1,4 @@
-//! The output has a text in it, matches a pattern, is a text, or is nearly one.
+//! Checks that the output has a text in it, matches a pattern, is a text, or is nearly one.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ use crate::scenario::{Scenario, plain};
 use crate::scene::{Scene, Unread};
 use crate::selector::Selector;
 
-/// What the edit distance of longer texts would cost is out of proportion.
+/// For longer texts the cost of the edit distance is out of proportion.
 const LONGEST: usize = 20_000;
 
-/// The text of a selector, or what is said instead.
+/// The text of a selector, or the finding where there is none.
 pub(super) fn text<'s>(scene: &'s Scene<'_>, from: &Selector) -> Result<Cow<'s, str>, Finding> {
     scene.text(from).map_err(|unread| match unread {
         Unread::Absent(what) => Finding::nothing(format!("{} {what}", name(from))),
@@ -23,7 +23,7 @@ pub(super) fn text<'s>(scene: &'s Scene<'_>, from: &Selector) -> Result<Cow<'s, 
     })
 }
 
-/// What a selector is called in a reason.
+/// The name of a selector in a reason.
 pub(super) fn name(from: &Selector) -> String {
     match from {
         Selector::AgentOutput => "the output".to_owned(),
@@ -37,12 +37,12 @@ pub(super) fn selector(input_from: &str) -> Result<Selector, (&'static str, Stri
     Selector::parse(input_from).map_err(|what| ("input_from", what))
 }
 
-/// What is said where a scenario has nothing to compare with.
+/// The finding where a scenario has nothing to compare with.
 pub(super) fn nothing_expected() -> Finding {
     Finding::skipped("the scenario has nothing that is `expected`")
 }
 
-/// Has the text in it.
+/// Checks that the output has the text in it.
 #[derive(Debug)]
 pub(super) struct Contains {
     shown: Option<String>,
@@ -88,7 +88,7 @@ impl Check for Contains {
     }
 }
 
-/// The text that is looked for, and how it is shown: that of the check, else that of the scenario.
+/// The text that is looked for, and how it is shown: the text of the check, else that of the scenario.
 fn wanted<'s>(
     scene: &'s Scene<'_>,
     value: &'s Option<String>,
@@ -101,11 +101,11 @@ fn wanted<'s>(
     Some((expected.clone(), expected))
 }
 
-/// Matches the pattern.
+/// Checks that the output matches the pattern.
 #[derive(Debug)]
 pub(super) struct Matches {
     shown: Option<String>,
-    /// None where it is what the scenario expects.
+    /// The pattern; none where the scenario expects one.
     pattern: Option<Regex>,
     from: Selector,
 }
@@ -168,7 +168,7 @@ impl Check for Matches {
     }
 }
 
-/// Is the text, or the value.
+/// Checks that the output is the text, or the value.
 #[derive(Debug)]
 pub(super) struct Equals {
     shown: Option<Value>,
@@ -219,7 +219,7 @@ impl Check for Equals {
     }
 }
 
-/// Is nearly the text.
+/// Checks that the output is nearly the text.
 #[derive(Debug)]
 pub(super) struct Levenshtein {
     value: Option<String>,

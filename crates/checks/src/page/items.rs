@@ -10,10 +10,10 @@ use kelvin_page::{
     Block, Column, ItemList, ItemSignal, ItemView, Phrase, Table, TableRow, display,
 };
 
-/// So many characters of an answer are shown: a page of thousands of scenarios has to be opened by a browser.
+/// At most this many characters of an answer are shown, so that a browser can open a page of thousands of scenarios.
 const SHOWN_OF_OUTPUT: usize = 400;
 
-/// A scenario in the order in which it is shown.
+/// A scenario with what decides its place in the order.
 struct Shown<'a> {
     id: &'a str,
     scenario: &'a ScenarioRecord,
@@ -21,7 +21,7 @@ struct Shown<'a> {
     composite: Option<f64>,
 }
 
-/// Every scenario, worst first: those that did not pass, then those of which it is not known.
+/// Every scenario, the worst first: those that did not pass, then those whose outcome is not known.
 pub(super) fn items(section: &ChecksSection) -> ItemList<'_> {
     let basis = &section.basis;
     let places: BTreeMap<&str, usize> = section.items.keys().map(String::as_str).zip(0..).collect();
@@ -111,7 +111,7 @@ fn view<'a>(basis: &ChecksBasis, one: &Shown<'a>) -> ItemView<'a> {
     }
 }
 
-/// What was asked, and what was expected, as far as there is any of it.
+/// What was asked and what was expected, as far as the record has it.
 fn of_the_question(scenario: &ScenarioRecord) -> Option<Block<'_>> {
     let mut texts = Vec::new();
     if !scenario.prompt.is_empty() {

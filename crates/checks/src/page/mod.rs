@@ -18,13 +18,13 @@ use kelvin_record::{Metric, estimate, spread};
 /// How the figures are made.
 const NOTE: &str = "Means over all runs of all scenarios; a run with a check that is an error is in \
                     none of them.";
-/// So many scenarios are listed in a text.
+/// At most this many scenarios are listed in a text.
 const LISTED: usize = 30;
-/// So many ids are named in a sentence.
+/// At most this many ids are named in a sentence.
 const NAMED: usize = 3;
-/// A reason is cut to so many characters where there is little room.
+/// A reason is cut to this many characters where there is little room.
 const SHORT: usize = 160;
-/// A description is cut to so many where it stands beside a reason, which has to be read too.
+/// A description beside a reason is cut to this many characters: the reason has to be read too.
 const DESCRIBED: usize = 80;
 
 /// What the page of a whole run says of the checks.
@@ -121,7 +121,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
             text = text.and("; in the first one ").then(why);
         }
         statements.push(Statement {
-            // Where nothing at all is known, that is what happened.
+            // A run of which no outcome at all is known is an alarm.
             tone: match unknown.len() == total {
                 true => Tone::Alarm,
                 false => Tone::Caution,
@@ -180,7 +180,7 @@ fn worst(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     )
 }
 
-/// An invariant by its name and what it asks for: whoever reads that it failed need not know it by heart.
+/// The name of an invariant with what it asks for: a reader of its failure need not know that by heart.
 fn named(basis: &ChecksBasis, name: &str) -> Phrase {
     match description(basis, name) {
         Some(description) => Phrase::of_name(name).and(" (").quote(description).and(")"),
@@ -188,14 +188,14 @@ fn named(basis: &ChecksBasis, name: &str) -> Phrase {
     }
 }
 
-/// What an invariant asks for, where there is little room; none of what is no invariant.
+/// What an invariant asks for, where there is little room; none where it says nothing, or the name is of no invariant.
 fn description(basis: &ChecksBasis, name: &str) -> Option<String> {
     let invariant = basis.invariants.get(name)?;
     let description = safe::cut(&cut(&invariant.description), DESCRIBED);
     (!description.is_empty()).then_some(description)
 }
 
-/// The first run of a scenario that is an error, in a sentence about what kept it from being known.
+/// The first run of a scenario that is an error, in a sentence about why its outcome is not known.
 fn unknowable(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     let mut runs = scenario.runs.iter();
     let run = runs.find(|run| run.outcome == Outcome::Error)?;
@@ -213,7 +213,7 @@ fn unknowable(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phra
     )
 }
 
-/// What failed where a run came to no end.
+/// The name of what failed where a run did not finish.
 fn what_failed(failure: &Failure) -> &'static str {
     match failure.kind {
         FailureKind::ServiceFailed => "a service",
@@ -312,7 +312,7 @@ fn wrong(run: &ScenarioRun) -> impl Iterator<Item = Wrong<'_>> {
     checks.chain(forbidden)
 }
 
-/// The runs in which the pipeline, or a service, came to no end.
+/// The runs in which the pipeline or a service failed.
 fn failed(section: &ChecksSection) -> Vec<FailedInvocation<'_>> {
     let mut failed = Vec::new();
     for (id, scenario) in &section.items {
@@ -322,7 +322,7 @@ fn failed(section: &ChecksSection) -> Vec<FailedInvocation<'_>> {
                     item: id,
                     place: what_failed(failure),
                     failure,
-                    // It ran in a workspace that is gone.
+                    // The workspace of the run is gone.
                     folder: None,
                 });
             }
@@ -343,8 +343,8 @@ fn method(section: &ChecksSection) -> String {
     )
 }
 
-/// Why an item came out as it did in a metric: what its first run says that did not do well. The check comes first,
-/// with what it asks for, so that the sentence goes on where the name of the scenario ends.
+/// Why an item came out as it did in a metric: what went wrong in its first run that did not do well. The check comes
+/// first, with what it asks for, so that the sentence can follow the name of the scenario.
 pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<String> {
     let scenario = section.items.get(item)?;
     let name = metric.strip_prefix("checks.")?;
@@ -426,7 +426,7 @@ pub(super) fn notices(section: &ChecksSection) -> Vec<Notice> {
     notices
 }
 
-/// A reason where there is little room.
+/// A reason, cut for a place with little room.
 fn cut(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(SHORT) {
