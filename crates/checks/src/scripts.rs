@@ -6,13 +6,13 @@ use std::path::Path;
 use super::config::ChecksSettings;
 use kelvin_base::notice::{Code, Notice};
 
-/// What is to be said of the scripts, one notice each. A script that is not there may be made before the run.
+/// Notices about the scripts, one for each. A script that is not there may be made before the run.
 pub(super) fn notices(root: &Path, settings: &ChecksSettings) -> Vec<Notice> {
     let scripts = settings.invariants.iter();
     let scripts = scripts.filter_map(|one| Some((&one.name, one.script.as_deref()?)));
     let lame = scripts.filter(|(_, script)| is_lame(&root.join(script)));
     lame.map(|(name, script)| {
-        // It may hold the value of a variable.
+        // The path may hold the value of a variable.
         let script = settings.without_values(&script.display().to_string());
         let text = format!(
             "the invariant `{name}` runs `{script}`, which is not executable, so it will be an error in every \
@@ -23,7 +23,7 @@ pub(super) fn notices(root: &Path, settings: &ChecksSettings) -> Vec<Notice> {
     .collect()
 }
 
-/// Whether it is a file that nobody may execute.
+/// Whether the path is a file that nobody may execute.
 fn is_lame(path: &Path) -> bool {
     let data = std::fs::metadata(path);
     data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 == 0)

@@ -7,7 +7,7 @@ use kelvin_base::file::beneath;
 /// Where a text comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Selector {
-    /// The output file; what was printed where there is none.
+    /// The output file; where there is none, what was printed.
     AgentOutput,
     /// What was printed on the standard output.
     Stdout,
@@ -16,7 +16,7 @@ pub(super) enum Selector {
 }
 
 impl Selector {
-    /// Reads it as it is written.
+    /// Reads a selector as it is written.
     ///
     /// # Errors
     ///

@@ -26,7 +26,7 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// Bytes, as PostgreSQL writes them.
+    /// Bytes, in the form that PostgreSQL writes.
     pub(super) fn bytes(bytes: &[u8]) -> Self {
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         Self::Text(format!("\\x{digits}"))

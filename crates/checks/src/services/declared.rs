@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kelvin_run::config::nearest;
 
-/// The type of every service, by name, and which of them keep what they were asked.
+/// The types of all services by name, and the names of those that keep the requests that they got.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct DeclaredServices {
     types: BTreeMap<String, String>,
@@ -12,7 +12,7 @@ pub(crate) struct DeclaredServices {
 }
 
 impl DeclaredServices {
-    /// Names with their types.
+    /// The services of these names, each with its type.
     pub(crate) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let types = all.map(|(name, kind)| (name.into(), kind.into())).collect();
         Self {
@@ -21,7 +21,7 @@ impl DeclaredServices {
         }
     }
 
-    /// The same with the names of the services that keep what they were asked.
+    /// The same services, with the names of those that keep the requests that they got.
     pub(crate) fn recording<'a>(self, names: impl Iterator<Item = &'a str>) -> Self {
         Self {
             recording: names.map(str::to_owned).collect(),
@@ -29,7 +29,7 @@ impl DeclaredServices {
         }
     }
 
-    /// Whether a service keeps what it was asked.
+    /// Whether a service keeps the requests that it got.
     pub(crate) fn records(&self, name: &str) -> bool {
         self.recording.contains(name)
     }

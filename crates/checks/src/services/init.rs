@@ -1,5 +1,5 @@
-//! The SQL that makes a database what it is when a scenario begins. Fields of the scenario may stand in it; they are
-//! handed to the session first, as values, and the script reads them from there.
+//! The SQL that puts a database into its initial state for a scenario. Fields of the scenario may stand in it; the
+//! session gets them first, as values, and the script reads them from there.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ pub(super) struct Init {
 }
 
 impl Init {
-    /// Reads it.
+    /// Reads a script.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl Init {
         &self.sql.text
     }
 
-    /// The values that the session is handed before, by the name that the script has for each.
+    /// The values that the session gets first, each with the name that the script has for it.
     ///
     /// # Errors
     ///

@@ -42,7 +42,7 @@ impl Dotted {
         })
     }
 
-    /// What stands there.
+    /// The value at the path.
     pub(super) fn find<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         self.steps
             .iter()
@@ -53,7 +53,7 @@ impl Dotted {
             })
     }
 
-    /// As it was written.
+    /// The path as it was written.
     pub(super) fn text(&self) -> &str {
         &self.written
     }

@@ -38,21 +38,21 @@ enum Part {
     Body(Option<Dotted>),
 }
 
-/// What stands in a field.
+/// What was found in a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Seen {
-    /// A value; of a text that came over the wire, which may be JSON, the text.
+    /// A value. What came over the wire as a text stays a text, even where it may be JSON.
     Value(Value),
     /// A body as a whole.
     Body {
-        /// Its text, and again without escapes where it has any.
+        /// The text of the body, and again without escapes where it has any.
         texts: Vec<String>,
-        /// Whether a word that is in none of them is not in the body.
+        /// Whether the body lacks every word that none of the texts has.
         is_text: bool,
     },
-    /// There is nothing; why, as the end of a sentence.
+    /// The field is not there; the reason, as the end of a sentence.
     Nothing(String),
-    /// Nobody can tell; why, as the end of a sentence.
+    /// Nobody can tell what is in the field; the reason, as the end of a sentence.
     Unknown(String),
 }
 
@@ -73,12 +73,12 @@ impl Field {
         Ok(Self { what })
     }
 
-    /// Whether it is a method, whose letters may be small.
+    /// Whether the field is a method, which may be written in small letters.
     pub(crate) const fn is_method(&self) -> bool {
         matches!(self.what, What::Of(_, Part::Method))
     }
 
-    /// What stands there in the requests that a filter takes.
+    /// The content of the field in the requests that a filter takes.
     pub(crate) fn of(&self, record: &Record, filter: &Filter) -> Seen {
         let (which, part) = match &self.what {
             What::Count => {

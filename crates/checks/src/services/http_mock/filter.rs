@@ -1,4 +1,4 @@
-//! Which requests an assertion is about.
+//! Filters the requests that an assertion is about.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::record::{Record, Request};
 use super::routes;
 use crate::same::same;
 
-/// The requests that have all of this.
+/// Takes the requests that meet all of these conditions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Filter {
     method: Option<String>,
@@ -20,12 +20,12 @@ pub(crate) struct Filter {
     fields: Vec<(Dotted, Value)>,
 }
 
-/// What a filter says of a request.
+/// Whether a filter takes a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Takes {
     Yes,
     No,
-    /// Its body cannot be read.
+    /// The body of the request cannot be read.
     Unknown,
 }
 
@@ -60,11 +60,11 @@ impl Filter {
         Ok(filter)
     }
 
-    /// How many requests it takes.
+    /// How many requests the filter takes.
     ///
     /// # Errors
     ///
-    /// Why that is not known, as the end of a sentence.
+    /// Why the number is not known, as the end of a sentence.
     pub(super) fn count(&self, record: &Record) -> Result<u64, String> {
         let mut count = 0;
         for request in &record.requests {
@@ -90,11 +90,11 @@ impl Filter {
         }
     }
 
-    /// The last request that it takes.
+    /// The last request that the filter takes.
     ///
     /// # Errors
     ///
-    /// Why that is not known, as the end of a sentence.
+    /// Why the request is not known, as the end of a sentence.
     pub(super) fn last<'r>(&self, record: &'r Record) -> Result<Option<&'r Request>, String> {
         if let Some(last) = &record.last {
             return match self.takes(last) {
@@ -112,11 +112,11 @@ impl Filter {
         Ok(None)
     }
 
-    /// The request with a number, from 0, of those that it takes.
+    /// The request with a number, from 0, among those that the filter takes.
     ///
     /// # Errors
     ///
-    /// Why that is not known, as the end of a sentence.
+    /// Why the request is not known, as the end of a sentence.
     pub(super) fn at<'r>(
         &self,
         record: &'r Record,
@@ -136,7 +136,7 @@ impl Filter {
         }
     }
 
-    /// The fields of the body that none of the requests has, whatever stands there: nearly always a slip.
+    /// The fields that the filter names and no request has in its body, with whatever value: nearly always a slip.
     pub(crate) fn unknown_fields(&self, record: &Record) -> Vec<&str> {
         if record.requests.is_empty() || record.lost() > 0 {
             return Vec::new();
@@ -188,7 +188,7 @@ impl Filter {
     }
 }
 
-/// Names with texts; numbers and the like are what they look like on the wire.
+/// Names with texts; numbers and truth values become what they look like on the wire.
 fn texts(
     key: &str,
     entries: &serde_json::Map<String, Value>,

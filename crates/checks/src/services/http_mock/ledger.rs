@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 use super::record::{Record, Request};
 
-/// So many bytes of a body are kept.
+/// At most this many bytes of a body are kept.
 pub(super) const MOST_BODY: usize = 1 << 20;
-/// So many requests are kept; the others are counted.
+/// At most this many requests are kept; the others are counted.
 pub(super) const MOST_REQUESTS: usize = 10_000;
-/// So many bytes of requests and of lines in the audit log are kept.
+/// At most this many bytes of requests and of lines in the audit log are kept.
 pub(super) const MOST_BYTES: usize = 32 << 20;
-/// So many bytes of a body are in a line of the audit log.
+/// At most this many bytes of a body are written to a line of the audit log.
 pub(super) const MOST_LOGGED: usize = 64 << 10;
-/// Of the requests that are not kept so many methods and paths are counted apart.
+/// Of requests that are not kept, at most this many methods and paths are counted apart.
 const MOST_PLACES: usize = 1_000;
 
 /// A record in the making.
@@ -26,23 +26,23 @@ pub(super) struct Ledger {
     /// The name of the service.
     service: String,
     record: Record,
-    /// The requests that were begun.
+    /// How many requests were begun.
     begun: u64,
     bytes: usize,
     log: Option<File>,
     log_failure: Option<String>,
-    /// What was seen until the pipeline came to its end, from then on.
+    /// What was seen until the pipeline came to its end; none before that.
     settled: Option<Arc<Record>>,
 }
 
-/// What was answered.
+/// The answer to a request.
 pub(super) struct Answered<'a> {
     pub(super) status: u16,
     pub(super) body: &'a [u8],
 }
 
 impl Ledger {
-    /// An empty one, with the log that lines are appended to.
+    /// An empty ledger, with the log that lines are appended to.
     pub(super) fn new(service: &str, log: Option<File>) -> Self {
         Self {
             service: service.to_owned(),
@@ -51,21 +51,21 @@ impl Ledger {
         }
     }
 
-    /// A request has begun.
+    /// Counts a request that has begun.
     pub(super) const fn begin(&mut self) {
         if self.settled.is_none() {
             self.begun += 1;
         }
     }
 
-    /// A connection sent what is no HTTP.
+    /// Counts a connection that sent something other than HTTP.
     pub(super) const fn garbled(&mut self) {
         if self.settled.is_none() {
             self.record.garbled += 1;
         }
     }
 
-    /// A request is there as a whole, and is answered.
+    /// Writes down a request that was read to its end, with the answer.
     pub(super) fn note(&mut self, request: Request, answered: &Answered<'_>) {
         if self.settled.is_some() {
             return;
@@ -124,11 +124,11 @@ impl Ledger {
         }
     }
 
-    /// The pipeline has come to its end: what comes later is none of its requests.
+    /// Notes that the pipeline has come to its end: a later request is none of its requests.
     ///
     /// # Errors
     ///
-    /// Where the audit log is not whole, since it could not be written.
+    /// Where the audit log is incomplete, since it could not be written.
     pub(super) fn settle(&mut self) -> Result<Arc<Record>, String> {
         if let Some(why) = &self.log_failure {
             return Err(format!("the audit log could not be written: {why}"));

@@ -1,7 +1,7 @@
-//! A service that stands for a server: it answers as it is told, and keeps what it was asked.
+//! A service that stands for a server: it answers as it is told, and keeps the requests that it got.
 //!
-//! What counts is the record of the server itself. The audit log, to which it appends, lies where the
-//! pipeline can write too.
+//! Only the record of the server itself counts. The audit log, to which the server appends, lies where the pipeline can
+//! write too.
 
 mod dotted;
 mod field;
@@ -67,7 +67,8 @@ impl Service for HttpMock {
 
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble> {
         let start = || -> io::Result<Server> {
-            // Held open from before the pipeline starts, so that lines are appended to this very file.
+            // The file is opened before the pipeline starts, and stays open, so that lines are appended to this very
+            // file.
             let log = match self.records {
                 true => Some(OpenOptions::new().append(true).open(site.audit_log)?),
                 false => None,
@@ -92,7 +93,7 @@ impl Running for AtWork {
         Some(self.server.url())
     }
 
-    /// The port is another one in every run, and stands in the header `host`.
+    /// The port, which differs from run to run and stands in the header `host`.
     fn hidden(&self) -> Vec<(String, String)> {
         vec![(self.server.address(), format!("{{{}}}", self.name))]
     }

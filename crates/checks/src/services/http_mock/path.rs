@@ -1,5 +1,5 @@
-//! One spelling of a path. A request may write any letter of it as `%` and two digits, and it is the same
-//! path to every server: nobody gets past a route or a filter by another spelling.
+//! Gives every path one spelling. A request may write any letter of a path as `%` and two digits, and every server
+//! takes it for the same path: nobody gets past a route or a filter by another spelling.
 
 /// The path with every letter, digit, `-`, `.`, `_` and `~` as itself, and every other byte that a path
 /// cannot hold as `%` and two capital digits (RFC 3986, 6.2.2).

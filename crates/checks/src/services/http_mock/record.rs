@@ -1,12 +1,12 @@
-//! What a mocked server has seen.
+//! The record of the requests that a mocked server has got.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-/// So many requests are named in a summary.
+/// At most this many requests are named in a summary.
 const SUMMED_UP: usize = 10;
-/// So many characters of each.
+/// At most this many characters of each request are shown.
 const LONGEST_LINE: usize = 100;
 
 /// One request, as it was received.
@@ -16,7 +16,7 @@ pub(crate) struct Request {
     pub(super) method: String,
     /// The path, in [one spelling](super::path::normal), without the query.
     pub(super) path: String,
-    /// What stands after the `?`.
+    /// The query: what follows the `?`.
     pub(super) query: String,
     /// The headers in their order; names in small letters.
     pub(super) headers: Vec<(String, String)>,
@@ -27,7 +27,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Why nobody can tell what is in the body, as the end of a sentence; none where it can be read.
+    /// Why nobody can tell what is in the body, as the end of a sentence; none where the body can be read.
     pub(super) fn hides(&self) -> Option<String> {
         if self.size > self.body.len() as u64 {
             return Some(format!(
@@ -42,8 +42,8 @@ impl Request {
             .then(|| "has a body with a `content-encoding`, which is not undone".to_owned())
     }
 
-    /// The body as JSON, or the fields of a form as an object; none where it is something else. Several
-    /// clients call JSON a form, e.g. `curl -d`, when nobody tells them what they send.
+    /// The body as JSON, or the fields of a form as an object; none where the body is something else. Several clients,
+    /// e.g. `curl -d`, declare JSON as a form unless they are told what they send.
     pub(super) fn json(&self) -> Option<Value> {
         let json = serde_json::from_slice::<Value>(&self.body).ok();
         if !self.is_form() {
@@ -90,7 +90,7 @@ impl Request {
         texts
     }
 
-    /// Whether the body is a text: in anything else a word may stand that is not found.
+    /// Whether the body is a text: anything else may contain a word that cannot be found in it.
     pub(super) fn is_text(&self) -> bool {
         let text = std::str::from_utf8(&self.body);
         text.is_ok_and(|text| !text.contains('\0'))
@@ -114,7 +114,7 @@ impl Request {
             .collect()
     }
 
-    /// What it takes in memory, more or less.
+    /// How many bytes the request takes in memory, more or less.
     pub(super) fn cost(&self) -> usize {
         let headers = self.headers.iter();
         let headers: usize = headers
@@ -131,20 +131,20 @@ pub(crate) struct Record {
     pub(super) requests: Vec<Request>,
     /// How many requests there were.
     pub(super) total: u64,
-    /// How many of those that were not kept had a method and path.
+    /// How many of the requests that were not kept had a certain method and path.
     pub(super) beyond: BTreeMap<(String, String), u64>,
-    /// How many of those that were not kept had one that is not in `beyond`, which is limited too.
+    /// How many of the requests that were not kept have no place in `beyond`, which is limited too.
     pub(super) unplaced: u64,
     /// The last request, where it was not kept among the others.
     pub(super) last: Option<Box<Request>>,
     /// How many requests broke off before their body had come to its end.
     pub(super) incomplete: u64,
-    /// How many connections sent what is no HTTP.
+    /// How many connections sent something other than HTTP.
     pub(super) garbled: u64,
 }
 
 impl Record {
-    /// The first requests, and how many there were.
+    /// The first requests, and the number of all.
     pub(crate) fn summary(&self) -> Value {
         let first = self.requests.iter().take(SUMMED_UP);
         let first: Vec<String> = first
@@ -156,7 +156,7 @@ impl Record {
         json!({ "count": self.total, "first": first })
     }
 
-    /// What was sent and is in no count, a sentence for each kind.
+    /// What was sent but not counted as a request, in one sentence for each kind.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let mut troubles = Vec::new();
         if self.incomplete > 0 {
@@ -180,8 +180,8 @@ impl Record {
     }
 }
 
-/// A text without the escapes of JSON, wherever they stand: a body may be nested more deeply than is read, or
-/// have a name twice, and a server may read it all the same.
+/// A text without the escapes of JSON, wherever they stand. A body may be nested too deeply to be read, or have a name
+/// twice, and yet another server may read it.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

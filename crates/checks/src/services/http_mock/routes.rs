@@ -1,4 +1,4 @@
-//! What a mocked server answers.
+//! The answers of a mocked server, by method and path.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::path::normal;
 use crate::keys::{DefaultKeys, HttpMockKeys, RouteKeys};
 
-/// Headers that say where a message ends or what becomes of its connection: they are the server's own.
+/// Headers that say where a message ends or what becomes of its connection: only the server sets them.
 const OF_THE_SERVER: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING, UPGRADE];
 
 /// The answers of a server.
@@ -24,7 +24,7 @@ pub(super) struct Routes {
 
 #[derive(Clone, Debug)]
 struct Route {
-    /// The method; none for every one.
+    /// The method; none where the route takes every method.
     method: Option<Method>,
     path: String,
     answer: Answer,
@@ -42,7 +42,7 @@ pub(super) struct Answer {
 pub(super) type Wrong = (Option<usize>, String);
 
 impl Routes {
-    /// The answers that are written.
+    /// Reads the answers as they are written.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl Routes {
             let mut routes = self.routes.iter();
             routes.find(|route| route.path == path && route.takes(method))
         };
-        // HEAD is GET without the body, which the server leaves out.
+        // HEAD is answered as GET; the server leaves out the body.
         let found = with(method).or_else(|| match *method {
             Method::HEAD => with(&Method::GET),
             _ => None,
@@ -138,7 +138,7 @@ pub(super) fn header(text: &str) -> Result<HeaderName, String> {
     HeaderName::from_bytes(text.as_bytes()).map_err(|_| format!("`{text}` is no name of a header"))
 }
 
-/// A body, and what its type is where it has one.
+/// A body, with its type where it has one.
 type Content = (String, Option<&'static str>);
 
 fn content(json: Option<&Value>, body: Option<&str>) -> Result<Content, String> {
@@ -170,7 +170,7 @@ fn answer(
         if OF_THE_SERVER.contains(&named) {
             return Err(format!("the server makes the header `{name}` itself"));
         }
-        // The text itself is not shown: it may have the value of a variable in it.
+        // The message does not show the text, which may have the value of a variable in it.
         let value = HeaderValue::from_str(value).map_err(|_| {
             format!("the value of the header `{name}` has a character that no header can have")
         })?;

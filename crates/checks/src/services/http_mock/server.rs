@@ -1,5 +1,5 @@
-//! The server: a thread of its own for each scenario, which ends with it. Connections are many and
-//! requests may have any size; what is kept of them has limits.
+//! The server of a scenario: it has a thread of its own and ends with the scenario. Connections are many and requests
+//! may have any size, but what is kept of them has limits.
 
 use std::fs::File;
 use std::future::Future;
@@ -27,13 +27,13 @@ use super::path::normal;
 use super::record::{Record, Request};
 use super::routes::Routes;
 
-/// So many connections are served at once; the next one waits until one of them ends.
+/// At most this many connections are served at once; the next one waits until one of them ends.
 const MOST_CONNECTIONS: usize = 100;
-/// The line and the headers of a request may take so many bytes; more is refused with 431.
+/// The line and the headers of a request may take this many bytes; a longer head is refused with 431.
 const MOST_HEAD: usize = 64 << 10;
-/// So often the system is asked in vain before nothing more is under way.
+/// Nothing more is under way once the system was asked this many times in vain.
 const QUIET_TURNS: usize = 16;
-/// Requests that keep coming after the pipeline has ended are waited for so long.
+/// How long to wait for requests that keep coming after the pipeline has ended.
 const LONGEST_SETTLING: Duration = Duration::from_secs(2);
 /// How long to wait after the system had no descriptor for another connection.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -51,7 +51,7 @@ pub(super) struct Server {
 struct Shared {
     routes: Arc<Routes>,
     ledger: Mutex<Ledger>,
-    /// Grows with everything that arrives.
+    /// A number that grows with everything that arrives.
     arrivals: AtomicU64,
 }
 
@@ -101,18 +101,18 @@ impl Server {
         })
     }
 
-    /// Where it is reached.
+    /// The URL of the server.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The same as a host and a port.
+    /// The address of the server as a host and a port.
     pub(super) fn address(&self) -> String {
         self.address.to_string()
     }
 
-    /// What it has seen. From the first call on nothing is added: the pipeline has come to its end, and
-    /// everything that it sent is read before.
+    /// The record of the server. From the first call on nothing is added to it: the pipeline has come to its end, and
+    /// everything that it sent is read first.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Drop for Server {
         // The thread ends when nobody can give it an order any more.
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // It has told of its panic already, and a scenario that is over needs it no more.
+            // The thread has reported a panic already, and a scenario that is over does not need it any more.
             let _ = thread.join();
         }
     }
@@ -152,14 +152,14 @@ fn work(
     runtime.block_on(async {
         while let Some(done) = orders.recv().await {
             quiet(shared).await;
-            // Who asked may be gone.
+            // Whoever asked may be gone.
             let _ = done.send(());
         }
     });
 }
 
-/// Waits until nothing arrives any more. What a process has sent before its end is in the buffers of this
-/// machine, so that no time has to pass: it is enough that the system is asked and has nothing new.
+/// Waits until nothing arrives any more. What a process has sent before its end is in the buffers of this machine, so
+/// no time has to pass: it is enough that the system, when asked, has nothing new.
 async fn quiet(shared: &Shared) {
     let end = Instant::now() + LONGEST_SETTLING;
     let arrivals = || shared.arrivals.load(Ordering::Relaxed);
@@ -194,7 +194,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn serve(stream: TcpStream, shared: Arc<Shared>) {
     let service = service_fn(|asked| answer(asked, Arc::clone(&shared)));
     let served = http1::Builder::new()
-        // A client may close its side once it has asked.
+        // A client may close its side after its request.
         .half_close(true)
         .max_buf_size(MOST_HEAD)
         .serve_connection(TokioIo::new(stream), service)
