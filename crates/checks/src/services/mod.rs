@@ -34,7 +34,7 @@ pub(super) use registry::open;
 pub(super) use running::RunningServices;
 pub(super) use secret::Secret;
 
-/// A service as it is declared under `services`. Scenarios open it at the same time.
+/// A service as it is declared under `services`. Several scenarios may open it at the same time.
 pub(super) trait Service: fmt::Debug + Send + Sync {
     /// The word under `type`.
     fn kind(&self) -> &'static str;
@@ -44,25 +44,25 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether a scenario has what the service is made of.
+    /// Whether a scenario has the values that the service needs.
     ///
     /// # Errors
     ///
-    /// What it lacks.
+    /// What the scenario lacks.
     fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         let _ = scenario;
         Ok(())
     }
 
-    /// Starts it for one scenario.
+    /// Starts the service for one scenario.
     ///
     /// # Errors
     ///
-    /// Where it cannot be used: the scenario is an error then, and its pipeline is not run.
+    /// Where the service cannot be used: the scenario is an error then, and its pipeline is not run.
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble>;
 
-    /// Tries whether it can be used, without changing anything: what it says of itself. None where there is
-    /// nothing to reach.
+    /// Tries whether the service can be used, without changing anything, and tells what the service says of itself.
+    /// None where there is nothing to reach.
     fn attempt(&self, name: &str, interrupt: &Arc<Interrupt>) -> Option<Result<String, Trouble>> {
         let _ = (name, interrupt);
         None
@@ -92,30 +92,30 @@ pub(super) struct ServiceSite<'a> {
     pub(super) interrupt: &'a Arc<Interrupt>,
 }
 
-/// A service while one scenario runs. Dropping it ends it too, with nobody to tell what went wrong.
+/// A service while one scenario runs. Dropping it ends it too, but then nobody learns what went wrong.
 pub(super) trait Running {
     /// The word under `type`.
     fn kind(&self) -> &'static str;
 
-    /// Its address; none where it has none.
+    /// The address of the service; none where it has none.
     fn url(&self) -> Option<String>;
 
-    /// Texts that must not be shown, because they are secret or differ from run to run, each with what is
-    /// shown instead. The address is one of them already.
+    /// Texts that must not be shown, because they are secret or differ from run to run, each with the text that is
+    /// shown instead. The address is hidden in any case.
     fn hidden(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// What the pipeline was given with its address and must not give away, each with the word for it.
+    /// What the pipeline was given with the address and must not give away, each with the word for it.
     fn secrets(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }
 
-    /// Asks a query that is read-only, of a service that is a database.
+    /// Asks a read-only query, where the service is a database.
     ///
     /// # Errors
     ///
-    /// Where it is not answered.
+    /// Where the query is not answered.
     fn ask(&self, query: &Query<'_>) -> Result<Answer, Trouble> {
         let _ = query;
         Err(Trouble::Failed(format!(
@@ -128,37 +128,37 @@ pub(super) trait Running {
     ///
     /// # Errors
     ///
-    /// Where there is no such thing.
+    /// Where the service has recorded no such field.
     fn field(&self, path: &str) -> Result<Value, String> {
         let _ = path;
         let kind = self.kind();
         Err(format!("a service of type `{kind}` has no fields"))
     }
 
-    /// The pipeline has come to its end: what is recorded from now on is none of its doing.
+    /// Notes that the pipeline has come to its end: what is recorded later is not its doing.
     ///
     /// # Errors
     ///
-    /// Where what was recorded is not whole.
+    /// Where the record is incomplete.
     fn settle(&self) -> Result<(), Trouble> {
         Ok(())
     }
 
-    /// The requests that it got, of a service that is a server.
+    /// The requests that the service got, where it is a server.
     ///
     /// # Errors
     ///
-    /// Where they are not known.
+    /// Where the requests are not known.
     fn record(&self) -> Result<Arc<Record>, String> {
         let kind = self.kind();
         Err(format!("a service of type `{kind}` gets no requests"))
     }
 
-    /// Ends it.
+    /// Ends the service.
     ///
     /// # Errors
     ///
-    /// Where something of it stays behind.
+    /// Where a part of the service stays behind.
     fn close(self: Box<Self>) -> Result<(), Trouble> {
         Ok(())
     }
@@ -169,9 +169,9 @@ pub(super) trait Running {
 pub(super) struct Query<'a> {
     /// One statement, with the placeholders of the database.
     pub(super) text: &'a str,
-    /// What is bound in their places, in order.
+    /// The values that are bound to the placeholders, in order.
     pub(super) values: &'a [Value],
-    /// The text between those places, for a database that is told the values in another way.
+    /// The text between the placeholders, for a database that is told the values in another way.
     #[cfg_attr(
         not(feature = "sql"),
         expect(dead_code, reason = "SQLite binds the values to placeholders")
@@ -183,36 +183,36 @@ pub(super) struct Query<'a> {
     pub(super) interrupt: &'a Arc<Interrupt>,
 }
 
-/// What a query has brought.
+/// The answer to a query.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Answer {
     /// The first column of the first row.
     Value(Cell),
-    /// There is no row.
+    /// The query has brought no row.
     NoRows,
-    /// There is no database, which the pipeline was to make.
+    /// There is no database, although the pipeline was to make one.
     Absent,
 }
 
 /// Why a service did not do what it was asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// No connection could be made: nobody is there, or the server lets this user not in.
+    /// No connection could be made: nobody is there, or the server does not let this user in.
     #[cfg_attr(
         not(feature = "sql"),
         expect(dead_code, reason = "only servers are connected to")
     )]
     Unreached(String),
-    /// It could not: why, in words.
+    /// The service could not do it; the reason, in words.
     Failed(String),
-    /// It took too long.
+    /// The service took too long.
     TimedOut(Duration),
     /// The run was interrupted.
     Stopped,
 }
 
 impl Trouble {
-    /// Says of what the trouble is.
+    /// Puts in front of the trouble what it is about.
     fn of(self, what: &str) -> Self {
         match self {
             Self::Failed(why) | Self::Unreached(why) => Self::Failed(format!("{what}: {why}")),

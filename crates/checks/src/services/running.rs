@@ -14,15 +14,15 @@ use kelvin_system::signal::Interrupt;
 /// How long a scenario that waits for its turn waits between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Whoever holds it is the only scenario of this process with a service that scenarios share. There is one
-/// for all such services, so that two scenarios never wait for each other.
+/// The scenario that holds this lock is the only one of this process with a service that scenarios share. There is one
+/// lock for all such services, so that two scenarios never wait for each other.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The services of one scenario, by name.
 #[derive(Default)]
 pub(crate) struct RunningServices<'a> {
     all: BTreeMap<&'a str, Box<dyn Running + 'a>>,
-    /// Dropped after the services, which end before it is the turn of the next scenario.
+    /// The lock is dropped after the services, which end before it is the turn of the next scenario.
     _turn: Option<MutexGuard<'static, ()>>,
 }
 
@@ -57,20 +57,20 @@ impl<'a> RunningServices<'a> {
         Ok(running)
     }
 
-    /// The service of that name. The check of the configuration has seen that there is one.
+    /// The service of a name. The check of the configuration has seen that there is one.
     pub(crate) fn get(&self, name: &str) -> &dyn Running {
         let found = self.all.get(name);
         &**found.expect("a check names a service that is declared")
     }
 
-    /// The variables of the environment that have the addresses.
+    /// The variables of the environment that have the addresses of the services.
     pub(crate) fn variables(&self) -> Vec<(String, OsString)> {
         let all = self.all.iter();
         all.filter_map(|(name, service)| Some((variable(name), service.url()?.into())))
             .collect()
     }
 
-    /// What a script of a check is told of them.
+    /// What a script of a check is told about the services.
     pub(crate) fn context(&self) -> Value {
         let all = self.all.iter();
         all.map(|(name, service)| {
@@ -80,7 +80,7 @@ impl<'a> RunningServices<'a> {
         .collect()
     }
 
-    /// What the pipeline was given and must not give away.
+    /// What the services gave to the pipeline, and the pipeline must not give away.
     pub(crate) fn secrets(&self) -> Vec<Secret> {
         let all = self.all.iter();
         let secrets = all.flat_map(|(name, service)| {
@@ -93,7 +93,7 @@ impl<'a> RunningServices<'a> {
         secrets.collect()
     }
 
-    /// A text in which no address stands, and nothing else that a service hides.
+    /// A text in which neither an address stands nor anything else that a service hides.
     pub(crate) fn masked(&self, text: String) -> String {
         let all = self.all.iter();
         let hidden = all.flat_map(|(name, service)| {
@@ -107,11 +107,11 @@ impl<'a> RunningServices<'a> {
         })
     }
 
-    /// The pipeline has come to its end.
+    /// Notes that the pipeline has come to its end.
     ///
     /// # Errors
     ///
-    /// Where what one of them has recorded is not whole.
+    /// Where the record of a service is incomplete.
     pub(crate) fn settle(&self) -> Result<(), Trouble> {
         self.all.iter().try_for_each(|(name, service)| {
             let kind = service.kind();
@@ -120,11 +120,11 @@ impl<'a> RunningServices<'a> {
         })
     }
 
-    /// Ends all of them.
+    /// Ends all services.
     ///
     /// # Errors
     ///
-    /// What the first one says that could not be ended as it should.
+    /// What the first service says that could not be ended as it should.
     pub(crate) fn close(self) -> Result<(), Trouble> {
         let ends = self.all.into_iter().map(|(name, service)| {
             let kind = service.kind();
@@ -136,12 +136,12 @@ impl<'a> RunningServices<'a> {
     }
 }
 
-/// Waits until no other scenario runs.
+/// Waits until no other scenario with a shared service runs.
 fn turn(interrupt: &Interrupt) -> Result<MutexGuard<'static, ()>, Trouble> {
     loop {
         match TURN.try_lock() {
             Ok(turn) => return Ok(turn),
-            // It guards no value that a panic could have left half written.
+            // The lock guards no value that a panic could have left half written.
             Err(TryLockError::Poisoned(turn)) => return Ok(PoisonError::into_inner(turn)),
             Err(TryLockError::WouldBlock) if !interrupt.sleep(LOOK_EVERY) => {
                 return Err(Trouble::Stopped);

@@ -7,14 +7,14 @@ use serde_json::Value;
 /// A text that must not be given away.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Secret {
-    /// What it is, as the subject of a sentence.
+    /// The word for the secret, as the subject of a sentence.
     pub(crate) what: String,
     /// The text itself.
     pub(crate) text: String,
 }
 
 impl Secret {
-    /// The ways in which it may stand in another text: as it is, within JSON, and within an address.
+    /// The forms that the secret may have in another text: as it is, within JSON, and within an address.
     pub(crate) fn forms(&self) -> BTreeSet<String> {
         let json = Value::from(&*self.text).to_string();
         let form: String = form_urlencoded::byte_serialize(self.text.as_bytes()).collect();

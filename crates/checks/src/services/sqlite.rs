@@ -1,4 +1,4 @@
-//! SQLite: a file in the workspace, or one of its own for every scenario.
+//! SQLite: a database in a file of the workspace, or in a file that every scenario has for itself.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -21,13 +21,14 @@ use crate::sql::Dialect;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_system::signal::Interrupt;
 
-/// A larger database is not copied to be asked.
+/// A larger database is not copied, and cannot be asked.
 const MOST_COPIED: u64 = 1 << 30;
-/// No value may have more bytes.
+/// A value may have at most this many bytes.
 const LONGEST_VALUE: i32 = 64 << 20;
-/// So many steps of the virtual machine pass between two looks at the clock.
+/// This many steps of the virtual machine pass between two looks at the clock.
 const STEPS: i32 = 10_000;
-/// What SQLite keeps beside a database: changes that are not in the file yet, or are to be undone.
+/// The endings of the file of a database and of those that SQLite keeps beside it: they have changes that are not in
+/// the file yet, or are to be undone.
 const BESIDE: [&str; 3] = ["", "-wal", "-journal"];
 
 /// A declared SQLite database.
@@ -38,7 +39,7 @@ struct Sqlite {
     timeout: Duration,
 }
 
-/// Opens the declaration.
+/// Opens the declaration of a database.
 pub(super) fn open(
     written: &SqliteKeys,
     keys: &SqliteKeys,
@@ -87,7 +88,7 @@ impl Service for Sqlite {
             before: Ok(DatabaseState::default()),
         };
         if let Some(init) = &self.init {
-            // A link of the template may lead elsewhere.
+            // A link from the template may lead elsewhere.
             file.beneath.exists(&file.path).map_err(not_opened)?;
             let values = init.values(site.scenario).map_err(Trouble::Failed)?;
             let connection = Connection::open(&file.whole);
@@ -119,9 +120,9 @@ struct SqliteFile {
     beneath: Beneath,
     path: PathBuf,
     whole: PathBuf,
-    /// The folder of the copies that are asked.
+    /// The folder of the copies that queries are asked of.
     copies: PathBuf,
-    /// How it stood before the pipeline ran.
+    /// The state of the database before the pipeline ran.
     before: Result<DatabaseState, Trouble>,
 }
 
@@ -149,10 +150,9 @@ fn not_opened(error: NotOpened) -> Trouble {
 }
 
 impl SqliteFile {
-    /// Copies the database, and tells whether there is one. A query is asked of a copy: so whatever the
-    /// pipeline has made of the names (links, or a file in place of another one) no file outside of the
-    /// workspace is read, and nothing in the workspace is written, which SQLite does even to read where
-    /// a transaction was cut off.
+    /// Copies the database, and tells whether there is one. A query is asked of the copy. So no file outside of the
+    /// workspace is read, whatever the pipeline has made of the names (links, or a file in place of another one); and
+    /// nothing in the workspace is written, as SQLite does even to read where a transaction was cut off.
     fn copied(&self) -> Result<bool, Trouble> {
         let failed = |error: io::Error| Trouble::Failed(format!("copying the file: {error}"));
         match fs::remove_dir_all(&self.copies) {
@@ -182,7 +182,7 @@ impl SqliteFile {
             }
             let mut copy =
                 File::create(self.copies.join(format!("copy{ending}"))).map_err(failed)?;
-            // Counted as it is read, since the file may still grow.
+            // The bytes are counted as they are read, since the file may still grow.
             let bytes = io::copy(&mut file.take(MOST_COPIED + 1), &mut copy).map_err(failed)?;
             if bytes > MOST_COPIED {
                 return too_large();
@@ -191,7 +191,7 @@ impl SqliteFile {
         Ok(true)
     }
 
-    /// How the database stands; with nothing in it where there is none.
+    /// The state of the database; an empty one where there is no database.
     fn state(&self, limits: &Limits<'_>) -> Result<DatabaseState, Trouble> {
         match self.copied()? {
             true => self.of_the_copy(limits),
@@ -201,11 +201,11 @@ impl SqliteFile {
 
     fn of_the_copy(&self, limits: &Limits<'_>) -> Result<DatabaseState, Trouble> {
         let failed = |error: rusqlite::Error| Trouble::Failed(error.to_string());
-        // What a transaction has left that was cut off is put in order first, which takes a right to write.
+        // SQLite first puts in order what a transaction that was cut off has left, which takes a right to write.
         let copy = self.copies.join("copy");
         let connection = Connection::open_with_flags(copy, OpenFlags::SQLITE_OPEN_READ_WRITE);
         limits.within(&mut connection.map_err(failed)?, |connection| {
-            // A virtual table reads from wherever its module likes.
+            // A virtual table is told from a table, since it reads from wherever its module likes.
             let mut statement = connection.prepare(
                 "SELECT name, CASE WHEN type = 'view' THEN 'a view' \
                                    WHEN sql LIKE 'CREATE VIRTUAL%' THEN 'a virtual table' \
@@ -228,7 +228,7 @@ impl Running for SqliteFile {
     }
 
     fn url(&self) -> Option<String> {
-        // With four slashes: SQLAlchemy takes three for a relative path, and all others take both.
+        // The URL has four slashes: SQLAlchemy takes three for a relative path, and all others take both.
         Some(format!("sqlite:///{}", self.whole.display()))
     }
 
@@ -293,7 +293,7 @@ impl<'a> Limits<'a> {
         let guarded = connection.progress_handler(STEPS, Some(is_over));
         let guarded = guarded.and_then(|()| {
             connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
-            // Functions that a hostile schema names in a view are harmless ones.
+            // With this, a view of a hostile schema can use harmless functions only.
             connection.pragma_update(None, "trusted_schema", false)
         });
         guarded

@@ -47,7 +47,7 @@ pub(crate) enum Seen {
     Body {
         /// The text of the body, and again without escapes where it has any.
         texts: Vec<String>,
-        /// Whether the body lacks every word that none of the texts has.
+        /// Whether the texts have every word of the body, so that a word that is in none of them is not in the body.
         is_text: bool,
     },
     /// The field is not there; the reason, as the end of a sentence.

@@ -131,7 +131,7 @@ pub(crate) struct Record {
     pub(super) requests: Vec<Request>,
     /// How many requests there were.
     pub(super) total: u64,
-    /// How many of the requests that were not kept had a certain method and path.
+    /// For each method and path, how many of the requests that were not kept had them.
     pub(super) beyond: BTreeMap<(String, String), u64>,
     /// How many of the requests that were not kept have no place in `beyond`, which is limited too.
     pub(super) unplaced: u64,

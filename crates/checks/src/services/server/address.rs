@@ -4,9 +4,9 @@ use url::{Url, form_urlencoded};
 
 /// Shorter passwords stand in too many texts by accident to be masked there.
 const SHORTEST_PASSWORD: usize = 3;
-/// A shorter password stands in too many texts by accident to say of one that it gives it away.
+/// A shorter password stands in too many texts by accident: no text is said to give it away.
 const SHORTEST_SECRET: usize = 8;
-/// Passwords of examples, which are words of every message about a database as well.
+/// Passwords of examples, which also occur as words in every message about a database.
 const WORDS: [&str; 5] = ["password", "postgres", "postgresql", "database", "changeme"];
 
 /// A URL of a scheme that the driver knows.
@@ -14,8 +14,8 @@ const WORDS: [&str; 5] = ["password", "postgres", "postgresql", "database", "cha
 pub(super) struct Address(Url);
 
 impl Address {
-    /// Reads one. A scheme may name a driver too, as in `postgresql+psycopg://`. What is said of a URL that
-    /// is none does not show it, since it may hold a password.
+    /// Reads a URL. A scheme may name a driver too, as in `postgresql+psycopg://`. An error about a text that is no URL
+    /// does not show the text, since it may hold a password.
     pub(super) fn read(text: &str, schemes: &[&str]) -> Result<Self, String> {
         let example = format!("`{}://user:password@host/database`", schemes[0]);
         let url = Url::parse(text.trim()).map_err(|error| {
@@ -31,7 +31,7 @@ impl Address {
         Ok(Self(url))
     }
 
-    /// The same for another database.
+    /// The same address for another database.
     pub(super) fn with_database(&self, name: &str) -> Self {
         let mut url = self.0.clone();
         url.set_path(name);
@@ -46,12 +46,12 @@ impl Address {
         Self(url)
     }
 
-    /// With everything that it has.
+    /// The whole address as a text.
     pub(super) fn text(&self) -> String {
         self.0.as_str().to_owned()
     }
 
-    /// With another scheme, and of the parameters only those that are named.
+    /// The address with another scheme, and only with the parameters that are named.
     pub(super) fn for_driver(&self, scheme: &str, parameters: &[&str]) -> String {
         let mut url = self.0.clone();
         url.set_query(None);
@@ -61,7 +61,7 @@ impl Address {
             }
         }
         let text = url.as_str();
-        // In the form of a query a space is a plus, which drivers do not read.
+        // In the form of a query, a space is written as a plus, which drivers do not read.
         let text = match text.split_once('?') {
             Some((place, query)) => format!("{place}?{}", query.replace('+', "%20")),
             None => text.to_owned(),
@@ -76,7 +76,7 @@ impl Address {
             .map(|(name, value)| (name.into_owned(), value.into_owned()))
     }
 
-    /// A parameter, under the first of its names that is there.
+    /// The value of the first parameter that has one of these names.
     pub(super) fn parameter(&self, names: &[&str]) -> Option<String> {
         let found = self.parameters().find(|(name, _)| names.contains(&&**name));
         found.map(|(_, value)| value)
@@ -94,10 +94,10 @@ impl Address {
         self.0.path().trim_start_matches('/')
     }
 
-    /// What of the address must not be given away, each with the word for it: the password where it is long
-    /// enough to be told from other words; who asks together with the password, whatever its length, since
-    /// clients write the rest of an address in their own way; and the address as a whole, unless it says
-    /// nothing but a database of this machine.
+    /// The parts of the address that must not be given away, each with the word for it: the password where it is long
+    /// enough to be told from other words; the user together with the password, whatever its length, since clients
+    /// write the rest of an address in their own way; and the address as a whole, unless it says nothing but a database
+    /// of this machine.
     pub(super) fn secrets(&self) -> Vec<(&'static str, String)> {
         let parts = [self.0.username(), self.database(), self.0.scheme()];
         let host = self.host().unwrap_or_default();
@@ -135,7 +135,7 @@ impl Address {
         let read = read.map_or_else(|| written.clone(), |(_, value)| value.into_owned());
         let mut all = vec![written, read];
         all.dedup();
-        // One that is the name of the user is no secret, and masks a word that explains much.
+        // A password that is the name of the user is no secret, and to mask it would hide a word that explains much.
         let user = self.0.username();
         all.retain(|password| password.len() >= SHORTEST_PASSWORD && password != user);
         all

@@ -13,11 +13,11 @@ use crate::services::state::DatabaseState;
 use crate::services::{Answer, Query, Trouble};
 use kelvin_system::signal::Interrupt;
 
-/// How long a wait lasts before somebody looks whether the run is to stop.
+/// How long a wait lasts before the next look whether the run is to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// One kind of database server. Every request has a connection of its own: what one of them has set ends
-/// with it.
+/// One kind of database server. Every request has a connection of its own: the settings that a request makes end with
+/// its connection.
 pub(super) trait Driver: Sync {
     /// The type of the service.
     fn kind(&self) -> &'static str;
@@ -28,8 +28,8 @@ pub(super) trait Driver: Sync {
     /// Looks whether an address can be used, without using it.
     fn check(&self, address: &Address) -> Result<(), String>;
 
-    /// Asks a query in a session that is read-only, in a transaction that is never committed. The session
-    /// has these settings, where the server lets a session choose them.
+    /// Asks a query in a read-only session, in a transaction that is never committed. The session has these settings,
+    /// where the server lets a session choose them.
     fn first(
         &self,
         address: &Address,
@@ -37,8 +37,8 @@ pub(super) trait Driver: Sync {
         settings: &BTreeMap<String, String>,
     ) -> Result<Answer, Trouble>;
 
-    /// What a new session finds, before any check: with the settings that sessions began with before, where the
-    /// server lets a session choose them.
+    /// What a new session finds, before any check. With `before`, the names are looked up under the settings that
+    /// sessions began with before, where the server lets a session choose them.
     fn state(
         &self,
         address: &Address,
@@ -46,7 +46,7 @@ pub(super) trait Driver: Sync {
         limits: &Limits<'_>,
     ) -> Result<DatabaseState, Trouble>;
 
-    /// Asks several queries of two columns of text: the rows of each.
+    /// Asks several queries of two columns of text, and returns the rows of each.
     fn rows(
         &self,
         address: &Address,
@@ -63,7 +63,7 @@ pub(super) trait Driver: Sync {
     /// The query for the name of the database and the version of the server, both in one row.
     fn place(&self) -> &'static str;
 
-    /// Whether a request failed since the user lacks a right.
+    /// Whether a request failed because the user lacks a right.
     fn lacks_right(&self, why: &str) -> bool;
 
     /// Runs a script.
@@ -91,12 +91,12 @@ pub(super) trait Driver: Sync {
 #[derive(Clone, Copy)]
 pub(super) struct Limits<'a> {
     pub(super) timeout: Duration,
-    /// Tells when the run is to stop; none for what is done in any case.
+    /// Tells when the run is to stop; none for work that is done in any case.
     pub(super) interrupt: Option<&'a Arc<Interrupt>>,
 }
 
 impl<'a> Limits<'a> {
-    /// Those of a query.
+    /// The limits of a query.
     pub(super) fn of(query: &Query<'a>) -> Self {
         Self {
             timeout: query.timeout,
@@ -104,8 +104,8 @@ impl<'a> Limits<'a> {
         }
     }
 
-    /// The time after which the server itself is to stop. It is longer than that of this program, which
-    /// says in the same words of all servers that the time is over.
+    /// The time after which the server itself is to stop. It is longer than the time of this program, which says in the
+    /// same words for all servers that the time is over.
     pub(super) fn of_the_server(&self) -> Duration {
         self.timeout + Duration::from_secs(1)
     }
@@ -134,7 +134,7 @@ impl<'a> Limits<'a> {
                 }
             }
         });
-        // A name that is being looked up is not waited for.
+        // A name that is still being looked up is not waited for.
         runtime.shutdown_background();
         done
     }

@@ -1,5 +1,5 @@
-//! A database server that runs already. Every scenario gets a database of its own, which is dropped after
-//! it; or scenarios share one, one after the other.
+//! A database server that runs already. Every scenario gets a database of its own, which is dropped after it; or all
+//! scenarios share one database, one after the other.
 
 mod address;
 mod driver;
@@ -27,14 +27,14 @@ use driver::{Driver, Limits};
 use kelvin_system::signal::Interrupt;
 use ready::Ready;
 
-/// So long the removal of a database may take; the run may be over by then.
+/// How long the removal of a database may take; the run may be over by then.
 const REMOVAL: Duration = Duration::from_secs(20);
-/// So long somebody waits who only asks whether a server can be used.
+/// How long to wait where somebody only asks whether a server can be used.
 const ATTEMPT: Duration = Duration::from_secs(10);
-/// The table that says, between two scenarios, that what is in a shared database is of scenarios: the next run
-/// finds it and goes on. No scenario sees it.
+/// The table that marks, between two scenarios, a shared database as one with nothing in it but what scenarios have
+/// left: the next run finds the table and goes on. No scenario sees it.
 const MARK: &str = "kelvin_between_scenarios";
-/// So many tables are named.
+/// At most this many tables are named.
 const NAMED: usize = 3;
 
 /// A declared database of a server.
@@ -44,12 +44,12 @@ struct Server {
     /// The variables that the address is made of.
     variables: Vec<String>,
     isolation: Isolation,
-    /// The database that is not empty and may be used all the same.
+    /// The database that may be used although it is not empty.
     confirm: Option<String>,
     init: Option<Init>,
     ready: Option<Ready>,
     timeout: Duration,
-    /// Whether the server has become ready. A server that has not is not waited for again.
+    /// Whether the server has become ready. A server that has not become ready is not waited for again.
     waited: Mutex<Option<Result<(), Trouble>>>,
     /// Why `init` may be run in the database that scenarios share; unset until somebody has looked.
     shared: OnceLock<Sharing>,
@@ -58,13 +58,13 @@ struct Server {
 /// Why `init` may be run in a shared database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sharing {
-    /// The configuration names it.
+    /// The configuration names the database.
     Confirmed,
-    /// There is nothing in it but what scenarios have left.
+    /// The database has nothing in it but what scenarios have left.
     OfScenarios,
 }
 
-/// Without the address, which may hold a password.
+/// The address is left out, since it may hold a password.
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
@@ -133,7 +133,7 @@ impl Server {
         waited.get_or_insert_with(wait).clone()
     }
 
-    /// Where there is no connection, says where the address comes from.
+    /// Where there is no connection, adds where the address comes from.
     fn explained(&self, trouble: Trouble, name: &str) -> Trouble {
         let Trouble::Unreached(why) = trouble else {
             return trouble;
@@ -168,11 +168,11 @@ impl Server {
         }
     }
 
-    /// Looks whether `init` may be run in the database that scenarios share: it changes what is there, and an
+    /// Looks whether `init` may be run in the database that scenarios share: `init` changes what is there, and an
     /// address may lead elsewhere than somebody believes.
     ///
     /// # Errors
-    ///
+    /// Where the database has tables of somebody else whose use is not confirmed.
     /// Where somebody has tables there whose use is not confirmed.
     fn sharing(&self, name: &str, limits: &Limits<'_>) -> Result<Sharing, Trouble> {
         if let Some(known) = self.shared.get() {
@@ -293,7 +293,7 @@ impl Server {
             if running.own.is_none() && self.sharing(name, limits)? == Sharing::OfScenarios {
                 let unmark = format!("DROP TABLE IF EXISTS {MARK}");
                 self.driver.run(&self.address, &unmark, limits)?;
-                // From here on, however the scenario ends, what is in the database is of scenarios.
+                // From here on, the database has in it what scenarios have left, however this scenario ends.
                 running.is_marked_after = true;
             }
             let values = init.values(site.scenario).map_err(Trouble::Failed)?;
@@ -309,7 +309,7 @@ impl Server {
                 (trouble, None) => trouble.of("`init`"),
             })?;
         }
-        // A server that nobody asks anything may be away.
+        // A server that no check asks may be away.
         running.before = self.driver.state(&running.address, None, limits);
         match running.before {
             Err(Trouble::Stopped) => Err(Trouble::Stopped),
@@ -320,7 +320,7 @@ impl Server {
 
 /// A name that no other run has given a database on the same server.
 fn fresh_name() -> String {
-    // The state is seeded by the system, for every process anew.
+    // The system seeds this state anew for every process.
     let salt = (std::process::id(), SystemTime::now());
     format!("kelvin_{:016x}", RandomState::new().hash_one(salt))
 }
@@ -329,13 +329,13 @@ fn fresh_name() -> String {
 struct Database<'a> {
     server: &'a Server,
     address: Address,
-    /// Its name, where it is of the scenario alone; none once it is dropped.
+    /// The name of the database, where the scenario has one of its own; none once it is dropped.
     own: Option<String>,
-    /// Whether it is shared, and is to be marked as one of scenarios when this one ends.
+    /// Whether the database is shared, and is to be marked as one of scenarios when this scenario ends.
     is_marked_after: bool,
-    /// How it stood before the pipeline ran.
+    /// The state of the database before the pipeline ran.
     before: Result<DatabaseState, Trouble>,
-    /// How it stands after that: looked at once, by the first check that asks.
+    /// The state of the database after the pipeline ran: read once, by the first check that asks.
     after: OnceLock<DatabaseState>,
 }
 
@@ -363,11 +363,11 @@ impl Database<'_> {
         removed.map_err(|trouble| trouble.of(&format!("the database `{name}` stays behind")))
     }
 
-    /// The settings to ask with, where the names in the query lead to what they led to before the pipeline ran.
+    /// The settings to ask a query with, where its names still lead to what they led to before the pipeline ran.
     ///
     /// # Errors
     ///
-    /// Where they lead elsewhere, or nobody can tell.
+    /// Where the names lead elsewhere, or nobody can tell.
     fn trusted(&self, query: &Query<'_>) -> Result<BTreeMap<String, String>, Trouble> {
         if query.interrupt.tripped() {
             return Err(Trouble::Stopped);
@@ -411,7 +411,7 @@ impl Database<'_> {
 
 impl Drop for Database<'_> {
     fn drop(&mut self) {
-        // A scenario that is given up has a worse reason to tell.
+        // A scenario that is given up has something worse to report.
         let _ = self.remove();
     }
 }

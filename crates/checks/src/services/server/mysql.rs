@@ -14,7 +14,7 @@ use crate::scenario::plain;
 use crate::services::state::DatabaseState;
 use crate::services::{Answer, Cell, Query, Trouble};
 
-/// No value may have more bytes.
+/// A value may have at most this many bytes.
 const LONGEST_VALUE: usize = 64 << 20;
 
 /// MySQL and MariaDB servers.
@@ -22,7 +22,7 @@ pub(super) struct Mysql;
 
 fn options(address: &Address) -> Result<OptsBuilder, String> {
     let url = address.for_driver("mysql", &[]);
-    // Its error shows the URL.
+    // The error of the driver shows the URL, so it is not passed on.
     let options = Opts::from_url(&url).map_err(|_| "the URL cannot be used".to_owned())?;
     let builder = OptsBuilder::from_opts(options)
         .socket(address.parameter(&["socket", "unix_socket"]))
@@ -91,7 +91,7 @@ impl Driver for Mysql {
             ] {
                 client.query_drop(statement).await.map_err(failed)?;
             }
-            // The server takes one statement only.
+            // The server takes only one statement.
             let statement = client.prep(query.text).await.map_err(failed)?;
             if statement.columns().is_empty() {
                 return Err("the query brings no column".into());
@@ -105,7 +105,7 @@ impl Driver for Mysql {
             let columns = brought.columns();
             let column = columns.as_ref().and_then(|columns| columns.first());
             let column = column.ok_or("the query brings no column")?;
-            // The connection ends here, and with it the transaction.
+            // The connection ends here, and the transaction with it.
             Ok(match brought.next().await.map_err(failed)? {
                 Some(row) => Answer::Value(cell(row.as_ref(0).unwrap_or(&Value::NULL), column)),
                 None => Answer::NoRows,
@@ -164,7 +164,7 @@ impl Driver for Mysql {
     }
 
     fn lacks_right(&self, why: &str) -> bool {
-        // The code of `ER_DBACCESS_DENIED_ERROR`; that of a wrong password is another one.
+        // The code of `ER_DBACCESS_DENIED_ERROR`; a wrong password has another code.
         why.ends_with("(1044)")
     }
 
@@ -197,14 +197,14 @@ impl Driver for Mysql {
     }
 }
 
-/// The settings that say what a query means and which database it is asked of. Whoever may set them for all
-/// sessions, or has the server do something at the beginning of each, changes them for the checks too.
+/// The settings that say what a query means and which database it is asked of. Whoever may set them for all sessions,
+/// or makes the server do something at the beginning of each, changes them for the checks too.
 const SETTINGS: &str = "SELECT 'database', DATABASE() UNION ALL SELECT 'sql_mode', @@sql_mode \
      UNION ALL SELECT 'init_connect', @@init_connect \
      UNION ALL SELECT 'collation_connection', @@collation_connection \
      UNION ALL SELECT 'sql_select_limit', CAST(@@sql_select_limit AS CHAR)";
 
-/// The names of tables and views with what they are. Behind the unit separator stands the definition of a view.
+/// The names of tables and views with what they are. After the unit separator comes the definition of a view.
 const RELATIONS: &str = "SELECT t.TABLE_NAME, CONCAT(\
        CASE t.TABLE_TYPE WHEN 'BASE TABLE' THEN 'a table' ELSE LOWER(CONCAT('a ', t.TABLE_TYPE)) END, \
        CHAR(31), COALESCE(MD5(v.VIEW_DEFINITION), '')) \
@@ -234,7 +234,7 @@ fn unreached(error: mysql_async::Error) -> Trouble {
     Trouble::Unreached(told(&error))
 }
 
-/// A value by what the server has sent and the type of its column.
+/// Makes a value from what the server has sent and the type of its column.
 fn cell(value: &Value, column: &Column) -> Cell {
     match value {
         Value::NULL => Cell::Null,
@@ -291,7 +291,7 @@ fn of_bytes(bytes: &[u8], kind: ColumnType) -> Cell {
     }
 }
 
-/// Up to 64 bits, the highest first.
+/// A number of up to 64 bits, the highest first.
 fn bits(bytes: &[u8]) -> Cell {
     let number = bytes
         .iter()
@@ -299,7 +299,7 @@ fn bits(bytes: &[u8]) -> Cell {
     Cell::Number(number.to_string())
 }
 
-/// An error in words; the server's own where it has said something.
+/// An error in words: those of the server, where it has said something.
 fn told(error: &mysql_async::Error) -> String {
     match error {
         mysql_async::Error::Server(said) => format!("{} ({})", said.message, said.code),

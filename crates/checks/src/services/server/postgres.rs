@@ -83,7 +83,7 @@ impl Connecting {
     async fn connect(self) -> Result<Client, Trouble> {
         let connected = self.config.connect(self.tls).await;
         let (client, connection) = connected.map_err(|error| Trouble::Unreached(told(&error)))?;
-        // It ends with the client; what goes wrong the client is told too.
+        // The connection ends with the client, which is also told what goes wrong.
         tokio::spawn(connection);
         Ok(client)
     }
@@ -114,12 +114,12 @@ impl Driver for Postgres {
         limits.wait(async move {
             let client = connecting.connect().await?;
             client.batch_execute(&session).await.map_err(failed)?;
-            // The server takes one statement only, and says which types it brings.
+            // The server takes only one statement, and says which types it brings.
             let statement = client.prepare(query.text).await.map_err(failed)?;
             let column = statement.columns().first();
             let kind = column.ok_or("the query brings no column")?.type_();
             let asked = with_values(&client, query, statement.params()).await?;
-            // What it brings is asked for as text, the one form that all types have.
+            // The result is asked for as text, the one form that all types have.
             let brought = client.simple_query_raw(&asked).await.map_err(failed)?;
             let mut brought = pin!(brought);
             while let Some(message) = brought.try_next().await.map_err(failed)? {
@@ -127,7 +127,7 @@ impl Driver for Postgres {
                     return Ok(Answer::Value(cell(row.get(0), kind)));
                 }
             }
-            // The connection ends here, and with it the transaction.
+            // The connection ends here, and the transaction with it.
             Ok(Answer::NoRows)
         })
     }
@@ -141,7 +141,7 @@ impl Driver for Postgres {
         let connecting = Connecting::of(address)?;
         limits.wait(async move {
             let client = connecting.connect().await?;
-            // A statement without a function or an operator: those that a search path leads to may be anybody's.
+            // This statement has no function or operator: a search path may lead to one that anybody has made.
             let settings = rows(&client, "SHOW ALL").await?;
             let mut state = DatabaseState {
                 settings,
@@ -177,7 +177,7 @@ impl Driver for Postgres {
     }
 
     fn tables(&self) -> &'static str {
-        // What an extension has brought is nobody's content.
+        // What an extension has brought is not counted, since nobody has put it there as content.
         "SELECT CASE n.nspname WHEN 'public' THEN c.relname::text \
                      ELSE n.nspname || '.' || c.relname END, '' \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
@@ -243,9 +243,9 @@ fn bound(value: &Value) -> Option<String> {
     (!value.is_null()).then(|| plain(value))
 }
 
-/// A query with an expression in each of its places that reads a setting of the session. What is asked for as text has
-/// no placeholders, so the values are handed over by a statement that has: no value is ever a part of a text. The
-/// server has said which type each place takes.
+/// A query that has, in each of its places, an expression that reads a setting of the session. A query whose result is
+/// asked for as text cannot have placeholders, so another statement with placeholders hands over the values: no value
+/// is ever a part of a text. The server has said which type each place takes.
 async fn with_values(
     client: &Client,
     query: &Query<'_>,
@@ -280,7 +280,7 @@ async fn with_values(
 }
 
 /// The names of tables and views with what they lead to. A name without a schema leads to what comes first in the
-/// search path. Behind the unit separator stands what else decides what a query brings.
+/// search path. After the unit separator comes whatever else decides what a query brings.
 const RELATIONS: &str = "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text \
             ELSE n.nspname || '.' || c.relname END, \
        CASE c.relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' \
@@ -313,15 +313,15 @@ fn restoring(settings: &BTreeMap<String, String>) -> String {
         let (name, value) = (quoted(name), quoted(value));
         format!("SELECT pg_catalog.set_config({name}, {value}, false); ")
     });
-    // How a text in quotes is read is a setting as well.
+    // How a text in quotes is read is a setting as well, so it is set first.
     format!(
         "SET standard_conforming_strings = on; {}",
         each.collect::<String>()
     )
 }
 
-/// What a session is told before a check asks: the settings that sessions began with before the pipeline ran,
-/// then those that make answers alike, and that it only reads.
+/// The statements that prepare a session before a check asks: they set what sessions began with before the pipeline
+/// ran, then what makes answers alike, and make the session read-only.
 fn session(limits: &Limits<'_>, settings: &BTreeMap<String, String>) -> String {
     format!(
         "{}SET default_transaction_read_only = on; SET standard_conforming_strings = on; \
@@ -337,7 +337,7 @@ fn failed(error: tokio_postgres::Error) -> Trouble {
     Trouble::Failed(told(&error))
 }
 
-/// A value by what the server has written and its type.
+/// Makes a value from what the server has written and its type.
 fn cell(text: Option<&str>, kind: &Type) -> Cell {
     let Some(text) = text else {
         return Cell::Null;
@@ -359,7 +359,7 @@ fn cell(text: Option<&str>, kind: &Type) -> Cell {
     }
 }
 
-/// An error in words; the server's own where it has said something.
+/// An error in words: those of the server, where it has said something.
 fn told(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(said) => format!("{} ({})", said.message(), said.code().code()),

@@ -10,7 +10,7 @@ use crate::keys::ReadyKeys;
 use crate::services::{Query, ServiceSite, Trouble};
 use kelvin_run::targets::{SideCommand, SideEnd, SideProgram};
 
-/// How long it takes from one attempt to the next.
+/// How long to wait between two attempts.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// What tells that a server is ready.
@@ -22,7 +22,7 @@ pub(super) enum Ready {
 }
 
 impl Ready {
-    /// Of its keys, one of which there has to be.
+    /// Reads the keys, of which there has to be exactly one.
     pub(super) fn of(keys: &ReadyKeys) -> Result<Self, String> {
         match (&keys.command, keys.port, &keys.query) {
             (Some(command), None, None) => Ok(Self::Command(command.clone())),
@@ -35,7 +35,7 @@ impl Ready {
         }
     }
 
-    /// Waits, at most so long.
+    /// Waits until the server is ready, but no longer than `timeout`.
     pub(super) fn wait(
         &self,
         driver: &dyn Driver,
@@ -115,11 +115,11 @@ impl Ready {
     }
 }
 
-/// Whether somebody listens there.
+/// Whether somebody listens on a port of a host.
 fn listens(host: &str, port: u16, left: Duration) -> std::io::Result<()> {
     let mut last = std::io::Error::other("the host has no address");
     for address in (host, port).to_socket_addrs()? {
-        // No time at all is an error of its own.
+        // A timeout of zero is an error of its own.
         match TcpStream::connect_timeout(&address, left.max(Duration::from_millis(1))) {
             Ok(_) => return Ok(()),
             Err(error) => last = error,

@@ -8,8 +8,8 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
-/// A client that looks at the certificate of the server: whether one of the known authorities has signed it,
-/// or one of a file, and whether it is for the host.
+/// A client that checks the certificate of the server: whether one of the known authorities, or one from a file, has
+/// signed it, and whether it is for the host.
 pub(super) fn verifying(authorities: Option<&Path>) -> Result<ClientConfig, String> {
     let roots = match authorities {
         None => webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect(),
@@ -20,8 +20,8 @@ pub(super) fn verifying(authorities: Option<&Path>) -> Result<ClientConfig, Stri
         .with_no_client_auth())
 }
 
-/// A client that takes any certificate, as the clients of the databases do unless they are told otherwise:
-/// nobody on the way can listen, but who stands in the way can answer.
+/// A client that takes any certificate, as the clients of the databases do unless they are told otherwise: nobody can
+/// listen on the way, but somebody in between can answer in place of the server.
 pub(super) fn trusting() -> Result<ClientConfig, String> {
     let verifier = Arc::new(AnyCertificate(Arc::new(ring::default_provider())));
     let builder = builder()?.dangerous();
