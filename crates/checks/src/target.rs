@@ -1,6 +1,6 @@
-//! A scenario as one call: a fresh workspace is made, the pipeline runs in it, every check looks at what
-//! it left, and the answer is what they say. So whatever holds for calls (jobs, retries, the cache, the
-//! journal, the re-runs of a gate) holds for scenarios, and what is stored of a run is what was found.
+//! A scenario as one call: a fresh workspace is made, the pipeline runs in it, every check looks at what the pipeline
+//! left, and the answer has what the checks say. So whatever holds for calls (jobs, retries, the cache, the journal,
+//! the re-runs of a gate) holds for scenarios, and what is stored of a run is what was found.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -32,24 +32,24 @@ use kelvin_run::targets::{
 const ROOT: &str = "KELVIN_ROOT";
 /// The name of the file to which events are appended.
 const AUDIT_LOG: &str = "audit.jsonl";
-/// So many characters of what the pipeline answered are kept, for people and for examples.
+/// At most this many characters of the answer of the pipeline are kept, for people and for examples.
 const EXCERPT: usize = 20_000;
 
-/// Runs scenarios by way of the target that reaches the pipeline.
+/// Runs scenarios through the target that reaches the pipeline.
 pub(super) struct ScenarioTarget<'a> {
-    /// What is looked at.
+    /// The settings with the checks.
     pub(super) settings: &'a ChecksSettings,
     /// The pipeline.
     pub(super) pipeline: Box<dyn Target + 'a>,
     /// What the calls of the run share.
     pub(super) site: Site,
-    /// The folder that the template and everything that a check reads or runs is taken from.
+    /// The folder of the template, and of everything that a check reads or runs.
     pub(super) rules: PathBuf,
-    /// What stood in the files of the checks when the run began.
+    /// The contents of the files of the checks when the run began.
     pub(super) rule_files: RuleFiles,
 }
 
-/// The folder of one scenario, which goes away with it.
+/// The folder of one scenario, which is removed with it.
 struct Place {
     /// Removes everything when it is dropped.
     _folder: TempDir,
@@ -61,10 +61,10 @@ struct Place {
 }
 
 impl Place {
-    /// Makes a workspace from the template below a folder, and beside it the files that are none of its content.
+    /// Makes a workspace from the template below a folder, and beside it the files that do not belong to its content.
     fn make(settings: &ChecksSettings, rules: &Path, scenario: &Scenario) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("kelvin-").tempdir()?;
-        // Without links, so that the path in an output can be told from others.
+        // The path has no links in it, so that it can be recognized in an output.
         let base = folder.path().canonicalize()?;
         let place = Self {
             workspace: base.join("workspace"),
@@ -85,19 +85,19 @@ impl Place {
         Ok(place)
     }
 
-    /// What is in the audit log. The pipeline may have put anything in its place.
+    /// The content of the audit log. The pipeline may have put anything in its place.
     fn log(&self) -> Result<Vec<u8>, String> {
         let base = self.workspace.with_file_name("");
         let beneath = Beneath::of(&base).map_err(|error| format!("cannot be found: {error}"))?;
         match read_beneath(&beneath, AUDIT_LOG.as_ref()) {
             Ok(bytes) => Ok(bytes),
-            // Where it was removed, no secret stands in it.
+            // A log that was removed has no secret in it.
             Err(Unread::Absent(_)) if !self.audit_log.exists() => Ok(Vec::new()),
             Err(Unread::Absent(what) | Unread::Unknown(what)) => Err(what),
         }
     }
 
-    /// What the pipeline and the programs of the checks see in their environment.
+    /// The variables of the environment of the pipeline and of the programs of the checks.
     fn variables(&self, scenario: &Scenario, root: &Path) -> Vec<(String, OsString)> {
         let mut variables: Vec<(String, OsString)> = vec![
             ("KELVIN_SCENARIO".to_owned(), scenario.id.clone().into()),
@@ -115,7 +115,7 @@ impl Place {
     }
 }
 
-/// Longer values are no variable: Linux starts no program with one of 128 KiB.
+/// A longer value does not become a variable: Linux starts no program with one of 128 KiB.
 const LONGEST_VARIABLE: usize = 100_000;
 
 /// The fields of a scenario that only the programs of the checks have as variables.
@@ -156,7 +156,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What is looked at, where the pipeline has come to its end.
+/// What the checks look at, where the pipeline has come to its end.
 struct Ran {
     reply: Reply,
     seconds: f64,
@@ -192,7 +192,7 @@ impl ScenarioTarget<'_> {
         let printed = printed.into_inner();
         let reply = match ended {
             Ended::Answered(reply) => reply,
-            // Agents leave their work in the workspace; what they print is their answer then.
+            // Agents leave their work in the workspace; their answer is what they print then.
             Ended::Failed { failure, reply } if failure.kind == FailureKind::OutputMissing => {
                 if printed.is_cut {
                     let failure = Box::new(Failure::too_large(self.site.max_output_bytes));
@@ -214,8 +214,8 @@ impl ScenarioTarget<'_> {
         })
     }
 
-    /// A failure in whose texts neither a value of the environment stands nor the path of a folder that
-    /// has another name in every run.
+    /// A failure in whose texts there is neither a value of the environment nor the path of a folder that has another
+    /// name in every run.
     fn masked(&self, ended: Ended, place: &Place, services: &RunningServices<'_>) -> Ended {
         match ended {
             Ended::Failed { failure, reply } => {
@@ -241,7 +241,7 @@ impl ScenarioTarget<'_> {
         let text = services.masked(text.to_owned());
         let text = text.replace(&workspace, "{workspace}");
         let text = text.replace(beside.trim_end_matches('/'), "{workspace}/..");
-        // The base's files lie elsewhere in every run.
+        // The files of the base lie elsewhere in every run.
         let text = match self.rules == self.site.root {
             true => text,
             false => {
@@ -252,7 +252,7 @@ impl ScenarioTarget<'_> {
         self.settings.without_values(&text)
     }
 
-    /// What becomes of a scenario whose services cannot be used.
+    /// How a scenario ends whose services cannot be used.
     fn troubled(&self, trouble: Trouble) -> Ended {
         let why = match trouble {
             Trouble::Failed(why) | Trouble::Unreached(why) => why,
@@ -279,7 +279,7 @@ impl ScenarioTarget<'_> {
         for invariant in &self.settings.invariants {
             let finding = match self.rule_files.changed(&invariant.runs) {
                 None => invariant.check.look(scene)?,
-                // Neither what it says nor the opposite of that holds.
+                // Neither the check nor its opposite holds, so the finding is not negated.
                 Some(file) => {
                     let reason = format!(
                         "`{}`, which this check runs, is no longer what it was when the run began, so what it says \
@@ -314,7 +314,7 @@ impl ScenarioTarget<'_> {
             answer.checks.insert(invariant.name.clone(), result);
         }
         let output = String::from_utf8_lossy(scene.output);
-        // Masked before it is cut: half a secret at the cut would be found by nobody.
+        // The output is masked before it is cut: nobody would find half a secret at the cut.
         let output = self.text(&output, place, scene.services);
         if let Some((end, _)) = output.char_indices().nth(EXCERPT) {
             answer.is_output_cut = true;
@@ -380,7 +380,7 @@ impl Target for ScenarioTarget<'_> {
             Err(trouble) => return self.troubled(trouble),
         };
         let mut variables = place.variables(&scenario, root);
-        // A scenario has no variants, which its number could tell apart.
+        // The number is enough, since a scenario has no variants that it would have to tell apart.
         variables.push(("KELVIN_REPEAT".to_owned(), call.repeat.to_string().into()));
         variables.extend(services.variables());
         let forbidden = &self.settings.forbidden;
@@ -402,7 +402,7 @@ impl Target for ScenarioTarget<'_> {
             Ok(ran) => ran,
             Err(ended) => return *ended,
         };
-        // Before the checks, whose programs may write and call what they like.
+        // This comes before the checks, whose programs may write and call what they like.
         if let Err(trouble) = services.settle() {
             return self.troubled(trouble);
         }
@@ -424,20 +424,21 @@ impl Target for ScenarioTarget<'_> {
             ("the audit log", log.as_deref().unwrap_or_default()),
         ];
         let mut found = leaks(&secrets, &places);
-        // The pipeline had a file there: who puts something else in its place hides what was in it.
+        // The pipeline was given a file there: whoever puts something else in its place hides what was in the file.
         found.extend(log.err().map(|what| {
             format!("the audit log {what}: nobody can tell whether a secret stands in it")
         }));
         let both = before.as_ref().zip(after.as_ref());
         found.extend(both.and_then(|(before, after)| forbidden.writes(before, after)));
-        // What looks is of the rules, wherever the pipeline is.
+        // The programs of the checks get the folder of the rules, whatever folder the pipeline has.
         let mut looking = variables.clone();
         for (name, value) in &mut looking {
             if name == ROOT {
                 *value = (&self.rules).into();
             }
         }
-        // What is asked and what is expected only those are told who look: a pipeline that had the answer could give it.
+        // Only the programs of the checks get the question and the expected answer as variables: a pipeline that had
+        // the answer could give it.
         looking.extend(told_to_checks(&scenario));
         let scene = Scene {
             scenario: &scenario,

@@ -13,11 +13,11 @@ pub(super) struct Template {
 }
 
 impl Template {
-    /// Reads it as it is written.
+    /// Reads a template as it is written.
     ///
     /// # Errors
     ///
-    /// Where its name cannot be known of every scenario, or would give an answer away.
+    /// Where no folder is known that the templates of all scenarios are in, or the name would give an answer away.
     pub(super) fn of(written: &str) -> Result<Self, String> {
         let template = Self {
             written: written.to_owned(),
@@ -38,13 +38,13 @@ impl Template {
         Ok(template)
     }
 
-    /// Whether it is another folder for another scenario.
+    /// Whether the folder depends on the scenario.
     pub(super) fn has_fields(&self) -> bool {
         let parts = interpolate::fields(&self.written);
         parts.iter().any(|part| matches!(part, Part::Variable(_)))
     }
 
-    /// The folder whose files say what is measured: the template, or the folder that all of them are in.
+    /// The folder whose files say what is measured: the template, or the folder that all templates are in.
     pub(super) fn measured(&self) -> &Path {
         match self.written.find("${").filter(|_| self.has_fields()) {
             Some(at) => Path::new(
@@ -60,7 +60,7 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// Where the scenario lacks a field of the name, or its value leads elsewhere.
+    /// Where the scenario lacks a field of the name, or the value of a field leads elsewhere.
     pub(super) fn of_scenario(&self, scenario: &Scenario) -> Result<PathBuf, String> {
         if !self.has_fields() {
             return Ok(PathBuf::from(&self.written));
@@ -87,7 +87,7 @@ impl Template {
     ///
     /// # Errors
     ///
-    /// Where it is not.
+    /// Where the folder is not there.
     pub(super) fn suits(&self, scenario: &Scenario, root: &Path) -> Result<(), String> {
         let path = self.of_scenario(scenario)?;
         match root.join(&path).is_dir() {

@@ -1,21 +1,20 @@
-//! What the names in a query lead to, and with which settings it is asked: as a database stood before the
-//! pipeline ran, and as it stands after it. A check looks at what the scenario began with, and not at something
-//! that the pipeline has put in its place under the same name.
+//! The state of a database: what the names in a query lead to, and the settings with which the query is asked. The
+//! state before the pipeline ran is compared with the state after it: a check looks at what the scenario began with,
+//! and not at something that the pipeline has put in its place under the same name.
 
 use std::collections::BTreeMap;
 
-/// How a database stands.
+/// The state of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct DatabaseState {
-    /// What a session begins with: settings by name. SQLite keeps none in a file.
+    /// The settings that a session begins with, by name. SQLite keeps none in a file.
     pub(super) settings: BTreeMap<String, String>,
-    /// What a name leads to, in words; behind a unit separator follows whatever else of it decides what a query
-    /// brings.
+    /// What a name leads to, in words; after a unit separator comes whatever else about it decides what a query brings.
     pub(super) relations: BTreeMap<String, String>,
 }
 
 impl DatabaseState {
-    /// The settings of before that are others now, each with its value of before.
+    /// The settings that differ from those of `before`, each with its value there.
     #[cfg_attr(
         not(feature = "sql"),
         expect(dead_code, reason = "SQLite has no settings of a session")
@@ -31,8 +30,8 @@ impl DatabaseState {
             .collect()
     }
 
-    /// The first name in a query that led to something else before, in a sentence. A table that is gone, or was
-    /// not there, is left to the query.
+    /// The first name in a query that led to something else before, in a sentence. A table that is gone, or was not
+    /// there before, is left to the query.
     pub(super) fn replaced(&self, before: &Self, query: &str) -> Option<String> {
         let query = without_texts(query);
         let differing = before.relations.iter().find_map(|(name, was)| {
@@ -55,7 +54,7 @@ impl DatabaseState {
     }
 }
 
-/// A query without what stands in single quotes, which is no name.
+/// A query without its texts in single quotes, which are no names.
 fn without_texts(query: &str) -> String {
     let outside: Vec<&str> = query.split('\'').step_by(2).collect();
     outside.join("''").to_lowercase()

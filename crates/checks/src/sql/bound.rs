@@ -1,10 +1,10 @@
 //! Fields of a scenario in SQL. A value never becomes a part of the text: it is bound, or handed to the session, and
-//! the text only says where it goes. So whatever stands in a scenario, no statement is another one for it.
+//! the text only says where it goes. So no value can change what a statement does.
 
 use super::statement::{self, Dialect};
 use crate::interpolate::{self, Part};
 
-/// What stands for a field while its place is looked at: one word that no statement has.
+/// The word that stands for a field while its place is looked at; no statement has it.
 const WORD: &str = "kelvin_field_of_the_scenario_";
 
 /// A text of SQL, and the names of the fields in it, in the order of their places.
@@ -32,8 +32,8 @@ impl BoundSql {
         })
     }
 
-    /// A script of many statements, for which no driver has placeholders: an expression that reads what the session
-    /// was handed before.
+    /// A script of many statements. No driver has placeholders for it, so each place has an expression that reads what
+    /// the session was given before.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl BoundSql {
         Self::of(text, dialect, &|_, name| {
             let name = name.to_lowercase();
             match dialect {
-                // Each is a table of the session with one row, whose column has the type of the value.
+                // Each value is in a table of the session with one row, whose column has the type of the value.
                 Dialect::Postgres => format!("(SELECT value FROM pg_temp.{name})"),
                 Dialect::Mysql => format!("@{name}"),
                 Dialect::Sqlite => format!("(SELECT value FROM temp.{name})"),

@@ -1,6 +1,6 @@
-//! Looks at a statement before it is asked: one that reads, and nothing after it. The session of a check is
-//! read-only as well; what is refused here is what such a session lets pass, such as a server that writes
-//! a file, and a slip is told when the configuration is read.
+//! Looks at a statement before it is asked: it has to be a single statement that reads. The session of a check is
+//! read-only as well; what is refused here is what such a session lets pass, such as a server that writes a file. And a
+//! slip is reported when the configuration is read.
 
 /// How a database writes its texts and comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +14,7 @@ impl Dialect {
     /// The types of the services that are asked with SQL.
     pub(crate) const SERVICES: [&'static str; 3] = ["postgres", "mysql", "sqlite"];
 
-    /// Of the type of a service.
+    /// The dialect of a type of service.
     pub(crate) fn of(service: &str) -> Self {
         match service {
             "postgres" => Self::Postgres,
@@ -38,15 +38,16 @@ pub(crate) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
     if all.last() == Some(&Word::Unclosed) {
         return Err("a quote in the query is not closed".to_owned());
     }
-    // A server can be told to take a backslash in a text for itself: then the text ends elsewhere. Where it
-    // does not end at all, the server refuses the statement.
+    // A server can be told to read a backslash in a text as an ordinary character: then the text ends elsewhere. If the
+    // text does not end at all then, the server refuses the statement.
     if dialect == Dialect::Mysql && query.contains('\\') {
         allowed(&words(query, dialect, false)?)?;
     }
     Ok(())
 }
 
-/// Whether a text has this as a word of its own, outside of quotes and comments, however the server reads a backslash.
+/// Whether a text has `word` as a word of its own, outside of quotes and comments, however the server reads a
+/// backslash.
 ///
 /// # Errors
 ///
@@ -93,13 +94,13 @@ fn is(name: &str, known: &str) -> bool {
     name.eq_ignore_ascii_case(known)
 }
 
-/// What of a statement decides: whatever is no text, no name in quotes and no comment.
+/// The parts of a statement that decide whether it may be asked: texts, quoted names and comments do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word<'q> {
     Name(&'q str),
     Parenthesis,
     End,
-    /// A text without an end; nothing is behind it.
+    /// A text that is not closed; nothing follows it.
     Unclosed,
     Other,
 }
@@ -109,11 +110,11 @@ fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<Word<'_>>, 
     let mut rest = query;
     while let Some(first) = rest.chars().next() {
         if is_of_a_name(first) {
-            // A dollar within a name begins no text.
+            // A dollar within a name does not begin a text.
             let name = rest.find(|c| !is_of_a_name(c) && c != '$');
             let name = name.unwrap_or(rest.len());
             let (word, after) = rest.split_at(name);
-            // A text such as `E'\''`, in which a backslash stands before what is no end.
+            // In a text such as `E'\''`, a backslash stands before a quote that does not end the text.
             let is_escaped =
                 dialect == Dialect::Postgres && is(word, "e") && after.starts_with('\'');
             words.push(Word::Name(word));
@@ -139,7 +140,7 @@ fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<Word<'_>>, 
             return Ok(unclosed(words));
         };
         if skipped > 0 {
-            // What stands in quotes parts two words, as a comment does.
+            // Something in quotes separates two words, as a comment does.
             if !matches!(first, '-' | '#' | '/') {
                 words.push(Word::Other);
             }
@@ -168,7 +169,7 @@ fn unclosed(mut words: Vec<Word<'_>>) -> Vec<Word<'_>> {
     words
 }
 
-/// The length of a text in quotes, whose end is not doubled; none where it has no end.
+/// The length of a text in quotes, where a doubled quote is no end; none where the text has no end.
 fn quoted(text: &str, quote: char, escapes: bool) -> Option<usize> {
     let mut letters = text.char_indices().skip(1).peekable();
     while let Some((at, letter)) = letters.next() {
@@ -185,7 +186,7 @@ fn until(text: &str, end: &str) -> Option<usize> {
     text.find(end).map(|at| at + end.len())
 }
 
-/// The length of a text in dollars, such as `$$it's$$` or `$tag$it's$tag$`; 0 for a single dollar.
+/// The length of a text between dollars, such as `$$it's$$` or `$tag$it's$tag$`; 0 for a single dollar.
 fn dollars(text: &str) -> Option<usize> {
     let tag = text[1..].find(|c| !is_of_a_name(c)).map(|end| end + 1);
     let begins_with_digit = text[1..].starts_with(|c: char| c.is_ascii_digit());
