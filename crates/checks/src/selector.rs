@@ -20,7 +20,7 @@ impl Selector {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// What is wrong with the selector.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         match text {
             "agent_output" => Ok(Self::AgentOutput),

@@ -14,7 +14,7 @@ impl Dotted {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// What is wrong with the path.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("`{text}` is no path into JSON: write it as `items[0].name`");
         let mut steps = Vec::new();

@@ -61,7 +61,7 @@ impl Field {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// What is wrong with the field.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let what = match text {
             "request_count" => What::Count,

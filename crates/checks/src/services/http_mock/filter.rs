@@ -34,7 +34,7 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// What is wrong with the filter.
     pub(crate) fn of(keys: &BTreeMap<String, Value>) -> Result<Self, String> {
         let mut filter = Self::default();
         for (key, value) in keys {

@@ -172,8 +172,8 @@ impl Server {
     /// address may lead elsewhere than somebody believes.
     ///
     /// # Errors
+    ///
     /// Where the database has tables of somebody else whose use is not confirmed.
-    /// Where somebody has tables there whose use is not confirmed.
     fn sharing(&self, name: &str, limits: &Limits<'_>) -> Result<Sharing, Trouble> {
         if let Some(known) = self.shared.get() {
             return Ok(*known);
