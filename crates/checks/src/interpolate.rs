@@ -45,7 +45,7 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// What the name of a parameter begins with.
+/// The beginning of the name of every parameter.
 const PARAMETER: &str = "KELVIN_PARAM_";
 /// The names of the other fields of a scenario.
 pub(super) const ID: &str = "KELVIN_SCENARIO";

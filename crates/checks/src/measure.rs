@@ -49,7 +49,7 @@ pub(super) fn records(
 fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
     let answer = match &called.result {
         Ok(value) => ScenarioAnswer::deserialize(value).map_err(|error| {
-            // The reader has already read the same value, so that this does not happen.
+            // The reader has already read the same value, so this does not happen.
             let what = format!("what the checks have said cannot be read: {error}");
             Box::new(Failure::new(FailureKind::OutputNotJson, what))
         }),

@@ -20,7 +20,7 @@ pub(super) fn named(command: &str) -> BTreeSet<PathBuf> {
     names.map(PathBuf::from).collect()
 }
 
-/// What stood in the files when the run began.
+/// What the files contained when the run began.
 #[derive(Debug)]
 pub(super) struct RuleFiles {
     /// The folder that they are relative to.
@@ -39,7 +39,7 @@ impl RuleFiles {
         }
     }
 
-    /// The first of these files that is no longer what it was.
+    /// The first of these files that has changed since then.
     pub(super) fn changed<'f>(&self, files: &'f BTreeSet<PathBuf>) -> Option<&'f Path> {
         let differs = |file: &&PathBuf| {
             let before = self.digests.get(*file);

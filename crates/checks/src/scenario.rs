@@ -21,7 +21,7 @@ pub(super) struct Scenario {
     /// The parameters, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) params: BTreeMap<String, Value>,
-    /// What should come out, for checks that compare.
+    /// The answer that is expected, for checks that compare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expected: Option<Value>,
 }

@@ -105,7 +105,7 @@ fn wanted<'s>(
 #[derive(Debug)]
 pub(super) struct Matches {
     shown: Option<String>,
-    /// The pattern; none where the scenario expects one.
+    /// The pattern; none where the scenario's `expected` takes its place.
     pattern: Option<Regex>,
     from: Selector,
 }

@@ -19,7 +19,7 @@ use crate::sql::{BoundSql, Dialect, reads};
 pub(super) struct Sql {
     service: String,
     query: BoundSql,
-    /// The value that the query has to bring; none where the scenario expects it.
+    /// The value that the query has to bring; none where the scenario's `expected` takes its place.
     equals: Option<Value>,
     /// The value of `equals` as the file has it, for messages.
     written: Option<Value>,

@@ -180,8 +180,8 @@ impl Record {
     }
 }
 
-/// A text without the escapes of JSON, wherever they stand. A body may be nested too deeply to be read, or have a name
-/// twice, and yet another server may read it.
+/// A text without the escapes of JSON, wherever they stand. A body may be nested too deeply to be read here, or have a
+/// name twice, and a server may read it all the same.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -177,7 +177,7 @@ impl Driver for Postgres {
     }
 
     fn tables(&self) -> &'static str {
-        // What an extension has brought is not counted, since nobody has put it there as content.
+        // What an extension has brought does not count: it is nobody's content.
         "SELECT CASE n.nspname WHEN 'public' THEN c.relname::text \
                      ELSE n.nspname || '.' || c.relname END, '' \
          FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
