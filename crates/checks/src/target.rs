@@ -380,7 +380,7 @@ impl Target for ScenarioTarget<'_> {
             Err(trouble) => return self.troubled(trouble),
         };
         let mut variables = place.variables(&scenario, root);
-        // The number is enough, since a scenario has no variants that it would have to tell apart.
+        // The number gives nothing away: a scenario has no variants that it could tell apart.
         variables.push(("KELVIN_REPEAT".to_owned(), call.repeat.to_string().into()));
         variables.extend(services.variables());
         let forbidden = &self.settings.forbidden;
