@@ -62,7 +62,7 @@ pub struct Case {
 /// A section of a case that begins with a level-2 heading.
 #[derive(Debug)]
 pub struct Unit {
-    /// The heading, trimmed, lower-cased, runs of whitespace as `_`; shared between cases.
+    /// The type: the heading, trimmed and lower-cased, with runs of whitespace as `_`; shared between cases.
     pub unit_type: Arc<str>,
     /// From the first `#` of the heading to the last byte that is not white space. The indentation of the heading
     /// belongs to the white space before the unit: if the unit were moved behind a list, its indentation would make it
