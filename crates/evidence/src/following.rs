@@ -29,8 +29,8 @@ struct OwnAnswers<'a> {
     count: usize,
     /// The mean distance between two of the answers; 0 where there is only one.
     within: f64,
-    /// The answer with the least distance to all of them: the majority where answers are equal or
-    /// not, the median where they are numbers.
+    /// The answer with the least distance to all others: the majority for answers that are only equal or unequal, the
+    /// median for numbers.
     central: &'a Value,
 }
 
