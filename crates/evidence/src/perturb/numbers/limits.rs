@@ -103,7 +103,7 @@ fn ceiling(text: &str, range: &Range<usize>) -> f64 {
         ("weeks", "year", 53.0),
         ("months", "year", 12.0),
     ];
-    /// The highest age of a person, above that of the oldest person ever.
+    /// The upper limit for the age of a person.
     const AGE: f64 = 120.0;
     let (before, after) = (&text[..range.start], &text[range.end..]);
     let number = &text[range.clone()];
