@@ -117,7 +117,7 @@ fn record(
     }
 }
 
-/// How long the repeats of a case took, where not one of them varies.
+/// How long the repeats of a case took; none where one of them varies or failed.
 fn times(case: &Case, plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Option<Times> {
     if rounds < 2 {
         return None;

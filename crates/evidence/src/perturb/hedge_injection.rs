@@ -13,7 +13,7 @@ pub(super) struct HedgeInjection;
 
 const WANTED: usize = 3;
 
-/// The least distance in words between a hedge and a number.
+/// No hedge is put within this many words of a number.
 const DISTANCE: usize = 3;
 
 /// The least length of a noun: a shorter word after a determiner is hardly one.

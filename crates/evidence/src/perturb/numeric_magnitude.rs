@@ -7,7 +7,7 @@ use crate::cases::prose::{Place, prose};
 use kelvin_base::draw::Draw;
 
 /// Makes one amount of one governing unit greater or smaller. If all amounts changed together, a fact and its threshold
-/// would grow alike, and the decision would stay the same.
+/// would grow alike, and the answers would show nothing.
 pub(super) struct NumericMagnitude;
 
 const WANTED: usize = 4;
