@@ -31,27 +31,28 @@ impl Turn {
     }
 }
 
-/// How much of a figure is told per case.
+/// How much detail a figure gives per case.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Detail {
     /// Nothing.
     None,
     /// The value of each case.
     Cases,
-    /// The same, and every sample: what the gate pairs.
+    /// The value of each case and every sample: the gate pairs the samples.
     Cells,
 }
 
 /// The cases that figures are made from.
 pub(super) struct Figures<'a> {
-    /// What they depend on beside the records.
+    /// Everything but the records that the figures depend on.
     pub(super) settings: &'a Settings<'a>,
-    /// What was seen.
+    /// The records of the cases.
     pub(super) cases: &'a BTreeMap<String, CaseRecord>,
 }
 
 impl Figures<'_> {
-    /// The mean over the variants that `pick` takes, whichever case they belong to, each with the mean of its samples.
+    /// The mean over the variants that `pick` takes, whichever case they belong to. Each variant counts with the mean
+    /// of its samples.
     pub(super) fn mean(
         &self,
         pick: &dyn Fn(&VariantRecord) -> bool,
@@ -83,7 +84,7 @@ impl Figures<'_> {
         metric
     }
 
-    /// Why there is no sample of a swap, of which so many failed.
+    /// Why a swap has no sample; `failed` is the number of its invocations that failed.
     pub(super) fn why_no_sample(&self, failed: usize) -> String {
         self.why_empty(failed, Turn::Distance)
     }
@@ -158,7 +159,7 @@ impl Figures<'_> {
     }
 }
 
-/// Why a figure is null whose part is.
+/// Why a figure is null: one of its parts is null.
 pub(super) fn part_missing(part: &str, metric: &Metric) -> String {
     let reason = metric.reason.as_deref().unwrap_or("not measured");
     format!("{part} is null: {reason}")
@@ -169,7 +170,7 @@ pub(super) fn ends(interval: Option<(f64, f64)>) -> Option<Interval> {
     interval.map(|(low, high)| Interval { low, high })
 }
 
-/// The digest that two sides pair a variant by: that of its input and of the baseline's.
+/// The digest by which the two sides of a comparison pair a variant: that of its input and of the baseline's input.
 pub(super) fn pair(case: &CaseRecord, variant: &Digest) -> Digest {
     Fields::of("kelvin/pair/v1")
         .field("baseline", case.input.bytes())
@@ -177,8 +178,8 @@ pub(super) fn pair(case: &CaseRecord, variant: &Digest) -> Digest {
         .digest()
 }
 
-/// The value of every answer to a variant next to every answer to the case itself; none where there is one
-/// of each.
+/// The value of every answer to a variant next to every answer to the case itself; none where both have only one
+/// answer.
 fn pairs(
     case: &CaseRecord,
     variant: &VariantRecord,
@@ -201,7 +202,7 @@ fn pairs(
     )))
 }
 
-/// The distances of a variant that are known.
+/// The known distances of a variant.
 fn known(variant: &VariantRecord) -> Vec<f64> {
     let samples = variant.samples.iter();
     samples.filter_map(|sample| sample.distance).collect()

@@ -17,7 +17,7 @@ pub(super) fn metric_of(governing: &str) -> String {
     format!("evidence.following.{governing}")
 }
 
-/// The answers of a section; none where a judge has to say which of them are the same.
+/// The answers of a section; none where only a judge can say which of them are the same.
 pub(super) fn of(section: &EvidenceSection) -> Option<Answered<'_>> {
     let scorer = judge::stored(&section.basis.scorer, &section.basis.levels)?;
     if section.basis.asked {

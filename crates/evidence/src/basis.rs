@@ -39,7 +39,7 @@ pub struct Basis {
 }
 
 impl Basis {
-    /// Of the settings, the scorer that they ask for and the number of the cases.
+    /// The basis that follows from the settings, the scorer that they ask for and the number of cases.
     pub fn of(settings: &EvidenceSettings, scorer: &dyn Scorer, cases: usize) -> Self {
         Self {
             decision_field: settings.decision_field.as_str().to_owned(),
@@ -78,13 +78,13 @@ pub struct Settings<'a> {
     pub basis: &'a Basis,
     /// How the run ended.
     pub ending: Ending,
-    /// Compares decisions anew; without one the distances in the records stay.
+    /// Compares decisions anew; without a scorer the distances in the records stay.
     pub scorer: Option<&'a dyn Scorer>,
 }
 
 impl<'a> Settings<'a> {
-    /// The scorer, if it compares every answer to a variant with every answer to the case. A judge is asked
-    /// about those of the same repeat alone, since each pair is a call.
+    /// The scorer, if it compares every answer to a variant with every answer to the case. A judge is asked only about
+    /// pairs of the same repeat, since each pair is a call.
     pub(super) fn crossing(&self) -> Option<&'a dyn Scorer> {
         self.scorer.filter(|_| !self.basis.asked)
     }

@@ -26,16 +26,16 @@ use kelvin_run::judge;
 use kelvin_run::judge::Scorer;
 use kelvin_run::{Runner, Step, judging};
 
-/// The cases of a configuration.
+/// The cases of a configuration, and which of them are measured.
 pub(super) struct CasesToRun<'c> {
     config: &'c Config,
     settings: &'c EvidenceSettings,
     scorer: Arc<dyn Scorer>,
     corpus: Corpus,
     notices: Vec<Notice>,
-    /// Whether the first case that was chosen is measured here; another shard may have it.
+    /// Whether the first chosen case is measured here; another shard may have it.
     begins: bool,
-    /// The places of the cases to measure, ascending.
+    /// The places of the cases to measure, in ascending order.
     places: Vec<usize>,
 }
 
@@ -84,7 +84,7 @@ impl Items for CasesToRun<'_> {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        // One by one, since their folder may be that of the pipeline.
+        // The files are listed one by one, since their folder may also be that of the pipeline.
         let files = self.corpus.cases.iter().map(|case| &*case.file);
         let tables = self.corpus.labels.iter().map(|table| &**table);
         let files = files.chain(tables);
@@ -218,13 +218,13 @@ impl Planned for Variants<'_> {
 /// The probe while it runs.
 struct AtWork<'a> {
     measurement: Measurement<'a>,
-    /// Asks the judge of the scorer, where it has one.
+    /// Asks the judge of the scorer, if the scorer has one.
     judged: Option<JudgedPairs<'a>>,
     planned: &'a Variants<'a>,
 }
 
 impl AtWork<'_> {
-    /// Asks the judge about the answers so far, where there is one.
+    /// Asks the judge about the answers so far, if there is a judge.
     fn ask(&mut self) -> anyhow::Result<()> {
         match &mut self.judged {
             Some(judged) => judged.ask(&self.measurement.records(), self.planned.basis.noise_floor),
@@ -255,7 +255,8 @@ impl Probe for AtWork<'_> {
     fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         let survey = &self.planned.survey;
         let of_ours = wanted.iter().filter_map(|(name, repeats)| {
-            // A judge is asked about two answers of the same repeat, so that both are needed as often.
+            // A judge compares two answers of the same repeat, so the case and its variants need the same number of
+            // repeats.
             let repeats = match self.judged.is_some() {
                 true => Repeats::of_all(repeats.most()).into(),
                 false => repeats.clone(),

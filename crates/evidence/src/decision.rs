@@ -10,10 +10,11 @@ use kelvin_run::Reader;
 use kelvin_run::judge::Scorer;
 use kelvin_run::targets::Reply;
 
-/// A decision is kept for every call, in memory and in the report. A larger one is a text, and no decision.
+/// The most bytes that a decision may have. Each decision is kept in memory and in the report for every call, and a
+/// larger one is a text rather than a decision.
 pub(crate) const LARGEST: usize = 64 * 1024;
 
-/// Reads the field that holds the decision, and lets the scorer refuse what it cannot compare.
+/// Reads the field with the decision, and lets the scorer refuse a decision that it cannot compare.
 pub struct DecisionReader<'a> {
     field: &'a DecisionField,
     scorer: &'a dyn Scorer,
@@ -30,7 +31,7 @@ impl<'a> DecisionReader<'a> {
 }
 
 impl Reader for DecisionReader<'_> {
-    /// The scorer is no part of it: an output that is known already can be read for another scorer.
+    /// The scorer is not a part of the digest: a known output can be read again for another scorer.
     fn digest(&self) -> Digest {
         let fields = Fields::of("kelvin/reader/decision/v1");
         fields.field("field", self.field.as_str()).digest()
@@ -38,7 +39,7 @@ impl Reader for DecisionReader<'_> {
 
     fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
         let decision = answer::find(output, self.field)?;
-        // No decision takes more bytes than the output that it stands in, but for escapes, which are few.
+        // Apart from a few escapes, a decision takes no more bytes than the output that it stands in.
         if output.len() > LARGEST {
             let size = size(&decision);
             if size > LARGEST {
@@ -66,7 +67,7 @@ impl Reader for DecisionReader<'_> {
     }
 }
 
-/// How many bytes a value has as JSON. They are counted and not written down.
+/// How many bytes a value takes as JSON, counted without writing them.
 fn size(value: &Value) -> usize {
     struct Counter(usize);
     impl std::io::Write for Counter {
@@ -79,7 +80,7 @@ fn size(value: &Value) -> usize {
         }
     }
     let mut counter = Counter(0);
-    // A value of JSON can be written as JSON, and a counter refuses nothing.
+    // Every JSON value can be written as JSON, and the counter never fails.
     let _ = serde_json::to_writer(&mut counter, value);
     counter.0
 }

@@ -9,11 +9,11 @@ use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
 use kelvin_record::{CaseValue, Cell, Metric};
 
-/// The name of the unperturbed input among the cells; no variant is called so.
+/// The name of the unperturbed input among the cells; no variant has this name.
 const BASELINE: &str = "baseline";
 
-/// The share of the inputs that got no answer. A variant that was not run because the unperturbed
-/// input failed got none either: it cannot be compared with anything.
+/// The share of the inputs that got no answer. A variant that was not run because the unperturbed input failed got none
+/// either: there is nothing to compare it with.
 pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
     let per_case: BTreeMap<String, CaseValue> = cases
         .iter()
@@ -31,14 +31,14 @@ pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
         .of_family("evidence")
         .lower_is_better()
         .interval(ends(all.interval()));
-    // A run that measured nothing says so by its other figures.
+    // If nothing was measured, the other figures of the run say so.
     metric.gated = !per_case.is_empty();
     metric.per_case = per_case;
     metric.is_failure_rate = true;
     metric
 }
 
-/// The failures of a case; none where nothing of it was run.
+/// The failures of a case; none where nothing of the case was run.
 fn of_case(case: &CaseRecord) -> Option<CaseValue> {
     let unperturbed: Vec<Option<f64>> = case
         .baseline

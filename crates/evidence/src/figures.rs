@@ -207,9 +207,9 @@ fn case_mean(metric: &Metric) -> Metric {
         .interval(ends(stats::clustered_interval(&clusters)))
 }
 
-/// What a whole-unit swap moves beyond what the exchange of the conditions alone moves, at least 0.
-/// Only units that were changed in both ways count, so that one rule is compared with itself: most
-/// units of a suite may have no conditions to exchange.
+/// How far whole-unit swaps move the decision beyond what the exchange of conditions alone moves, at least 0. Only
+/// units that were changed in both ways count, so that each rule is compared with itself: most units of a suite may
+/// have no conditions to exchange.
 fn content_effect(figures: &Figures<'_>, basis: &Basis) -> Metric {
     let units = |wanted: Figure| -> BTreeSet<(&str, usize)> {
         let cases = figures.cases.iter();

@@ -1,4 +1,4 @@
-//! Which answers of a case went wrong by a change, and what they are now.
+//! Which answers of a case a change made wrong, and what they are now.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use super::record::{CaseRecord, Sample, VariantRecord};
 use kelvin_base::digest::Digest;
 use kelvin_record::{Flip, Ought};
 
-/// The answer of the base, where it counts, and the one of the head.
+/// The answer of the base, where it counts, and the answer of the head.
 type Answers = (Option<String>, String);
 
-/// The answers to the variants of a case that count into a metric and got worse; none where none did, or
-/// where the metric is not about variants.
+/// The answers that got worse, among the variants of a case that count into a metric; none where no answer got worse,
+/// or where the metric is not about variants.
 pub(super) fn of(base: &CaseRecord, head: &CaseRecord, item: &str, metric: &str) -> Option<Flip> {
     let (name, part) = match metric.strip_prefix("evidence.")?.split_once('.') {
         Some((name, part)) => (name, Some(part)),
@@ -34,7 +34,7 @@ pub(super) fn of(base: &CaseRecord, head: &CaseRecord, item: &str, metric: &str)
         .map(|variant| (&variant.input, variant))
         .collect();
     let mut of = 0;
-    // By the answer of the head, and of those that ought to hold by the one of the base too.
+    // The key is the answer of the head, and for variants that ought to hold also the answer of the base.
     let mut flips: BTreeMap<Answers, Vec<(&str, String)>> = BTreeMap::new();
     for variant in head.variants.iter().filter(counts) {
         let Some(old) = before.get(&variant.input) else {
@@ -54,7 +54,7 @@ pub(super) fn of(base: &CaseRecord, head: &CaseRecord, item: &str, metric: &str)
         };
         flips.entry(key).or_default().push((&variant.id, was));
     }
-    // The flip that most variants share; of equals the first by its answers.
+    // The flip that most variants share; of several equal ones, the first by its answers.
     let ((_, is), mut parts) = flips
         .into_iter()
         .rev()
@@ -73,19 +73,19 @@ pub(super) fn of(base: &CaseRecord, head: &CaseRecord, item: &str, metric: &str)
     })
 }
 
-/// Hedges ought to hold too, and are kept apart in all figures.
+/// Whether a variant has hedges: such variants ought to hold too, but all figures keep them apart.
 fn is_hedge(variant: &VariantRecord) -> bool {
     perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Hedge)
 }
 
-/// How far the answers to a variant are from those to the case, in the mean; none where none is known.
+/// The mean distance of the answers to a variant from those to the case; none where no distance is known.
 fn moved(variant: &VariantRecord) -> Option<f64> {
     let distances = variant.samples.iter().filter_map(|sample| sample.distance);
     let (sum, n) = distances.fold((0.0, 0_u32), |(sum, n), one| (sum + one, n + 1));
     (n > 0).then(|| sum / f64::from(n))
 }
 
-/// The answer that a variant gets most often, as JSON; of equals the first.
+/// The most frequent answer to a variant, as JSON; of equally frequent ones the first.
 fn answer(variant: &VariantRecord) -> Option<String> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     let compared = |sample: &&Sample| sample.distance.is_some();

@@ -17,26 +17,26 @@ use kelvin_base::stats;
 use kelvin_record::{Interval, Metric, Range, Unit};
 use kelvin_run::judge::Scorer;
 
-/// What each end of a 95 % interval leaves outside.
+/// The share that a 95 % interval leaves outside at each end.
 const TAIL: f64 = 0.025;
 
-/// The answers of a case to evidence that is its own: the baselines, their replays, and the
-/// answers to the variants that count into invariance.
+/// The answers of a case to its own evidence: to the baselines and their replays, and to the variants that count into
+/// invariance.
 struct OwnAnswers<'a> {
     /// The different answers, each with how often it was given.
     answers: Vec<(&'a Value, usize)>,
-    /// How many there are in all; at least one.
+    /// How many answers there are in all; at least one.
     count: usize,
-    /// The mean distance between two of them; 0 where there is only one.
+    /// The mean distance between two of the answers; 0 where there is only one.
     within: f64,
-    /// The answer with the least distance to all of them: the majority where answers are equal or
-    /// not, the median where they are numbers.
+    /// The answer with the least distance to all others: the majority for answers that are only equal or unequal, the
+    /// median for numbers.
     central: &'a Value,
 }
 
 impl<'a> OwnAnswers<'a> {
-    /// None where no invocation of the case was answered, and where a judge was not asked about two of
-    /// the answers.
+    /// The own answers of a case. None where no invocation of the case was answered, or where a judge was not asked
+    /// about two of the answers.
     fn of(
         case: &'a CaseRecord,
         counts: &dyn Fn(&VariantRecord) -> bool,
@@ -83,7 +83,7 @@ impl<'a> OwnAnswers<'a> {
         })
     }
 
-    /// The mean distance of one answer to these; none where a judge was not asked for one of them.
+    /// The mean distance of one answer to the own answers; none where a judge was not asked about one of the pairs.
     fn distance(&self, answer: &Value, scorer: &dyn Scorer) -> Option<f64> {
         let apart = self
             .answers
@@ -112,8 +112,8 @@ fn is_swap(variant: &VariantRecord) -> bool {
     perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Sensitivity)
 }
 
-/// Fills in what every swap did and could do. A swap whose donor was not asked, or has no answer,
-/// stays without.
+/// Fills in what every swap did and could do. A swap whose donor was not asked, or has no answer, stays without a
+/// record.
 ///
 /// `counts` tells the variants whose answers are a case's own: those that count into invariance.
 pub(super) fn compare(
@@ -145,7 +145,8 @@ pub(super) fn compare(
     }
 }
 
-/// What one swap did; none where none of its invocations was answered.
+/// What one swap did; none where none of its invocations was answered, or where a judge was not asked about one of the
+/// distances.
 fn swap(
     variant: &VariantRecord,
     own: &OwnAnswers<'_>,
@@ -168,24 +169,24 @@ fn swap(
 
 impl Figures<'_> {
     /// The sum of the reactions over the sum of the contrasts, over those swaps that `pick` takes and whose donor is
-    /// answered differently; each counts once, however often it was run. 1: the decision goes where the donors'
-    /// own answers are; 0: it stays. Noise and other units may take it outside of `[0, 1]`; it is
-    /// shown within.
+    /// answered differently; each swap counts once, however often it was run. 1: the decision goes where the donors'
+    /// own answers are; 0: it stays. Noise and other units may take the figure out of `[0, 1]`; it is shown within
+    /// these limits.
     ///
-    /// The other swaps have a contrast of about 0. They would add noise to the sum and nothing else.
+    /// The other swaps have a contrast of about 0. They would only add noise to the sum.
     pub(super) fn following(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
         let swaps = Swaps::of(self.cases, pick, |swap| swap.donor_differs);
         let ratio = |sums: CaseSums| {
             let shows = sums.contrast > ROUNDING;
             shows.then(|| sums.reaction / sums.contrast)
         };
-        // Noise and other units may take it beyond both ends.
+        // The figure has no limits, since noise and other units may take it below 0 and above 1.
         self.of_swaps(&swaps, ratio)
             .counts_in(Unit::Ratio, Range::default())
     }
 
-    /// The mean contrast over all swaps: how far this suite lets a decision move,
-    /// after what noise alone moves. 0: the suite can show nothing.
+    /// The mean contrast over all swaps: how far the swaps of this suite can move a decision, beyond what noise alone
+    /// moves. 0: the suite can show nothing.
     pub(super) fn donor_contrast(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
         let swaps = Swaps::of(self.cases, pick, |_| true);
         let mean = |sums: CaseSums| (sums.swaps > 0).then(|| sums.contrast / sums.swaps as f64);
@@ -193,7 +194,7 @@ impl Figures<'_> {
             .counts_in(Unit::Share, Range::of(-1.0, 1.0))
     }
 
-    /// A figure of the sums over all swaps, with its interval.
+    /// A figure made of the sums over all swaps, with its interval.
     fn of_swaps(&self, swaps: &Swaps, figure: impl Fn(CaseSums) -> Option<f64>) -> Metric {
         let value = self.why_no_swap(swaps).map_or_else(
             || {
@@ -214,7 +215,7 @@ impl Figures<'_> {
             .interval(interval)
     }
 
-    /// Why the swaps say nothing; none where they do.
+    /// Why the swaps show nothing; none where they do.
     fn why_no_swap(&self, swaps: &Swaps) -> Option<String> {
         if self.settings.basis.asked && swaps.unknown > 0 {
             return Some(
@@ -250,13 +251,13 @@ struct Swaps {
     cases: Vec<CaseSums>,
     /// Samples that count into the sums.
     n: usize,
-    /// Samples with a reaction.
+    /// Samples that have a reaction.
     known: usize,
-    /// Samples without: they failed, or their donor or their case has no answer.
+    /// Samples that have none: they failed, or their donor or their case has no answer.
     failed: usize,
     /// Samples whose donor was not asked in this run.
     not_asked: usize,
-    /// Samples that should have a reaction, and the record has none.
+    /// Samples that should have a reaction, but the record has none.
     unknown: usize,
 }
 
@@ -287,13 +288,13 @@ impl CaseSums {
 }
 
 impl Swaps {
-    /// Over all cases.
+    /// The sums over all cases.
     fn total(&self) -> CaseSums {
         let cases = self.cases.iter().copied();
         cases.fold(CaseSums::default(), CaseSums::plus)
     }
 
-    /// The swaps that `pick` takes; of their sums those count that `counts` takes.
+    /// Counts the swaps that `pick` takes; only those that `counts` takes enter the sums.
     fn of(
         cases: &BTreeMap<String, CaseRecord>,
         pick: &dyn Fn(&VariantRecord) -> bool,
@@ -347,12 +348,12 @@ impl Swaps {
     }
 }
 
-/// A 95 % interval by the jackknife over cases (Efron and Tibshirani, "An Introduction to the
-/// Bootstrap", 1993, chapter 11), with `cases - 1` degrees of freedom, cut to `[0, 1]`. None below
-/// two cases, or where the figure hangs on a single case.
+/// A 95 % interval by the jackknife over cases (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter
+/// 11), with `cases - 1` degrees of freedom, cut to `[0, 1]`. None below two cases, or where the figure cannot be made
+/// without one of the cases.
 ///
-/// Where every case agrees the jackknife has no width. So its variance is at least that of half a
-/// case which goes the other way.
+/// Where all cases agree, the jackknife has no width. So the variance is taken as at least that of half a case that
+/// goes the other way.
 fn jackknife(
     value: f64,
     swaps: &Swaps,
@@ -369,7 +370,7 @@ fn jackknife(
     let squares: f64 = without.iter().map(|one| (one - mean).powi(2)).sum();
     let variance = ((n - 1.0) / n * squares).max((0.5 / n).powi(2));
     let half = stats::t_upper_quantile(TAIL, n - 1.0) * variance.sqrt();
-    // A value that noise has carried beyond an end is as unsure as one at that end.
+    // A value that noise took beyond an end is as uncertain as a value at that end.
     let value = value.clamp(0.0, 1.0);
     Some(Interval {
         low: (value - half).max(0.0),

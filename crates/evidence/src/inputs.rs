@@ -1,5 +1,5 @@
-//! The texts of the inputs, made when they are asked for: held all at once they would be many times
-//! the size of the corpus.
+//! The texts of the inputs, each made when it is asked for: all of them at once would be many times the size of the
+//! corpus.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +16,7 @@ pub(crate) struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    /// Over the cases of a survey and their plans.
+    /// The inputs of the cases of a survey, with their plans.
     pub(crate) fn of(survey: &'a Survey<'a>, plans: &'a BTreeMap<usize, Plan>) -> Self {
         let places = survey
             .places
@@ -30,7 +30,7 @@ impl<'a> Inputs<'a> {
         }
     }
 
-    /// The text of a case, or of one of its variants; none where there is no such thing.
+    /// The text of a case, or of one of its variants; none where there is no such case or variant.
     pub(crate) fn find(&self, case: &str, variant: Option<&str>) -> Option<Cow<'a, str>> {
         let place = *self.places.get(case)?;
         let Some(id) = variant else {

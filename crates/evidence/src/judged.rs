@@ -1,7 +1,7 @@
 //! Asks the judge of the scorer about decisions in prose, each pair once, and keeps what it has said.
 //!
-//! The distances go into the records. Whatever is made of the records later (figures of a stored report,
-//! of joined shards, of a comparison) finds them there and asks nobody.
+//! The distances go into the records. Everything that is later made of the records (figures of a stored report, of
+//! joined shards, of a comparison) finds the distances there, and no judge is asked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_run::judge::{AskedJudge, Known, Pair, Scorer, Ungraded};
 use kelvin_run::{Runner, Task, judging};
 
-/// What a judge has said, and how it is asked.
+/// The answers of a judge, and how to ask it.
 pub(super) struct JudgedPairs<'a> {
     scorer: &'a dyn Scorer,
     asked: &'a AskedJudge,
@@ -23,7 +23,7 @@ pub(super) struct JudgedPairs<'a> {
 }
 
 impl<'a> JudgedPairs<'a> {
-    /// Nothing has been asked yet. None for a scorer that asks nobody.
+    /// Begins with no pair asked about. None for a scorer that asks no judge.
     pub(super) fn begin(scorer: &'a dyn Scorer, runners: &'a [Runner<'a>]) -> Option<Self> {
         Some(Self {
             scorer,
@@ -34,8 +34,8 @@ impl<'a> JudgedPairs<'a> {
         })
     }
 
-    /// Asks about every pair of these records that was not asked about yet. Those that are in no figure
-    /// are left out: two runs of the same input count only where a noise floor is measured.
+    /// Asks about every pair of these records that was not asked about yet. Pairs that enter no figure are left out:
+    /// two runs of the same input count only where a noise floor is measured.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl<'a> JudgedPairs<'a> {
         self.runners.iter().any(Runner::stopped)
     }
 
-    /// The scorer with what its judge has said.
+    /// The scorer with the scores that its judge has given.
     pub(super) fn known(&self) -> Known<'_> {
         Known {
             scorer: self.scorer,
@@ -88,7 +88,7 @@ impl<'a> JudgedPairs<'a> {
         }
     }
 
-    /// Says in each case which of its pairs are unscored.
+    /// Writes into each case which of its pairs are unscored.
     pub(super) fn tell(&self, cases: &mut BTreeMap<String, CaseRecord>, noise_floor: bool) {
         for (name, case) in cases {
             let pairs: BTreeSet<Pair> = pairs(case, noise_floor)

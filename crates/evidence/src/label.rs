@@ -1,8 +1,8 @@
-//! The label of a case: what somebody says should be answered.
+//! The label of a case: the answer that somebody expects.
 //!
-//! A table of labels knows texts only, and a decision may be a number or a boolean. So a label says two things at
-//! once, what it is as a text and what it is as JSON, and it is compared as the one that is nearer to the answer: `1`
-//! is the answer `1` and the answer `"1"`. Whoever means the text alone writes it as a JSON string.
+//! A table of labels holds only texts, but a decision may be a number or a boolean. So a label has two readings, one as
+//! a text and one as JSON, and the reading that is nearer to the answer counts: `1` is the answer `1` and the answer
+//! `"1"`. Whoever means only the text writes the label as a JSON string.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use kelvin_run::judge::Scorer;
 
-/// A label as it is compared.
+/// A label with its readings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Label {
-    /// What it says: as JSON first, where it is that.
+    /// The values that the label can stand for: its JSON value first, if it is valid JSON, and its text.
     readings: Vec<Value>,
 }
 
@@ -33,20 +33,21 @@ impl Label {
     ///
     /// # Errors
     ///
-    /// What the scorer says of it.
+    /// The reason that the scorer gives.
     pub fn accepted_by(&self, scorer: &dyn Scorer) -> Result<(), String> {
         let mut refused = Ok(());
         for reading in &self.readings {
             match scorer.accepts(reading) {
                 Ok(()) => return Ok(()),
-                // What the text of the label is says more to its author than what it would be as JSON.
+                // The text is the last reading, so its reason is reported: it tells the author more than the reason for
+                // the JSON value.
                 Err(why) => refused = Err(why),
             }
         }
         refused
     }
 
-    /// How far a decision agrees, from 0 to 1; none where a judge would have to be asked.
+    /// How far a decision agrees with the label, from 0 to 1; none where a judge would have to be asked.
     pub(crate) fn agreement(&self, decision: &Value, scorer: &dyn Scorer) -> Option<f64> {
         let readings = self.readings.iter();
         let accepted = readings.filter(|reading| scorer.accepts(reading).is_ok());
@@ -57,7 +58,7 @@ impl Label {
     }
 }
 
-/// As decisions are shown: as JSON.
+/// Shows the label in the way decisions are shown: as JSON.
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = self.readings.first();

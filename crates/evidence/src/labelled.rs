@@ -1,6 +1,6 @@
 //! How far the answers agree with the labels of the cases, where somebody has labelled them.
 //!
-//! A call that failed is as wrong as an answer can be: who asks for an answer and gets none was not helped.
+//! A call that failed counts as entirely wrong: whoever asks for an answer and gets none was not helped.
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use kelvin_page::counted;
 use kelvin_record::{CaseValue, Cells, Metric};
 use kelvin_run::judge::Scorer;
 
-/// What the metrics are called behind the name of the probe: over the cases as they are, and over the variants that
+/// The names of the metrics after the name of the probe: one over the cases as they are, one over the variants that
 /// should be answered like them.
 pub(super) const AGREES: &str = "agrees_with_labels";
 pub(super) const UNDER_REWRITES: &str = "agrees_under_rewrites";
 
-/// The metrics by name; none where no case has a label, or where a judge says how far answers are apart: it would have
-/// to be asked about every answer once more.
+/// The metrics by name; none where no case has a label, or where a judge says how far answers are apart: the judge
+/// would have to be asked about every answer once more.
 pub(super) fn metrics(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
@@ -42,7 +42,8 @@ pub(super) fn metrics(
         parts.collect()
     };
     let mut agrees = metric(settings, cases, &itself);
-    // Whoever has labelled a case has said that it must be answered so: one good run of the base shows that it was.
+    // Whoever has labelled a case has declared its answer, so one good run of the base is enough to show that the base
+    // gave it.
     agrees.is_declared = true;
     vec![
         (AGREES, agrees),
@@ -50,7 +51,7 @@ pub(super) fn metrics(
     ]
 }
 
-/// Says that labels are compared with nothing, where that is so.
+/// Tells that the labels are compared with nothing, where that is the case.
 pub(super) fn notice(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
@@ -63,7 +64,7 @@ pub(super) fn notice(
     Some(Notice::new(Code::own("labels_not_compared"), text))
 }
 
-/// The label of a case as its decisions are shown.
+/// The label of a case, shown in the way its decisions are.
 pub(super) fn expected(case: &CaseRecord) -> Option<String> {
     let label = case.expected.as_deref()?;
     Some(Label::of(label).to_string())
@@ -78,11 +79,11 @@ pub(super) fn told(cases: &BTreeMap<String, CaseRecord>) -> Option<String> {
     (labelled > 0).then(|| format!("{labelled} of {all} {have} a label"))
 }
 
-/// The answers to a case that the label speaks of, by input, each with how far its runs agree.
+/// The answers to a case that the label applies to, by input, each with how far its runs agree.
 type Parts<'p> = dyn Fn(&CaseRecord, &Label, &dyn Scorer) -> Vec<Vec<f64>> + 'p;
 
-/// The mean over the inputs of all labelled cases, each with the mean of its runs. Nothing of it is told by variant:
-/// the label is the same for all, so that the case is what breaks.
+/// The mean over the inputs of all labelled cases; each input counts with the mean of its runs. No value is given per
+/// variant: the label is the same for all of them, so it is the case that breaks.
 fn metric(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
@@ -123,7 +124,7 @@ fn metric(
     metric
 }
 
-/// The mean of each round over the inputs that were run in it.
+/// The mean of each round, over the inputs that were run in that round.
 fn by_round(parts: &[Vec<f64>]) -> Vec<Option<f64>> {
     let rounds = parts.iter().map(Vec::len).max().unwrap_or(0);
     let of_round = |round: usize| -> Option<f64> {
@@ -133,13 +134,13 @@ fn by_round(parts: &[Vec<f64>]) -> Vec<Option<f64>> {
     (0..rounds).map(of_round).collect()
 }
 
-/// How far the answers to the case as it is agree with a label, in the mean; none where it was not run.
+/// The mean agreement of the answers to the unperturbed case with a label; none where the case was not run.
 pub(super) fn agreement(case: &CaseRecord, label: &Label, scorer: &dyn Scorer) -> Option<f64> {
     let samples = case.baseline.iter().chain(&case.replays);
     stats::mean(&agreements(label, samples, scorer))
 }
 
-/// How far each run agrees, from 0 to 1; a run without an answer does not.
+/// How far each run agrees, from 0 to 1; a run without an answer counts as 0.
 fn agreements<'s>(
     label: &Label,
     samples: impl Iterator<Item = &'s Sample>,
@@ -154,7 +155,7 @@ fn agreements<'s>(
         .collect()
 }
 
-/// Why a case came out badly: what was expected, and what was answered otherwise, the most frequent first.
+/// Why a case came out badly: the expected answer and the answers that differ from it, the most frequent first.
 pub(super) fn why(
     (basis, scorer): (&Basis, &dyn Scorer),
     case: &CaseRecord,

@@ -1,5 +1,5 @@
-//! Labels that a change edits: both sides are judged by those of one side, so that nobody makes a wrong answer right by
-//! another label. The answers of both sides are in their records; nothing is run for it.
+//! Labels that a change edits. Both sides are judged by the labels of one side, so that nobody makes a wrong answer
+//! right by another label. The answers of both sides are in their records; nothing is run for this.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use kelvin_record::{
 };
 use kelvin_run::judge;
 
-/// So many cases are named in a sentence, and longer names are cut.
+/// At most this many cases are named in a sentence, and names longer than [`LONGEST`] are cut.
 const FIRST: usize = 3;
 const LONGEST: usize = 60;
 
@@ -45,7 +45,7 @@ const fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// Gives both sides the labels of one of them; none where no label of a case that both have differs.
+/// Gives both sides the labels of one of them; none where every case that both sides have has the same label on both.
 pub(super) fn align(
     base: &EvidenceSection,
     head: &EvidenceSection,
@@ -99,7 +99,7 @@ pub(super) fn align(
             ComparedSide::Head if is_same_text || are_first || after.expected.is_none() => {
                 before.expected.clone_from(&after.expected);
             }
-            // Two texts may rightly have two labels, and each is judged by its own.
+            // Two texts may rightly have two labels, so each text is judged by its own label.
             ComparedSide::Head => {}
         }
     }

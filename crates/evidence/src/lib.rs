@@ -1,7 +1,7 @@
 //! The evidence probe: does the decision move only when the evidence that should govern it moves?
 //!
-//! Plans the variants of every case, runs baselines and variants, compares decisions, and makes the
-//! metrics `evidence.*`.
+//! Plans the variants of every case, runs baselines and variants, compares decisions, and computes the metrics
+//! `evidence.*`.
 
 mod aggregate;
 mod answered;
@@ -48,7 +48,7 @@ pub use recompute::recompute;
 pub use record::{CaseRecord, Sample, SwapRecord, UnitRecord, VariantRecord};
 pub use section::EvidenceSection;
 
-/// Does the decision move only when the evidence that should govern it moves?
+/// The kind of the evidence probe: does the decision move only when the evidence that should govern it moves?
 pub struct EvidenceKind;
 
 /// What the evidence probe hands on.
@@ -56,8 +56,8 @@ pub struct EvidenceKind;
 pub struct Evidence {
     /// The figures, by id.
     pub metrics: BTreeMap<String, Metric>,
-    /// Every case that was looked at, by name.
+    /// Every measured case, by name.
     pub cases: BTreeMap<String, CaseRecord>,
-    /// What is not about one case.
+    /// Notices that are not about a single case.
     pub notices: Vec<Notice>,
 }

@@ -1,4 +1,4 @@
-//! The course of a measurement: plan, first baseline, other baselines, variants.
+//! The course of a measurement: the plan, the first baseline, the other baselines, the variants.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use kelvin_record::{Ending, Forecast, Wanted};
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Task};
 
-/// A measurement under way: what was planned, and what has been run of it.
+/// A measurement in progress: the plan, and what has been run of it.
 pub(crate) struct Measurement<'a> {
     survey: &'a Survey<'a>,
     plans: &'a BTreeMap<usize, Plan>,
@@ -27,7 +27,7 @@ pub(crate) struct Measurement<'a> {
 }
 
 impl<'a> Measurement<'a> {
-    /// Nothing has been run yet.
+    /// A measurement of which nothing has been run yet.
     pub(crate) fn new(
         survey: &'a Survey<'a>,
         plans: &'a BTreeMap<usize, Plan>,
@@ -74,7 +74,8 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// Runs the inputs of some cases, by their places, again until each has so many repeats.
+    /// Runs the inputs of some cases again until each input has the wanted number of repeats; cases are given by their
+    /// places.
     ///
     /// # Errors
     ///
@@ -115,12 +116,12 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// What was seen of each case so far; no distance and no score is in it yet.
+    /// What was seen of each case so far, without distances and scores.
     pub(crate) fn records(&self) -> BTreeMap<String, CaseRecord> {
         records::of_cases(self.survey, self.plans, &self.rounds, &self.outcomes)
     }
 
-    /// How it ended.
+    /// How the measurement ended.
     pub(crate) const fn ending(&self) -> Ending {
         self.ending
     }
@@ -154,7 +155,7 @@ impl<'a> Measurement<'a> {
         self.survey.places.iter().copied().filter(answers).collect()
     }
 
-    /// The further baselines of the cases that have not answered yet.
+    /// Further baselines of those cases that have no answer yet.
     fn unanswered(&self) -> Vec<Task> {
         let answered: BTreeSet<usize> = self.answered().into_iter().collect();
         let places = self.survey.places.iter().copied();
@@ -182,9 +183,9 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// A pipeline that answers without a usable decision is configured wrongly: every further
-    /// invocation would be paid for nothing. Of several shards only the one with the first case
-    /// says so, because a run without shards would ask no other case.
+    /// If the first baseline answers without a usable decision, the configuration is wrong, and every further
+    /// invocation would be paid for nothing. Of several shards only the one with the first case reports that, because a
+    /// run without shards would ask no other case either.
     fn refuse_unusable_decision(&self, first: &[Task]) -> anyhow::Result<()> {
         let Some(task) = first.first().filter(|_| self.survey.begins) else {
             return Ok(());
@@ -220,7 +221,7 @@ impl<'a> Measurement<'a> {
     }
 }
 
-/// The error of a first baseline that answers without a usable decision; none for other failures.
+/// The error for a first baseline that answers without a usable decision; none for other failures.
 pub fn unusable_decision(case: &str, failure: &Failure, config: &Config) -> Option<anyhow::Error> {
     let unusable = matches!(
         failure.kind,

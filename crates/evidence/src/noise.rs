@@ -1,4 +1,4 @@
-//! The noise floor: how far two runs of the same input are apart, and figures without that part.
+//! The noise floor: how far apart two runs of the same input are, and the figures without that noise.
 
 use super::aggregate::{Figures, Turn, ends, part_missing};
 use super::basis::Basis;
@@ -49,12 +49,12 @@ impl Figures<'_> {
     }
 }
 
-/// Takes the noise out in distance space: f(x) = max(0, (x - eta) / (1 - eta)). Taking eta from
-/// invariance itself would count the noise twice, since it is in the drift already. The interval is
-/// that of the raw figure, moved the same way: eta is taken as known.
+/// Takes the noise out of the distances: f(x) = max(0, (x - eta) / (1 - eta)). Taking eta from invariance itself would
+/// count the noise twice, since the drift already contains it. The interval is that of the raw figure, moved in the
+/// same way, as if eta were known exactly.
 pub(super) fn corrected(metric: &Metric, eta: &Metric, turn: Turn) -> Metric {
     let value = match (metric.value, eta.value) {
-        // Turning there and back would move the last digit of a value that has no noise in it.
+        // Turning the value into a distance and back would change the last digit of a value without noise.
         (Some(value), Some(0.0)) => Ok(value),
         (Some(value), Some(eta)) if eta < 1.0 => Ok(without(value, eta, turn)),
         (Some(_), Some(_)) => Err("the noise floor is 1: nothing is left to measure".to_owned()),

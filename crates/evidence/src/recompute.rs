@@ -1,5 +1,5 @@
-//! From records back to figures: what a run computes at its end can be computed again from its
-//! report, or from the reports of its shards.
+//! Computes figures from records: the figures that a run computes at its end can be computed again from its report, or
+//! from the reports of its shards.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub fn recompute(mut cases: BTreeMap<String, CaseRecord>, settings: &Settings<'_
     }
 }
 
-/// Fills in the distance of every answer to a variant: the mean over the answers to the case itself.
+/// Fills in the distance of every answer to a variant: the mean over its distances from the answers to the case itself.
 fn cross(case: &mut CaseRecord, scorer: &dyn Scorer) {
     let baselines = case.baseline.iter();
     let baselines: Vec<_> = baselines
@@ -59,7 +59,7 @@ fn cross(case: &mut CaseRecord, scorer: &dyn Scorer) {
     }
 }
 
-/// Fills in the distances of every variant to the baseline of the same repeat.
+/// Fills in the distance of every answer to a variant from the baseline of the same repeat.
 fn compare(case: &mut CaseRecord, scorer: &dyn Scorer) {
     for variant in &mut case.variants {
         for (sample, before) in variant.samples.iter_mut().zip(&case.baseline) {
@@ -72,11 +72,11 @@ fn compare(case: &mut CaseRecord, scorer: &dyn Scorer) {
     }
 }
 
-/// The one figure that no distance is in.
+/// The only figure that uses no distance.
 const FAILURE_RATE: &str = "evidence.failure_rate";
 
-/// Why no figure can be made of what a judge has said; none where it said enough. A run that was stopped
-/// had no time to ask, and its figures cover what was asked.
+/// Why the answers of a judge are too few for any figure; none where they are enough. A stopped run had no time to ask
+/// the judge, and its figures cover what was asked.
 fn too_many_unscored(
     cases: &BTreeMap<String, CaseRecord>,
     settings: &Settings<'_>,

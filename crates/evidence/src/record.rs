@@ -109,7 +109,7 @@ pub struct SwapRecord {
 }
 
 impl VariantRecord {
-    /// The place of the unit that was replaced or rewritten, where it is exactly one.
+    /// The place of the unit that was replaced or rewritten, if it is exactly one unit.
     pub fn changed_unit(&self) -> Option<usize> {
         match (self.notes.removed.as_slice(), self.notes.edited.as_slice()) {
             ([unit], []) | ([], [unit]) => Some(*unit),
@@ -138,7 +138,7 @@ pub struct Sample {
     pub failure: Option<Box<Failure>>,
 }
 
-/// A decision of `null` is a decision: present and null is not the same as absent.
+/// Keeps a decision of `null`, since a decision that is null is not the same as no decision.
 mod explicit_null {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
     use serde_json::Value;

@@ -1,4 +1,4 @@
-//! From outcomes to records: what was seen in each case.
+//! Makes records from outcomes: what was seen in each case.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use kelvin_run::Outcome;
 use kelvin_run::kept;
 use kelvin_run::kept::Times;
 
-/// Over this share of failed invocations a case is marked insufficient.
+/// A case with a larger share of failed invocations than this is marked as insufficient.
 const INSUFFICIENT_ABOVE: f64 = 0.2;
 
-/// Turns outcomes into records; distances and scores are made from those.
+/// Turns outcomes into records; distances and scores are computed from the records later.
 pub(super) fn of_cases(
     survey: &Survey<'_>,
     plans: &BTreeMap<usize, Plan>,
@@ -117,7 +117,7 @@ fn record(
     }
 }
 
-/// How long the repeats of a case took, where not one of them varies.
+/// How long the repeats of a case took; none where one of them varies or failed.
 fn times(case: &Case, plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Option<Times> {
     if rounds < 2 {
         return None;
@@ -133,8 +133,7 @@ fn times(case: &Case, plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Option
     Times::of(&cells)
 }
 
-/// The first repeats, as far as they were run, in a list with no room to spare: there is one for
-/// every variant of the run.
+/// The first repeats, as far as they were run, in a list without spare room: every variant of the run has such a list.
 fn samples<'o>(repeats: usize, of: impl Fn(usize) -> Option<&'o Outcome>) -> Vec<Sample> {
     let mut samples = Vec::with_capacity(repeats);
     samples.extend((1..=repeats).map_while(|repeat| of(repeat).map(sample)));

@@ -1,4 +1,4 @@
-//! Which invocations there are, and where the outcome of each belongs.
+//! Which invocations a run needs, and where the outcome of each is kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use kelvin_run::{Outcome, Task};
 /// How often the inputs of each case are run.
 #[derive(Clone, Debug)]
 pub(super) struct Rounds {
-    /// Repeats of everything, unless a case has its own.
+    /// The repeats of every input, unless its case has its own number.
     repeats: usize,
-    /// Runs of each baseline; more than the repeats where the noise floor asks for them.
+    /// The runs of each baseline; more than the repeats if the noise floor asks for more.
     baselines: usize,
-    /// Cases that are repeated more often than the others, by place.
+    /// The cases that are repeated more often than the others, by their places.
     more: BTreeMap<usize, Wanted>,
 }
 
 impl Rounds {
-    /// What the configuration asks for.
+    /// The repeats that the configuration asks for.
     pub(super) fn of(config: &Config, settings: &EvidenceSettings) -> Self {
         Self {
             repeats: config.repeats.get(),
@@ -41,7 +41,7 @@ impl Rounds {
         }
     }
 
-    /// Asks for more repeats of a case; never for fewer.
+    /// Asks for more repeats of a case; the number never becomes smaller.
     pub(super) fn raise(&mut self, place: usize, wanted: &Wanted) {
         let more = self.more.entry(place);
         more.or_insert_with(|| Repeats::of_all(self.repeats).into())
@@ -66,7 +66,7 @@ impl Rounds {
         more.unwrap_or(self.repeats).max(self.baselines)
     }
 
-    /// How often the baseline of a case is run, the replays for the noise floor counted in.
+    /// How often the baseline of a case is run, including the replays for the noise floor.
     pub(super) fn baselines(&self, place: usize) -> usize {
         self.inputs(place).max(self.baselines)
     }
@@ -88,12 +88,12 @@ pub(super) fn baseline(case: &Arc<str>, repeat: usize) -> Task {
     }
 }
 
-/// Everything that follows the first baselines, for the cases at `places`.
+/// Every task that follows the first baselines, for the cases at `places`.
 ///
-/// Round by round, so that replays of a baseline are spread over the run: replays made back to back
-/// would miss the drift of a service within it. The inputs of a case are in an order that tells nothing:
-/// a pipeline that counts its calls learns neither a kind from it nor which input is the original. They
-/// stay together all the same, since a server that remembers the beginning of a prompt is faster then.
+/// The tasks go round by round, so that replays of a baseline are spread over the run: replays made back to back would
+/// miss the drift of a service within the run. The order of the inputs of a case tells nothing: a pipeline that counts
+/// its calls cannot learn from it the kind of an input, nor which input is the original. The inputs of a case still
+/// stay together, since a server that remembers the beginning of a prompt is faster then.
 pub(super) fn after_baselines(
     corpus: &Corpus,
     plans: &BTreeMap<usize, Plan>,
@@ -125,7 +125,7 @@ pub(super) fn after_baselines(
     tasks
 }
 
-/// When a task has its turn among those of its case and round.
+/// The key that orders a task among those of its case and round.
 fn turn(task: &Task, seed: u64) -> Digest {
     let fields = Fields::of("kelvin/order/v1")
         .field("seed", seed.to_be_bytes())
@@ -142,13 +142,14 @@ fn turn(task: &Task, seed: u64) -> Digest {
 pub(super) struct Outcomes(BTreeMap<Task, Outcome>);
 
 impl Outcomes {
-    /// Takes in what was run; a task that an interruption left undone has no entry.
+    /// Takes in the outcomes of the tasks that were run; a task that was not run because of an interruption gets no
+    /// entry.
     pub(super) fn take(&mut self, tasks: Vec<Task>, outcomes: Vec<Option<Outcome>>) {
         let done = tasks.into_iter().zip(outcomes);
         let mut done = done
             .filter_map(|(task, outcome)| Some((task, outcome?)))
             .collect();
-        // Packs the nodes, which inserting in order would leave half empty.
+        // Appending packs the nodes; inserting in order would leave them half empty.
         self.0.append(&mut done);
     }
 
@@ -157,7 +158,7 @@ impl Outcomes {
         self.0.contains_key(task)
     }
 
-    /// What became of one invocation.
+    /// The outcome of one invocation.
     pub(super) fn get(
         &self,
         case: &Arc<str>,

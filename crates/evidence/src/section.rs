@@ -1,4 +1,4 @@
-//! What a report stores of this probe, and the figures that are made of it.
+//! What a report stores about this probe, and the figures that are computed from it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use kelvin_record::{
 };
 use kelvin_run::judge::Scorer;
 
-/// What a report stores of this probe.
+/// What a report stores about this probe.
 pub type EvidenceSection = Section<Basis, CaseRecord>;
 
 impl Item for CaseRecord {
@@ -39,7 +39,7 @@ impl Item for CaseRecord {
             .map_or(0, |variant| variant.samples.len())
     }
 
-    /// Decisions are compared as they are, so that they stay.
+    /// Decisions stay as they are, since they are compared with others.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts > KeptTexts::None {
             return;
@@ -98,8 +98,8 @@ impl Item for CaseRecord {
         })
     }
 
-    /// The code of the base is run on edited cases with the labels of the change. What the base had said of a case
-    /// must stay known, since both sides are judged by that too.
+    /// The code of the base is run on edited cases with the labels of the change. The labels that the base had must
+    /// stay known, since both sides are also judged by them.
     fn take_over(&mut self, before: &Self) {
         self.expected.clone_from(&before.expected);
     }

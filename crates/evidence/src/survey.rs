@@ -1,4 +1,4 @@
-//! What is to be measured: the settings, the cases, and the variants that are planned of them.
+//! What is measured: the settings, the cases, and the variants that are planned for them.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use kelvin_base::threads;
 use kelvin_run::config::Config;
 use kelvin_run::judge::Scorer;
 
-/// What a measurement is about.
+/// Everything that a measurement needs to know about its cases.
 pub(crate) struct Survey<'a> {
     /// The general settings.
     pub config: &'a Config,
@@ -17,23 +17,21 @@ pub(crate) struct Survey<'a> {
     pub settings: &'a EvidenceSettings,
     /// Every case; peers are drawn from all of them.
     pub corpus: &'a Corpus,
-    /// The places of the cases to measure, ascending.
+    /// The places of the cases to measure, in ascending order.
     pub places: &'a [usize],
-    /// Whether the first of them is the first of all that were asked for; another shard may have
-    /// that one.
+    /// Whether the first of these cases is the first of all chosen cases; another shard may have that one.
     pub begins: bool,
     /// Compares decisions.
     pub scorer: &'a dyn Scorer,
 }
 
-/// Plans the variants of every case of the survey, by its place.
+/// Plans the variants of every case of the survey; the plans are keyed by the place of the case.
 pub(crate) fn plan(survey: &Survey<'_>) -> BTreeMap<usize, Plan> {
     let plans = plan_each(survey, |at, plan| (at, plan));
     plans.into_iter().collect()
 }
 
-/// Plans the variants of every case of the survey, in order, and keeps of each plan what `keep`
-/// makes of it.
+/// Plans the variants of every case of the survey, in order, and keeps only what `keep` makes of each plan.
 pub(crate) fn plan_each<T: Send>(
     survey: &Survey<'_>,
     keep: impl Fn(usize, Plan) -> T + Sync,

@@ -1,5 +1,5 @@
-//! Runs of pipelines whose right answer is known, made in memory: real cases, real plans, real
-//! figures, and a function in place of a process.
+//! Runs pipelines whose right answer is known, in memory: with real cases, real plans and real figures, but a function
+//! in place of a process.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,18 +17,18 @@ use kelvin_base::digest::Digest;
 use kelvin_record::Ending;
 use kelvin_run::judge;
 
-/// A pipeline: the text of an input, and its answer.
+/// A pipeline: a function from the text of an input to its answer.
 pub type Pipeline<'a> = dyn FnMut(&str) -> Value + 'a;
 
-/// What a run on some cases found.
+/// The result of a run on some cases.
 pub struct Trial {
-    /// The figures, and the records that they are made of.
+    /// The figures, and the records that they are computed from.
     pub evidence: Evidence,
     governing_types: Vec<String>,
 }
 
 impl Trial {
-    /// What a page is made from.
+    /// The data that a page is made from.
     pub fn run(&self) -> EvidenceRun<'_> {
         EvidenceRun {
             metrics: &self.evidence.metrics,
@@ -42,8 +42,7 @@ impl Trial {
     }
 }
 
-/// Runs a pipeline once on every baseline and variant of some cases, and on so many replays of each
-/// baseline.
+/// Runs a pipeline once on every baseline and variant of some cases, and on this many replays of each baseline.
 pub fn run(
     texts: &[(String, String)],
     settings: &EvidenceSettings,
@@ -66,7 +65,7 @@ pub fn run(
             kind: variant.kind.into(),
             relation: variant.figure.relation(),
             unit_type: variant.unit_type.clone(),
-            // Nothing is paired here, and the digest of the text would cost most of the time.
+            // No variants are paired here, so the digest of the text is not needed; it would take most of the time.
             input: Digest::of(variant.id.as_bytes()),
             notes: variant.notes(&corpus, at, settings).into(),
             samples: vec![answer(&variant.render(&corpus, at, settings))],

@@ -1,5 +1,5 @@
-//! The text of a case from its parts, in such a way that reading it gives the parts again: a text that Markdown
-//! would take for more than itself, e.g. for a heading, stands in a code block.
+//! Writes the text of a case from its parts so that reading the text gives the same parts again. Where Markdown would
+//! read more into a part, e.g. a heading, the part is put into a code block.
 
 use super::Case;
 use super::markdown::{BLANK, type_of};
@@ -8,9 +8,9 @@ use crate::config::unit_type;
 /// A unit to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewUnit {
-    /// What its type is made of.
+    /// The heading, from which the type of the unit is made.
     pub heading: String,
-    /// What it says.
+    /// The text below the heading.
     pub text: String,
 }
 
@@ -38,7 +38,7 @@ pub fn compose(preamble: &str, units: &[NewUnit]) -> Result<String, String> {
     if !units.is_empty() {
         case.push('\n');
     }
-    // What is written is read once: no part may change the meaning of another.
+    // The written text is parsed once as a check: no part may change the meaning of another.
     let read = Case::parse("new", "new.md", case.as_str()).map_err(|problems| {
         let first = problems.into_iter().next();
         first.map_or_else(String::new, |problem| problem.what)
@@ -56,7 +56,8 @@ pub fn compose(preamble: &str, units: &[NewUnit]) -> Result<String, String> {
     }
 }
 
-/// A heading line whose type is that of the name: markup in the name is no markup in the line.
+/// A heading line whose type is that of the name. Markup characters in the name are escaped, so that the line has no
+/// markup.
 fn heading_line(name: &str) -> Result<String, String> {
     let words: Vec<&str> = name.split_whitespace().collect();
     let words = words.join(" ");
@@ -78,7 +79,7 @@ fn heading_line(name: &str) -> Result<String, String> {
     }
 }
 
-/// Whether a text can stand before the units as it is.
+/// Whether a text can stand before the units without a change.
 fn stands_before_units(text: &str) -> bool {
     let probed = format!("{text}\n\n## x\n");
     let read = Case::parse("new", "new.md", probed);
@@ -89,7 +90,7 @@ fn stands_before_units(text: &str) -> bool {
         })
 }
 
-/// Whether a text can be the whole of a unit as it is.
+/// Whether a text can be the whole text of a unit without a change.
 fn stands_alone(text: &str) -> bool {
     let body = format!("## x\n\n{text}");
     let read = Case::parse("new", "new.md", format!("{body}\n"));
@@ -99,12 +100,12 @@ fn stands_alone(text: &str) -> bool {
         && read.is_ok_and(|case| matches!(&case.units[..], [unit] if case.body(unit) == body))
 }
 
-/// Such a text could be taken for one that was put into a code block.
+/// Whether a text begins with a fence: it could be taken for a text that was put into a code block.
 fn begins_a_fence(text: &str) -> bool {
     text.starts_with("```")
 }
 
-/// A text in a code block that nothing in it can end.
+/// A text in a code block whose fence is longer than any run of backticks in the text.
 fn fenced(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);

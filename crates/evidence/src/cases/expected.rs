@@ -1,5 +1,5 @@
-//! The labels of the cases, which stand beside them in a table: never in a case, since all of that is given to the
-//! pipeline.
+//! The labels of the cases. They stand in a table beside the cases and never in a case, since the whole text of a case
+//! is given to the pipeline.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use kelvin_base::exit::{Finding, Misuse};
 use kelvin_probe::case_files::{self, Entry, shown};
 use kelvin_run::judge::Scorer;
 
-/// The columns that have to be there.
+/// The columns that a table must have.
 const CASE: &str = "case";
 const EXPECTED: &str = "expected";
 
@@ -153,7 +153,7 @@ fn take<'e>(
             rows.insert(name.to_owned(), row);
         }
     }
-    // The reader closes an open quote at the end of the file, and that cell swallows every row behind it.
+    // The reader closes an open quote at the end of the file, so the cell with that quote swallows every row after it.
     if !text.matches('"').count().is_multiple_of(2) {
         problems.push(at(
             (table, last),
@@ -167,12 +167,12 @@ fn take<'e>(
     }
 }
 
-/// The line of a table as messages have it.
+/// The line number of a table in the type that messages use.
 fn as_line(line: u64) -> usize {
     usize::try_from(line).unwrap_or(usize::MAX)
 }
 
-/// What is wrong in a line of a table.
+/// A message about a line of a table.
 fn at((table, line): (&Entry, usize), what: String, help: &str) -> Misuse {
     Misuse::new(format!("{}:{line}: {what}", shown(&table.shown)))
         .help(help)

@@ -1,4 +1,4 @@
-//! Markdown text to units, by the byte offsets of a CommonMark parser.
+//! Cuts Markdown text into units, by the byte offsets of a CommonMark parser.
 //!
 //! The text itself is never rewritten: the parser sees a copy of the same length, with a probe
 //! heading after its end.
@@ -12,45 +12,45 @@ use crate::config::unit_type;
 /// Something in a document that only its author can mend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Problem {
-    /// From 1.
+    /// The line number, from 1.
     pub(super) line: usize,
-    /// What was found there.
+    /// What is wrong in that line.
     pub(super) what: String,
     /// What to do about it.
     pub(super) help: &'static str,
 }
 
-/// A unit by its offsets.
+/// A unit, by its offsets in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cut {
     /// The type of the unit; empty where the heading has no text.
     pub(super) unit_type: String,
-    /// The first `#` of the heading.
+    /// The offset of the first `#` of the heading.
     pub(super) start: usize,
-    /// Where the heading line ends, its line end not included.
+    /// The offset at which the heading line ends, without its line end.
     pub(super) heading_end: usize,
     /// The line of the heading, from 1.
     pub(super) line: usize,
 }
 
-/// A document taken apart.
+/// A document cut into its units.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cuts {
-    /// In the order of the document.
+    /// The units in the order of the document.
     pub(super) units: Vec<Cut>,
     /// Why the document cannot be used.
     pub(super) problems: Vec<Problem>,
 }
 
-/// Closes whatever a blank line and a heading can close. What it cannot close would swallow every
-/// unit that a perturbation puts there.
+/// Closes every block that a blank line and a heading can close. A block that stays open would swallow every unit that
+/// a perturbation puts behind it.
 const PROBE: &str = "\n\n## probe\n";
 const PROBE_HASHES: usize = 2;
 
 /// White space that CommonMark knows between blocks.
 pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// About so many units has a case.
+/// About as many units as a case usually has.
 const USUAL: usize = 12;
 
 /// Finds the level-2 ATX headings at the top level of a document.
@@ -139,8 +139,8 @@ pub fn type_of(heading: &str) -> String {
     unit_type(&text)
 }
 
-/// The line that tells best what a document is about: its first heading of level 1, else its first line that is no
-/// heading, else its first heading. Without the hashes.
+/// The line that best tells what a document is about: its first heading of level 1, else its first line that is not a
+/// heading, else its first heading. The hashes are left out.
 pub(super) fn title(text: &str) -> Option<&str> {
     let mark = text.len() - text.trim_start_matches('\u{feff}').len();
     let skip = match front_matter(&for_parser(text)[mark..]) {
@@ -158,7 +158,7 @@ pub(super) fn title(text: &str) -> Option<&str> {
     first.or_else(plain).or_else(any).map(str::trim)
 }
 
-/// How most lines of a text end; `\n` where it has only one.
+/// The line end that most lines of a text have; `\n` where the text has only one line.
 pub(super) fn newline(text: &str) -> &'static str {
     let crlf = text.matches("\r\n").count();
     let lf = text.matches('\n').count() - crlf;
@@ -187,9 +187,9 @@ pub fn with_newline<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// A text of the same length for the parser, which keeps to CommonMark in all but two points: it
-/// ends lines at a lone carriage return in some places only, and to it a fence with a tab after it
-/// is no end of a code block.
+/// A text of the same length for the parser. The parser keeps to CommonMark except in two points: it ends lines at a
+/// lone carriage return only in some places, and it does not take a fence with a tab after it for the end of a code
+/// block.
 pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\r', b'\t', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
@@ -216,7 +216,7 @@ pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
 
 enum FrontMatter {
     None,
-    /// How long it is.
+    /// The length of the front matter.
     Closed(usize),
     Open,
 }
@@ -258,7 +258,7 @@ enum Block {
 }
 
 impl Block {
-    /// What it is called, and what to do where it runs to the end of the document.
+    /// The name of the block, and what to do where it runs to the end of the document.
     const fn never_closed(&self) -> (&'static str, &'static str) {
         match self {
             Self::Fence => (
@@ -279,8 +279,8 @@ impl Block {
     }
 }
 
-/// The blocks that are in no other block, with their ranges. Level-2 headings are told apart, all
-/// else matters only where it swallows the end.
+/// The blocks that are in no other block, with their ranges. Only level-2 headings have a kind of their own; any other
+/// block matters only where it swallows the end of the document.
 fn top_level(source: &str) -> impl Iterator<Item = (Block, std::ops::Range<usize>)> + '_ {
     let mut depth = 0_usize;
     Parser::new_ext(source, Options::empty())
@@ -307,8 +307,8 @@ fn top_level(source: &str) -> impl Iterator<Item = (Block, std::ops::Range<usize
         })
 }
 
-/// Whether the heading that begins there has hashes; otherwise it is underlined. The text of an
-/// underlined one may have hashes as well, on a line that is indented further.
+/// Whether the heading that begins at `start` is written with hashes; otherwise it is underlined. The text of an
+/// underlined heading may have hashes as well, on a line that is indented further.
 fn is_atx(source: &str, start: usize) -> bool {
     let line = source[..start].rfind('\n').map_or(0, |end| end + 1);
     let indent = &source[line..start];
@@ -325,7 +325,7 @@ fn line_end(text: &str, start: usize) -> usize {
         .map_or(text.len(), |length| start + length)
 }
 
-/// Counts lines up to offsets that never go back.
+/// Counts lines up to offsets that never decrease.
 struct Lines<'a> {
     source: &'a str,
     offset: usize,

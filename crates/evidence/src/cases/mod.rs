@@ -33,9 +33,9 @@ pub use markdown::{type_of, with_newline};
 /// All the cases of a run, sorted by name, with the unit types they hold.
 #[derive(Debug)]
 pub struct Corpus {
-    /// Sorted by name; names are distinct.
+    /// The cases, sorted by name; names are distinct.
     pub cases: Vec<Case>,
-    /// The files that their labels come from, relative to the root of the configuration.
+    /// The files that the labels come from, relative to the root of the configuration.
     pub labels: Vec<Arc<str>>,
 }
 
@@ -44,42 +44,42 @@ pub struct Corpus {
 pub struct Case {
     /// The stem of the file: a folder name, never a path.
     pub name: Arc<str>,
-    /// The file, relative to the root of the configuration, with `/` on every platform.
+    /// The path of the file, relative to the root of the configuration, with `/` on every platform.
     pub file: Arc<str>,
-    /// The file as it is, with its byte order mark and its line ends.
+    /// The text of the file, byte for byte, with its byte order mark and its line ends.
     pub text: String,
-    /// The units in the order of the document. Before the first one is the preamble; each begins
-    /// where the one before it ends and the last ends with the text.
+    /// The units in the order of the document. The preamble comes before the first unit; each unit begins where the one
+    /// before it ends, and the last unit ends with the text.
     pub units: Vec<Unit>,
-    /// How lines end, for text that comes in from elsewhere.
+    /// The line end of the text, for text that is put in from elsewhere.
     pub newline: &'static str,
-    /// Whether they all end in `\n`.
+    /// Whether all lines end in `\n`.
     pub is_unix: bool,
-    /// What somebody says should be answered, as it is written; none where nobody does.
+    /// The expected answer, as somebody has written it; none where nobody has labelled the case.
     pub expected: Option<String>,
 }
 
 /// A section of a case that begins with a level-2 heading.
 #[derive(Debug)]
 pub struct Unit {
-    /// The heading, trimmed, lower-cased, runs of whitespace as `_`; shared between cases.
+    /// The type: the heading, trimmed and lower-cased, with runs of whitespace as `_`; shared between cases.
     pub unit_type: Arc<str>,
-    /// From the first `#` of the heading to the last byte that is not white space. What the heading
-    /// is indented by belongs to the white space before it: moved behind a list, it would make the
-    /// unit a part of the list.
+    /// From the first `#` of the heading to the last byte that is not white space. The indentation of the heading
+    /// belongs to the white space before the unit: if the unit were moved behind a list, its indentation would make it
+    /// a part of the list.
     pub body: Range<usize>,
-    /// Where the heading line ends: `body.start..heading_end` is the heading without its line end.
+    /// The end of the heading line: `body.start..heading_end` is the heading without its line end.
     pub heading_end: usize,
-    /// Where the next unit, or the end of the text, begins. `body.end..end` is white space.
+    /// The end of the white space after the unit, `body.end..end`: here begins the next unit, or the text ends.
     pub end: usize,
     /// The line of the heading, from 1.
     pub line: usize,
-    /// The digest of the body with its line ends as `\n`: equal content, equal digest.
+    /// The digest of the body with its line ends as `\n`: units with equal content have equal digests.
     pub content: Digest,
 }
 
 impl Corpus {
-    /// The place of the case of this name.
+    /// The place of the case with this name.
     pub fn place(&self, name: &str) -> Option<usize> {
         self.cases
             .binary_search_by(|case| (*case.name).cmp(name))
@@ -88,7 +88,7 @@ impl Corpus {
 }
 
 impl Case {
-    /// Takes a document apart. `file` is only for messages.
+    /// Cuts a document into its units. `file` is only used in messages.
     ///
     /// # Errors
     ///
@@ -165,8 +165,9 @@ impl Case {
         Digest::of(self.text.as_bytes())
     }
 
-    /// What the case is about, for people: its first heading of level 1, else its first line that is no heading, else
-    /// its first heading; without mark-up at its beginning, and cut where it is long. None where there are no words.
+    /// What the case is about, for people: its first heading of level 1, else its first line that is not a heading,
+    /// else its first heading. Markup at its beginning is left out, and a long title is cut. None where there are no
+    /// words.
     pub fn title(&self) -> Option<String> {
         markdown::title(&self.text).map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -174,7 +175,7 @@ impl Case {
         })
     }
 
-    /// What comes before the first unit; never perturbed, always first.
+    /// The text before the first unit; it is never perturbed and always comes first.
     pub fn preamble(&self) -> &str {
         let end = self
             .units
@@ -183,12 +184,12 @@ impl Case {
         &self.text[..end]
     }
 
-    /// A unit's text, heading line included, white space after it not.
+    /// The text of a unit, with its heading line and without the white space after it.
     pub fn body(&self, unit: &Unit) -> &str {
         &self.text[unit.body.clone()]
     }
 
-    /// A unit's heading line, as written.
+    /// The heading line of a unit, as written.
     #[cfg(test)]
     pub fn heading(&self, unit: &Unit) -> &str {
         &self.text[unit.body.start..unit.heading_end]
@@ -200,7 +201,8 @@ impl Case {
     }
 }
 
-/// Loads every case that the settings name; their paths are relative to the root. Notices tell of ignored files, cases without units and
+/// Loads every case that the settings name; their paths are relative to the root. Notices tell of ignored files, of
+/// cases without units, and of unit types that look alike.
 /// unit types that look alike.
 ///
 /// # Errors
@@ -217,7 +219,7 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
         cases.extend(parsed.cases);
         problems.extend(parsed.problems);
     }
-    // Where a case cannot be read, a table of labels would be told to name one that does not exist.
+    // If a case cannot be read, a row that labels it would be reported as naming a case that does not exist.
     if problems.is_empty() {
         let scorer = judge::of(&settings.scorer);
         problems = expected::label(&found.labels, &mut cases, &*scorer);
@@ -239,16 +241,16 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
     Ok((Corpus { cases, labels }, notices))
 }
 
-/// So many characters has a title.
+/// The most characters that a title has.
 const LONGEST_TITLE: usize = 200;
 
-/// So many files are read at a time.
+/// How many files are read at a time.
 const BLOCK: usize = 128;
 
-/// Nearly every file of a case has fewer bytes.
+/// Nearly every file of a case has fewer bytes than this.
 const BUFFER: usize = 1 << 16;
 
-/// Some of the cases.
+/// The cases of some files, as far as they could be parsed.
 #[derive(Default)]
 struct Parsed {
     cases: Vec<Case>,

@@ -1,4 +1,4 @@
-//! The structure of a unit's Markdown: so that an edit can be checked to have changed none of it.
+//! The structure of a unit's Markdown, to check that an edit has changed none of it.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use super::markdown::for_parser;
 use super::prose::extensions;
 
-/// What a text is made of, without its words.
+/// The structure and the prose of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// Every block, every inline mark and everything that is no prose, as plain CommonMark and with
-    /// the extensions.
+    /// Every block, every inline mark and everything that is not prose, both as plain CommonMark and with the
+    /// extensions.
     pub shape: Vec<String>,
     /// The prose, with runs of white space as one space.
     pub text: String,
 }
 
 impl Outline {
-    /// Whether a heading that comes after the text would be one.
+    /// Whether a heading that comes after the text would be read as a heading.
     pub fn is_closed(&self) -> bool {
         let probe = |shape: &[String]| {
             shape.len() >= 2
@@ -29,7 +29,7 @@ impl Outline {
     }
 }
 
-/// A heading that comes after the text; what the text leaves open shows in what becomes of it.
+/// The text of a heading that is put after the text: how this heading is read shows what the text leaves open.
 const PROBE: &str = "probe";
 
 /// The structure of a unit.

@@ -1,4 +1,4 @@
-//! Which bytes of a unit are plain prose: an edit there never lands in code, links or HTML.
+//! Finds the bytes of a unit that are plain prose, so that no edit lands in code, links or HTML.
 
 use std::ops::Range;
 
@@ -6,53 +6,53 @@ use pulldown_cmark::{BrokenLink, CowStr, Event, Options, Parser, Tag, TagEnd};
 
 use super::markdown::for_parser;
 
-/// Stands for every byte that is not prose; no letter, no digit and no white space.
+/// Stands in for every byte that is not prose; it is no letter, no digit and no white space.
 pub const MASK: char = '\u{1}';
 
-/// A text with everything masked that is not prose.
+/// A text in which everything that is not prose is masked.
 #[derive(Clone, Debug)]
 pub struct Prose {
-    /// As long as the text. The prose is kept, and so are the line ends in it; white space and
-    /// quote marks that indent a continued line are spaces; every other byte is [`MASK`].
+    /// As long as the text. Prose is kept, and so are the line ends in it; white space and quote marks that indent a
+    /// continued line become spaces; every other byte becomes [`MASK`].
     pub masked: String,
-    /// What holds prose, in order.
+    /// The blocks that hold prose, in order.
     pub blocks: Vec<Block>,
 }
 
 /// A paragraph, the text of a list item, or a table cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// From its first byte to its last that is not white space.
+    /// From the first byte of the block to its last byte that is not white space.
     pub range: Range<usize>,
-    /// Where it is.
+    /// Where the block is.
     pub place: Place,
 }
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A paragraph in no other block; `first` where only headings come before it.
+    /// A paragraph in no other block.
     Top {
-        /// Whether the unit begins with it.
+        /// Whether only headings come before the paragraph.
         first: bool,
     },
     /// In a list, a quote or a footnote.
     Nested,
-    /// A cell of a table, below its head; `first` in the first column.
+    /// A cell of a table, below its head.
     Cell {
-        /// Whether it is in the first column.
+        /// Whether the cell is in the first column.
         first: bool,
     },
 }
 
 impl Place {
-    /// Whether sentences stand there.
+    /// Whether the block holds sentences.
     pub const fn is_running_text(self) -> bool {
         !matches!(self, Self::Cell { .. })
     }
 }
 
-/// What the flavours of Markdown in use have in common beyond CommonMark.
+/// The extensions beyond CommonMark that the flavours of Markdown in use have in common.
 pub(super) fn extensions() -> Options {
     Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
@@ -64,7 +64,7 @@ pub(super) fn extensions() -> Options {
 pub fn prose(text: &str) -> Prose {
     let source = for_parser(text);
     let mut walk = Walk::new(&source);
-    // The definition of `[this]` may be in another unit: without one it is a link all the same.
+    // The definition of `[this]` may be in another unit, so it counts as a link without one too.
     let link = |_: BrokenLink<'_>| Some((CowStr::from(""), CowStr::from("")));
     let parser = Parser::new_with_broken_link_callback(&source, extensions(), Some(link));
     for (event, range) in parser.into_offset_iter() {
@@ -75,18 +75,18 @@ pub fn prose(text: &str) -> Prose {
 
 struct Walk<'a> {
     source: &'a str,
-    /// The mask in the making; bytes, because it is filled out of order.
+    /// The mask while it is filled; as bytes, because it is filled out of order.
     masked: Vec<u8>,
     blocks: Vec<Block>,
-    /// The block at hand, which may have begun without an event of its own (tight list items).
+    /// The current block, which may have begun without an event of its own (tight list items).
     open: Option<Block>,
-    /// How many links, headings and the like the parser is in: what they hold is no prose.
+    /// How many links, headings and the like the parser is in: nothing in them is prose.
     closed_to_edits: usize,
-    /// How many lists, quotes and footnotes it is in.
+    /// How many lists, quotes and footnotes the parser is in.
     nested: usize,
-    /// The cell of the row that comes next, where the parser is in the body of a table.
+    /// The column of the next cell, while the parser is in the body of a table.
     column: usize,
-    /// Whether anything but headings has come.
+    /// Whether anything but headings has come so far.
     begun: bool,
 }
 
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
             Event::End(tag) => self.end(*tag),
             Event::Text(text) => {
                 self.grow(&range);
-                // An entity or an escape reads otherwise than it is written.
+                // An entity or an escape is read differently from how it is written.
                 if self.closed_to_edits == 0 && self.source[range.clone()] == **text {
                     self.keep(range);
                 }
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
         self.open = Some(Block { range, place });
     }
 
-    /// Takes an inline event into the block at hand.
+    /// Takes an inline event into the current block.
     fn grow(&mut self, range: &Range<usize>) {
         match &mut self.open {
             Some(block) => block.range.end = block.range.end.max(range.end),
@@ -243,7 +243,7 @@ impl<'a> Walk<'a> {
             }
         }
         for (byte, written) in self.masked.iter_mut().zip(text.bytes()) {
-            // Lone carriage returns were line feeds for the parser only.
+            // The parser read lone carriage returns as line feeds; the mask gets them back as they are written.
             if written == b'\r' && *byte == b'\n' {
                 *byte = written;
             }

@@ -10,7 +10,7 @@ use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_probe::case_files::shown;
 
-/// A suggestion has to be at least this much like what was written (Jaro and Winkler, 0 to 1).
+/// A suggestion must be at least this similar to the written name (Jaro and Winkler, 0 to 1).
 const ALIKE: f64 = 0.75;
 
 /// Every unit type, by name.
@@ -20,18 +20,18 @@ pub(super) struct Types(BTreeMap<Arc<str>, Seen>);
 /// Where a type was seen.
 #[derive(Debug)]
 struct Seen {
-    /// Its name, in the one allocation that all its units share.
+    /// The name of the type, in the one allocation that all its units share.
     name: Arc<str>,
-    /// How many units are of it.
+    /// How many units have this type.
     units: usize,
-    /// The place of the first case that has one.
+    /// The place of the first case that has a unit of this type.
     case: usize,
     /// The line of that unit.
     line: usize,
 }
 
 impl Types {
-    /// Takes in the types of cases that come after `place` others.
+    /// Takes in the types of cases that come after the first `place` cases.
     pub(super) fn join(&mut self, place: usize, others: Self) {
         for (name, other) in others.0 {
             match self.0.get_mut(&name) {
@@ -146,7 +146,7 @@ fn nearest<'a>(name: &str, types: &'a Types) -> Option<&'a str> {
         .map(|(_, found)| found)
 }
 
-/// Letters and digits only, in lower case, compatibility forms and accents undone.
+/// A name reduced to its letters and digits, in lower case, with compatibility forms and accents undone.
 fn skeleton(name: &str) -> String {
     name.nfkd()
         .filter(|c| c.is_alphanumeric())

@@ -1,5 +1,4 @@
-//! What the schema cannot say of the keys of this probe, and what to do about the slips that people
-//! make with them.
+//! Checks on the keys of this probe that the schema cannot express, and help for the slips that people make with them.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,8 +8,7 @@ use kelvin_run::config::check::{blank, distinct};
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{Part, Problem, Slip, placeholder};
 
-/// Everything that is wrong with the values, whatever their types; types that are wrong are passed
-/// over.
+/// Every problem with the values that does not concern their types; values of a wrong type are passed over.
 pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     let node = &part.node;
     let mut found = Vec::new();
@@ -36,7 +34,7 @@ pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     found
 }
 
-/// RFC 6901: after `~` comes `0` or `1`.
+/// Checks a JSON pointer as RFC 6901 asks: after `~` comes `0` or `1`.
 fn pointer(field: &str, at: &Range<usize>) -> Option<Problem> {
     let broken = field.starts_with('/')
         && field
@@ -49,7 +47,7 @@ fn pointer(field: &str, at: &Range<usize>) -> Option<Problem> {
     })
 }
 
-/// Checks the unit types that a key lists; `noun` is what one of them is called.
+/// Checks the unit types that a key lists; `noun` is the word for one of them.
 fn types(node: &Node, key: &str, noun: &str, found: &mut Vec<Problem>) {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
     for (written, at) in node.texts(&[key]) {
@@ -96,7 +94,7 @@ fn enabled(node: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Names that other tools and common guesses have, with what stands for them here.
+/// Names of keys in other tools and common guesses, each with what stands for it here.
 const OTHER_NAMES: &[(&str, &str)] = &[
     (
         "counterfactual_swap",

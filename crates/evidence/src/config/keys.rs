@@ -1,5 +1,4 @@
-//! The keys of this probe in `kelvin.yaml`, as they are written: the JSON schema is made from these
-//! types.
+//! The keys of this probe in `kelvin.yaml`, as they are written; the JSON schema is made from these types.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +9,7 @@ use kelvin_run::targets::Address;
 /// The keys without which this probe cannot be run.
 pub(super) const REQUIRED: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
 
-/// Those of them that no other probe has.
+/// The required keys that no other probe has.
 pub(super) const OWN: [&str; 2] = ["decision_field", "governing_types"];
 
 /// All keys of this probe, which stand at the top level.
@@ -142,7 +141,7 @@ pub enum OptIn {
 }
 
 impl OptIn {
-    /// The name in the file, in the reports and in the registry.
+    /// The name of the kind in the file, in the reports and in the registry.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SwapCondition => "swap_condition",

@@ -31,9 +31,9 @@ pub use keys::{AllPairs, Counts, SwapCount};
 /// Everything that this probe needs to know, checked up front.
 #[derive(Clone, Debug)]
 pub struct EvidenceSettings {
-    /// How the pipeline is reached.
+    /// How to call the pipeline.
     pub run: Address,
-    /// A folder, or a glob such as `cases/**/*.md`; relative to the root.
+    /// The cases: a folder, or a glob such as `cases/**/*.md`; relative to the root.
     pub cases: String,
     /// Where the decision stands in the output.
     pub decision_field: DecisionField,
@@ -41,13 +41,13 @@ pub struct EvidenceSettings {
     pub governing_types: Vec<String>,
     /// The unit types whose units keep their order; normalised and distinct.
     pub keep_order: Vec<String>,
-    /// What the file says of what is measured, with defaults, under its keys.
+    /// What the file says about what is measured, by key and with defaults.
     pub written: Map<String, Value>,
-    /// Seeds the choice of perturbations, never the pipeline.
+    /// The seed for the choice of perturbations; the pipeline never gets it.
     pub seed: u64,
     /// Which perturbations are made, and how many.
     pub perturbations: Perturbations,
-    /// Replays of each baseline, the first invocation included; none when the floor is off.
+    /// How often each baseline is run, the first invocation included; none when the floor is off.
     pub noise_floor: Option<NonZeroUsize>,
     /// How two decisions are compared.
     pub scorer: Choice,
@@ -60,16 +60,16 @@ pub struct Perturbations {
     pub enable: Vec<String>,
     /// Whether `drop` counts into invariance.
     pub count_drop: bool,
-    /// How many variants per case of the default kinds.
+    /// The number of variants per case for the default kinds.
     pub variants: Counts,
     /// Whether `pad_content` may insert units of a governing type.
     pub pad_include_governing: bool,
-    /// The filler sections and word lists, packs and replacements applied.
+    /// The filler sections and word lists, with packs and replacements applied.
     pub words: Words,
 }
 
 impl EvidenceSettings {
-    /// What a runner calls for the cases.
+    /// The program that a runner calls for the cases.
     pub fn program(&self) -> Program<'_> {
         Program {
             target: &self.run,
@@ -106,8 +106,8 @@ impl Configure for EvidenceKind {
         check::hint(slip)
     }
 
-    /// Always some: the settings of this probe are a part of every digest, since reports of
-    /// configurations without it have had its default settings in their digests from the beginning.
+    /// Always gives settings, even where the file has no key of this probe. They are a part of every digest, and
+    /// reports of configurations without this probe have had its default settings in their digests from the beginning.
     fn settle(
         &self,
         part: &Part<'_>,
@@ -171,7 +171,8 @@ impl ProbeSettings for EvidenceSettings {
             SwapCount::UpTo(most) => most.to_string(),
             SwapCount::Every(AllPairs::All) => "all".to_owned(),
         };
-        // The settings of a scorer name a model; its id has what the configuration declares of it.
+        // The settings of a scorer name a model; the scorer's id also covers what the configuration declares about that
+        // model.
         let opened = judge::of(&self.scorer);
         let scorer = match opened.asked() {
             Some(_) => format!("{} {}", self.scorer, opened.id()),
@@ -193,7 +194,7 @@ impl ProbeSettings for EvidenceSettings {
             .field("words", format!("{:?}", kinds.words));
         let types = self.governing_types.iter();
         let fields = types.fold(fields, |fields, name| fields.field("governing_type", name));
-        // Without the key there is no field, so that the digests of older reports stay what they were.
+        // Without the key no field is added, so that the digests of older reports stay what they were.
         let kept = self.keep_order.iter();
         let fields = kept.fold(fields, |fields, name| fields.field("keep_order", name));
         let enabled = kinds.enable.iter();

@@ -5,7 +5,7 @@ use unicode_normalization::UnicodeNormalization as _;
 /// The type of the units under a heading: trimmed, in lower case, runs of white space as `_`.
 /// Composed and decomposed letters (Unicode NFC and NFD) make the same type.
 pub fn unit_type(heading: &str) -> String {
-    // Nothing in ASCII is composed of anything, and most headings are.
+    // ASCII has no composed letters, and most headings are ASCII.
     if heading.is_ascii() {
         let mut name = String::with_capacity(heading.len());
         for word in heading.split_whitespace() {

@@ -7,21 +7,21 @@ use crate::perturb::Relation;
 use crate::{CaseRecord, Sample};
 use kelvin_page::counted;
 
-/// So many standard deviations above what is expected are no chance.
+/// A count this many standard deviations above the expected one is no chance.
 const SURE: f64 = 2.0;
 
-/// Where so many answers to the same evidence are all alike, the decision does not move by itself.
+/// If at least this many answers to the same evidence are all alike, the decision does not move by itself.
 const ENOUGH: usize = 20;
 
-/// What was seen of it.
+/// How often the same evidence was answered alike or differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ByItself {
-    /// Further answers to the unperturbed inputs, and how many of these are not the first one.
+    /// Further answers to the unperturbed inputs, and how many of them differ from the first answer to the same input.
     repeated: usize,
     repeated_otherwise: usize,
-    /// In how many cases one is not.
+    /// The number of cases in which such an answer differs.
     cases: usize,
-    /// Answers to the same evidence in another presentation, and in how many the decision moved.
+    /// Answers to the same evidence in another presentation, and the number of those in which the decision moved.
     presented: usize,
     presented_moved: usize,
 }
@@ -56,8 +56,8 @@ impl ByItself {
         }
     }
 
-    /// How often the decision moves by itself. With few answers one more counts that is half moved, so that these
-    /// are not taken for a proof that it never does.
+    /// How often the decision moves by itself. Unless many answers are all alike, one more answer counts, as half
+    /// moved: a few equal answers do not prove that the decision never moves.
     fn share(self) -> f64 {
         let (moved, all) = match self.repeated {
             0 => (self.presented_moved, self.presented),
@@ -76,7 +76,7 @@ impl ByItself {
         swaps.moved as f64 > samples * share + SURE * spread
     }
 
-    /// What shows that it does, in a clause; where nothing does, that it may.
+    /// A clause that says what shows that the decision moves by itself, or, where nothing shows it, that it may.
     pub(super) fn sentence(self) -> String {
         if self.repeated_otherwise > 0 {
             return format!(

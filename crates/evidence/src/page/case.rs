@@ -1,4 +1,4 @@
-//! The page of one case: every variant, whatever became of it.
+//! The page of one case, with every variant of any outcome.
 
 use super::cases::{Expectations, signal};
 use super::item::{columns, decisions, row};

@@ -1,4 +1,4 @@
-//! Single cases: which went against expectation, and what was done to them.
+//! Single cases: those that went against expectation, and what was done to each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,9 @@ use crate::perturb::{Figure, Relation};
 use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_page::{Column, LISTED, Phrase, Status, Table, TableRow, brief, counted};
 
-/// What became of a variant, in words. `Open` is a variant whose evidence changed and whose decision
-/// held, which may be right: the exchanged unit may lead to the same decision. `Apart` is one with hedges
-/// put in whose decision moved, which may be right too: a hedge can change what a sentence says, so it
-/// counts in a figure of its own.
+/// The word for the outcome of a variant. `Open` is a variant whose evidence changed and whose decision held, which may
+/// be right: the exchanged unit may lead to the same decision. `Apart` is a variant with hedges whose decision moved,
+/// which may be right too: a hedge can change what a sentence says, so it counts in a figure of its own.
 pub(super) const fn word(status: Status) -> &'static str {
     match status {
         Status::Expected => "as expected",
@@ -26,15 +25,15 @@ pub(super) const fn word(status: Status) -> &'static str {
 
 /// What can be expected of the variants of a run.
 pub struct Expectations<'a> {
-    /// Whether there are several governing types: a swap of one may then rightly move nothing,
-    /// because another one decides.
+    /// Whether there are several governing types: a swap of a unit of one type may then rightly move nothing, because
+    /// another type decides.
     several: bool,
-    /// Those of several types that the pipeline ignores.
+    /// Of several governing types, those that the pipeline ignores.
     ignored: BTreeSet<&'a str>,
 }
 
 impl<'a> Expectations<'a> {
-    /// Of the variants of a run.
+    /// What can be expected of the variants of a run.
     pub fn of(run: &EvidenceRun<'a>) -> Self {
         Self {
             several: run.governing_types.len() > 1,
@@ -42,7 +41,7 @@ impl<'a> Expectations<'a> {
         }
     }
 
-    /// What became of a variant.
+    /// The outcome of a variant.
     pub(super) fn status(&self, variant: &VariantRecord) -> Status {
         let samples = variant.samples.iter();
         let mut status = match samples.clone().any(|sample| sample.failure.is_some()) {
@@ -81,19 +80,19 @@ fn is_hedge(variant: &VariantRecord) -> bool {
     perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Hedge)
 }
 
-/// A case with what counts against it.
+/// A case and the number of variants that count against it.
 pub(super) struct RankedCase<'a> {
     /// Its name.
     pub name: &'a str,
     /// The case.
     pub case: &'a CaseRecord,
-    /// How many of its variants went against expectation.
+    /// How many variants of the case went against expectation.
     pub against: usize,
 }
 
 impl<'a> RankedCase<'a> {
-    /// Every case of a run, worst first: by what went against expectation, then by what failed, then
-    /// by name.
+    /// Every case of a run, worst first: by how far it is from what was expected, then by the variants against
+    /// expectation, then by failures, then by name.
     pub(super) fn all(run: &EvidenceRun<'a>) -> Vec<Self> {
         let expected = Expectations::of(run);
         let mut cases: Vec<Self> = run
@@ -118,8 +117,8 @@ impl<'a> RankedCase<'a> {
         cases
     }
 
-    /// How far the case is from what was expected of it, at most 2: 0 where everything was as expected. A failure to
-    /// answer is the worst answer.
+    /// How far the case is from what was expected of it, at most 2: 0 where everything was as expected. A case without
+    /// any answer to its unperturbed input gets 2.
     fn lack(&self) -> f64 {
         let is_answered = |sample: &Sample| sample.failure.is_none();
         if !self.case.baseline.iter().any(is_answered) {
@@ -130,7 +129,7 @@ impl<'a> RankedCase<'a> {
         drift + wrong as f64 / self.case.variants.len().max(1) as f64
     }
 
-    /// How many of its variants have a call without an answer.
+    /// How many variants of the case have a call without an answer.
     pub(super) fn failed(&self) -> usize {
         let has_failed = |variant: &&VariantRecord| {
             let mut samples = variant.samples.iter();
@@ -140,7 +139,7 @@ impl<'a> RankedCase<'a> {
     }
 }
 
-/// What was done to a case, in words.
+/// Describes in words what a variant does to its case.
 pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
     let unit = |place: usize| {
         let unit = case.units.get(place);
@@ -153,7 +152,7 @@ pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
         parts.push(Phrase::text("new order: ").names(order));
     }
     let (mut removed, mut added) = (notes.removed.as_slice(), notes.added.as_slice());
-    // Where one unit went out and one of another case came in, the two were exchanged.
+    // One unit that went out and one from another case that came in were exchanged.
     if let ([out], [came]) = (removed, added)
         && let Some(from) = &came.from
     {
@@ -225,8 +224,8 @@ pub(super) fn signal(value: Option<f64>, n: usize) -> String {
     )
 }
 
-/// The worst of the cases in which something went against expectation, each with an example. There may
-/// be thousands, and no page lists them all here.
+/// The worst of the cases in which something went against expectation, each with an example. There may be thousands of
+/// such cases, and this list is cut.
 pub(super) fn worst(run: &EvidenceRun<'_>) -> Option<Table> {
     let expected = Expectations::of(run);
     let mut cases = RankedCase::all(run);
@@ -263,7 +262,7 @@ pub(super) fn worst(run: &EvidenceRun<'_>) -> Option<Table> {
     })
 }
 
-/// A variant with the decision before and after.
+/// A variant with the decisions before and after it.
 fn change(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
     let mut samples = variant.samples.iter();
     let after = samples.find(|sample| sample.distance.is_some());

@@ -11,13 +11,13 @@ use crate::perturb::Relation;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_page::{HeatCell, HeatGrid, HeatRow};
 
-/// The row of neutral sections: no section of the bank is a type of the cases.
+/// The row of the neutral sections: no section of the filler bank has a type of the cases.
 const FILLER: &str = "(neutral sections)";
 
 /// The map of a run; none where nothing was compared.
 pub(super) fn map(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<HeatGrid> {
     let mut sums: BTreeMap<(&str, &str), (f64, usize)> = BTreeMap::new();
-    // Those that ought to hold come first, each in the order of the registry.
+    // Kinds that ought to hold the decision come first, each group in the order of the registry.
     let mut kinds: BTreeSet<(bool, usize, &str)> = BTreeSet::new();
     for case in run.cases.values() {
         for variant in &case.variants {
@@ -80,7 +80,7 @@ pub(super) fn map(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<HeatGr
     })
 }
 
-/// The types of the units that moved, came in, went out or were rewritten.
+/// The types of the units that changed places, came in, went out or were rewritten.
 fn touched<'a>(case: &'a CaseRecord, variant: &'a VariantRecord) -> BTreeSet<&'a str> {
     let notes = &variant.notes;
     let moved = notes

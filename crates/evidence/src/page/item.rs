@@ -1,4 +1,4 @@
-//! The cases as they open on the page of a run.
+//! The cases as the page of a run shows them when they are opened.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use kelvin_page::{
 /// The most units of a case that are listed.
 const UNITS: usize = 200;
 
-/// The columns of the variants of a case; the last one says what became of each.
+/// The columns of the variants of a case; the last column says what became of each variant.
 pub(super) fn columns(last: &'static str) -> Vec<Column> {
     vec![
         Column::text("variant"),
@@ -156,7 +156,7 @@ fn variants(name: &str, case: &CaseRecord, expected: &Expectations<'_>) -> Table
     }
 }
 
-/// A variant with what was done, what ought to happen and what did.
+/// A row for a variant: what was done, what the decision ought to do and what it did.
 pub(super) fn row(case: &CaseRecord, variant: &VariantRecord, status: Status) -> TableRow {
     let ought = match variant.relation {
         Relation::Invariance => "hold",
@@ -181,7 +181,7 @@ pub(super) fn row(case: &CaseRecord, variant: &VariantRecord, status: Status) ->
     }
 }
 
-/// The decisions of all repeats, equal ones once.
+/// The decisions of all repeats; equal decisions are shown once.
 pub(super) fn decisions(samples: &[Sample]) -> Phrase {
     let mut seen: Vec<(Phrase, usize)> = Vec::new();
     for sample in samples {
@@ -199,8 +199,8 @@ pub(super) fn decisions(samples: &[Sample]) -> Phrase {
     all.unwrap_or_else(|| Phrase::text("not run"))
 }
 
-/// What changed in the input. A new order changes no word: where each unit came from says more than
-/// a comparison of the texts.
+/// What changed in the input. A new order changes no word, so the page says where each unit came from: that tells more
+/// than a comparison of the texts.
 fn detail(name: &str, case: &CaseRecord, variant: &VariantRecord) -> Detail {
     let places = variant.notes.order.iter().enumerate().take(UNITS);
     let order = places.map(|(at, from)| Chip {

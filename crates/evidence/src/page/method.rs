@@ -1,4 +1,4 @@
-//! How the figures of the probe are read.
+//! Explains how to read the figures of the probe.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use super::words::SignalWords;
 use crate::perturb;
 use kelvin_page::{BANDS, Block, Column, Phrase, Table, TableRow};
 
-/// How the figures are read, as blocks of a page.
+/// The explanation, as blocks of a page.
 pub(super) fn blocks<'a>(run: &EvidenceRun<'_>) -> Vec<Block<'a>> {
     let heading = |text: &str| Block::Heading(Phrase::text(text));
     let text = |text: &str| Block::Text(vec![Phrase::text(text)]);
@@ -81,7 +81,7 @@ pub(super) fn blocks<'a>(run: &EvidenceRun<'_>) -> Vec<Block<'a>> {
     blocks
 }
 
-/// The bands: from where, and the words of both signals.
+/// The bands: the lowest value of each, and the words of both signals for it.
 fn bands() -> Table {
     let lows = BANDS.iter().map(|low| format!("{low:.2} and more"));
     let last = BANDS.last().map(|low| format!("less than {low:.2}"));
@@ -97,10 +97,10 @@ fn bands() -> Table {
     )
 }
 
-/// The kinds that this run made: name, what they do, what the decision ought to do.
+/// The kinds of perturbation in this run: the name, what the kind does, and what the decision ought to do.
 fn kinds(run: &EvidenceRun<'_>) -> Option<Table> {
     let variants = run.cases.values().flat_map(|case| &case.variants);
-    // Collecting would first make a list of all of them.
+    // A loop, since `collect` would first make a list of the kinds of all variants.
     let mut made: BTreeSet<&str> = BTreeSet::new();
     for variant in variants {
         made.insert(&variant.kind);

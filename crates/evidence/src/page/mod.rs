@@ -35,7 +35,7 @@ pub struct EvidenceRun<'a> {
     pub metrics: &'a BTreeMap<String, Metric>,
     /// Every case, by name.
     pub cases: &'a BTreeMap<String, CaseRecord>,
-    /// Whether it came to its end.
+    /// How the run ended.
     pub ending: Ending,
     /// The unit types that should govern the decision.
     pub governing_types: &'a [String],
@@ -83,7 +83,7 @@ pub fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
     chapter
 }
 
-/// The one word for the run.
+/// The headword of the run.
 fn headword(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Headword {
     let unmeasured = |word, title, meaning| Headword {
         word,
@@ -115,7 +115,7 @@ fn headword(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Headword {
     }
 }
 
-/// Every failed invocation, baselines first within a case.
+/// Every failed invocation; within a case the baselines come first.
 fn failed<'a>(run: &EvidenceRun<'a>) -> Vec<FailedInvocation<'a>> {
     fn of<'a>(
         item: &'a str,

@@ -1,5 +1,5 @@
-//! Both signals at once: the run and its cases as points of a square. Only with one governing
-//! type: with several the quadrants would mean nothing.
+//! Both signals at once: the run and its cases as points of a square. It is shown only with one governing type: with
+//! several, the quadrants would mean nothing.
 
 use super::EvidenceRun;
 use super::signals::Signals;
@@ -8,14 +8,14 @@ use super::words::QUADRANT;
 use crate::CaseRecord;
 use kelvin_page::Plane;
 
-/// The square of a run; none where the run has no place in one of the quadrants.
+/// The square of a run; none where the standing of the run is not one of the quadrants.
 pub(super) fn of(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> {
     let standing = signals.standing.filter(|standing| standing.is_quadrant())?;
     let noise = signals.without_noise.as_ref();
-    // The word for the run rests on invariance without noise, where that is known.
+    // The word for the run rests on invariance without noise, where the noise is known.
     let invariance = noise.map_or(&signals.invariance, |noise| &noise.invariance);
     let following = &signals.following;
-    // The word may rest on one kind alone; then it is another one than that of the place.
+    // The word may rest on a single kind; then it can contradict the quadrant in which the point lies.
     let holds = matches!(standing, Standing::Grounded | Standing::Flat);
     if holds != (invariance.value? >= QUADRANT) {
         return None;
@@ -43,7 +43,7 @@ pub(super) fn of(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<Plane> 
     })
 }
 
-/// Following in one case; none where no donor of its swaps is answered differently.
+/// Following in one case; none where every donor of its swaps is answered the same as the case.
 fn following_in(case: &CaseRecord) -> Option<f64> {
     let swaps = case
         .variants

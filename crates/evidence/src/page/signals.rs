@@ -1,4 +1,4 @@
-//! The figures that stand at the top: invariance, following, sensitivity and the Kelvin score.
+//! The figures at the top of the page: invariance, following, sensitivity and the Kelvin score.
 
 use super::EvidenceRun;
 use super::standing::Standing;
@@ -7,22 +7,19 @@ use super::words::SignalWords;
 use kelvin_page::{BANDS, Breakdown, Estimate, Group, Signal, display};
 use kelvin_record::{Metric, estimate, family};
 
-/// The figures, and what they say together.
+/// The figures, and what they mean together.
 pub(super) struct Signals<'a> {
-    /// Invariance.
     pub(super) invariance: Estimate<'a>,
-    /// Sensitivity.
     pub(super) sensitivity: Estimate<'a>,
-    /// Following: sensitivity next to what the swaps could show. It has a word with one governing
-    /// type and enough swaps; else no band would mean anything.
+    /// Following: sensitivity compared with what the swaps could show. It gets a word only with one governing type and
+    /// enough swaps; otherwise no band would mean anything.
     pub(super) following: Estimate<'a>,
-    /// The Kelvin score.
     kelvin: Estimate<'a>,
     /// Every swap of the run.
     swaps: SwapCounts,
-    /// What the signals say together; none where one is missing.
+    /// What the signals mean together; none where one of them is missing.
     pub(super) standing: Option<Standing>,
-    /// The noise floor and what is left without it, where it was measured.
+    /// The noise floor and the signals without it, where the noise was measured.
     pub(super) without_noise: Option<WithoutNoise<'a>>,
 }
 
@@ -30,11 +27,11 @@ pub(super) struct Signals<'a> {
 pub(super) struct WithoutNoise<'a> {
     /// Eta: how far two answers to the same input are apart.
     floor: Estimate<'a>,
-    /// Invariance without it.
+    /// Invariance without the noise.
     pub(super) invariance: Estimate<'a>,
-    /// Sensitivity without it.
+    /// Sensitivity without the noise.
     sensitivity: Estimate<'a>,
-    /// The Kelvin score without it.
+    /// The Kelvin score without the noise.
     kelvin: Estimate<'a>,
 }
 
@@ -69,7 +66,7 @@ impl<'a> Signals<'a> {
         }
     }
 
-    /// The noise floor with what is left without it.
+    /// The noise floor, grouped with the signals without it.
     pub(super) fn groups(&self) -> Vec<Group<'a>> {
         let group = self.without_noise.as_ref().map(|noise| Group {
             title: "With the noise taken out",
@@ -96,7 +93,7 @@ impl<'a> Signals<'a> {
         group.into_iter().collect()
     }
 
-    /// As they are shown, in order.
+    /// The signals in the order in which they are shown.
     pub(super) fn shown(self) -> Vec<Signal<'a>> {
         let parts = self.kelvin_parts();
         let bands = BANDS.to_vec();
@@ -110,7 +107,7 @@ impl<'a> Signals<'a> {
         let following = Signal {
             ask: "does it follow evidence?",
             question: "Does it go where the governing evidence leads?",
-            // Bands mean something only where the figure has a word.
+            // The bands are marked only where the figure has a word.
             marks: self.following.word.map_or_else(Vec::new, |_| bands),
             note: swaps.clone(),
             ..Signal::new("Following", "goes where the evidence leads", self.following)
@@ -159,20 +156,20 @@ impl<'a> Signals<'a> {
         vec![invariance, following, sensitivity, kelvin]
     }
 
-    /// The two parts of the Kelvin score, where both are there.
+    /// The two parts of the Kelvin score, if both are known.
     fn kelvin_parts(&self) -> Option<[String; 2]> {
         let part = |figure: &Estimate<'_>| figure.value.map(|value| display(1.0 - value));
         Some([part(&self.invariance)?, part(&self.sensitivity)?])
     }
 }
 
-/// The parts of the signals in short, and what counts into neither signal and still must be seen.
+/// The parts of the signals in short, and figures that enter neither signal but must be seen.
 pub(super) fn breakdowns<'a>(run: &EvidenceRun<'a>) -> Vec<Breakdown<'a>> {
     let mut breakdowns = vec![Breakdown {
         label: "by kind",
         rows: lowest_first(run, "evidence.invariance"),
     }];
-    // One governing type alone would only repeat the whole.
+    // With a single governing type, the parts by type would only repeat the whole.
     if run.governing_types.len() > 1 {
         breakdowns.push(Breakdown {
             label: "by type",
@@ -195,10 +192,10 @@ pub(super) fn breakdowns<'a>(run: &EvidenceRun<'a>) -> Vec<Breakdown<'a>> {
     breakdowns
 }
 
-/// The parts of a signal, the lowest first: those are the ones to look at.
+/// The parts of a signal, the lowest first, since the reader should look at those.
 fn lowest_first<'a>(run: &EvidenceRun<'a>, id: &str) -> Vec<(&'a str, Estimate<'a>)> {
     let mut family = family(run.metrics, id);
-    // Both pads together would only repeat the two.
+    // The figure of both pads together would only repeat the two.
     family.retain(|(name, _)| *name != "pad");
     family.sort_by(|a, b| {
         let value = |metric: &Metric| metric.value.unwrap_or(f64::INFINITY);

@@ -11,8 +11,8 @@ use crate::perturb::Relation;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_record::family;
 
-/// What invariance and following say together. The first four are the quadrants of one governing
-/// type; with several types a band for following would mean nothing.
+/// What invariance and following mean together. The first four are the quadrants for one governing type; with several
+/// types, a band for following would mean nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Invariance and following are both high.
@@ -23,20 +23,20 @@ pub enum Standing {
     Brittle,
     /// Neither invariance nor following is high.
     Unstable,
-    /// Several types: it holds where it should, and none of them is ignored.
+    /// Several types: the decision holds where it should, and no type is ignored.
     Responsive,
-    /// Several types: it holds where it should, and at least one of them decides rarely or never.
+    /// Several types: the decision holds where it should, and at least one type decides rarely or never.
     Selective,
-    /// Every answer is the same, or nearly, whatever the case.
+    /// All answers, or nearly all, are the same, whatever the case.
     Constant,
-    /// It holds where it should; the swaps cannot show whether it follows the evidence.
+    /// The decision holds where it should; the swaps cannot show whether it follows the evidence.
     Unclear,
-    /// It moves where it should hold; the swaps cannot show whether it follows the evidence.
+    /// The decision moves where it should hold; the swaps cannot show whether it follows the evidence.
     Unsteady,
 }
 
 impl Standing {
-    /// All of them, for the test of the document that explains them.
+    /// Every standing, for the test of the document that explains them.
     #[cfg(any(test, feature = "fixtures"))]
     pub const ALL: [Self; 9] = [
         Self::Grounded,
@@ -54,7 +54,7 @@ impl Standing {
     pub(super) fn of(run: &EvidenceRun<'_>) -> Option<Self> {
         let value = |id: &str| run.metrics.get(id).and_then(|metric| metric.value);
         let invariance = value("evidence.invariance")?;
-        // A mean over all kinds hides one kind that moves the decision again and again.
+        // A mean over all kinds can hide one kind that moves the decision again and again.
         let kinds = family(run.metrics, "evidence.invariance").into_iter();
         let mut kinds = kinds.filter_map(|(_, metric)| metric.value);
         let eta = value("evidence.noise_floor").unwrap_or(0.0);
@@ -62,8 +62,8 @@ impl Standing {
             && kinds.all(|value| without_noise(value, most_noise(run)) >= EVERY_KIND);
         let swaps = SwapCounts::of(run, |_| true);
         let answers = AnswerCounts::of(run).filter(AnswerCounts::are_constant);
-        // Where swaps move the decision much more often than presentation does, the pipeline reacts
-        // to something, even if it gives one answer most of the time.
+        // If swaps move the decision much more often than presentation does, the pipeline reacts to something, even if
+        // it gives one answer most of the time.
         let reacts = swaps.moved_share() > 1.0 - invariance + REACTS;
         if answers.is_some() && !reacts {
             return Some(Self::Constant);
@@ -87,7 +87,7 @@ impl Standing {
         })
     }
 
-    /// One word.
+    /// The standing in one word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Grounded => "grounded",
@@ -102,7 +102,7 @@ impl Standing {
         }
     }
 
-    /// The same as a title.
+    /// The word as a title.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Grounded => "Grounded",
@@ -117,7 +117,7 @@ impl Standing {
         }
     }
 
-    /// What it means.
+    /// What the word means.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Grounded => "follows the evidence, and little else",
@@ -138,7 +138,7 @@ impl Standing {
         }
     }
 
-    /// Whether it is one of the quadrants, which have a place in the plane of the two signals.
+    /// Whether the standing is one of the quadrants, which have a place in the plane of the two signals.
     pub const fn is_quadrant(self) -> bool {
         matches!(
             self,
@@ -147,20 +147,18 @@ impl Standing {
     }
 }
 
-/// How far apart two answers to the same input may be on average, at most; 0 where that was not
-/// measured. The worst of several kinds is worst partly by chance, so it is compared with the upper
-/// end of the interval of the noise floor.
+/// The largest mean distance that two answers to the same input may have; 0 where it was not measured. The worst of
+/// several kinds is worst partly by chance, so it is compared with the upper end of the interval of the noise floor.
 pub(super) fn most_noise(run: &EvidenceRun<'_>) -> f64 {
     let floor = run.metrics.get("evidence.noise_floor");
-    // Where no answer differed from another one to the same input, no change is one of noise. The upper end
-    // would make it one in ten, with a few cases.
+    // If no two answers to the same input differed, no change is noise. With a few cases, the upper end of the interval
+    // would still say that one change in ten is noise.
     let floor = floor.filter(|floor| floor.value != Some(0.0));
     let most = floor.and_then(|floor| floor.interval.map(|ends| ends.high).or(floor.value));
     most.unwrap_or(0.0)
 }
 
-/// Invariance after the effect of noise of this size is taken out: a decision that noise moves was
-/// not moved by the presentation.
+/// Invariance with the effect of this much noise taken out: the presentation did not cause a move that noise caused.
 pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
     if eta >= 1.0 {
         return invariance;
@@ -168,14 +166,13 @@ pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
     1.0 - ((1.0 - invariance - eta) / (1.0 - eta)).max(0.0)
 }
 
-/// A pipeline holds where it should only if the invariance of each kind alone is at least this.
+/// A pipeline holds where it should only if the invariance of each single kind is at least this.
 const EVERY_KIND: f64 = 0.75;
 
-/// How much more often swaps have to move the decision than other variants do.
+/// How much larger the share of swaps that move the decision must be than that of other variants.
 const REACTS: f64 = 0.2;
 
-/// The standing with several governing types; none where it is not known of each type whether the
-/// pipeline ignores it.
+/// The standing with several governing types; none where it is unknown for some type whether the pipeline ignores it.
 fn several(run: &EvidenceRun<'_>, holds: bool) -> Option<Standing> {
     let ignored = ignored_types(run);
     let types = run.governing_types.iter();
@@ -190,21 +187,21 @@ fn several(run: &EvidenceRun<'_>, holds: bool) -> Option<Standing> {
     }
 }
 
-/// Every answer of a run, counted.
+/// Counts of all answers of a run.
 pub(super) struct AnswerCounts<'a> {
-    /// The most frequent one.
+    /// The most frequent answer.
     pub(super) most: &'a Value,
-    /// How often it was given.
+    /// How often the most frequent answer was given.
     pub(super) times: usize,
     /// How many answers there are.
     pub(super) all: usize,
-    /// The share of it among the own answers of each case: those to the case as it is, and to the
-    /// variants that ought to hold.
+    /// The share of the most frequent answer among the own answers of each case: those to the unperturbed case, and to
+    /// the variants that ought to hold.
     own_shares: Vec<f64>,
 }
 
 impl<'a> AnswerCounts<'a> {
-    /// None where nothing was answered.
+    /// The counts; none where nothing was answered.
     pub(super) fn of(run: &EvidenceRun<'a>) -> Option<Self> {
         let mut total: BTreeMap<String, (usize, &Value)> = BTreeMap::new();
         for decision in run.cases.values().flat_map(|case| answers(case, |_| true)) {
@@ -226,14 +223,14 @@ impl<'a> AnswerCounts<'a> {
         })
     }
 
-    /// Whether the pipeline gives the same answer in every case, apart from noise. That takes two
-    /// cases at least, since a single case has one right answer.
+    /// Whether the pipeline gives the same answer in every case, apart from noise. There must be at least two cases,
+    /// since a single case has one right answer.
     pub(super) fn are_constant(&self) -> bool {
-        /// The share of the cases whose own answers are mostly the most frequent one. It is less than
-        /// 1 because noise may change a case or two.
+        /// The share of the cases whose own answers are mostly the most frequent answer. It is less than 1 because
+        /// noise may change a case or two.
         const NEARLY_ALL: f64 = 0.9;
-        /// A case whose share of the most frequent answer is no larger than this is answered
-        /// differently, which noise alone does not explain.
+        /// A case in which the most frequent answer has no larger share than this is answered differently, which noise
+        /// alone does not explain.
         const DIFFERENT: f64 = 0.25;
         let prevails = self.own_shares.iter().filter(|share| **share > 0.5).count();
         let different = self.own_shares.iter().any(|share| *share <= DIFFERENT);

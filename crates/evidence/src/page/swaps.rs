@@ -6,9 +6,9 @@ use super::EvidenceRun;
 use crate::{SwapRecord, VariantRecord};
 use kelvin_page::counted;
 
-/// How many swaps whose donor is answered differently it takes before the swaps show anything.
+/// The least number of swaps with a differently answered donor before the swaps show anything.
 pub(super) const ENOUGH_SWAPS: usize = 5;
-/// In how many cases these swaps have to be.
+/// The least number of cases in which these swaps must be.
 pub(super) const ENOUGH_CASES: usize = 3;
 /// The mean contrast must be at least this share of the noise. Below it two answers of the same
 /// case are nearly as far apart as the answers of two cases, so swaps show nothing.
@@ -19,25 +19,25 @@ const CLEAR: f64 = 0.25;
 /// little and still be read: where three types must agree, most exchanges of one of them rightly
 /// change nothing.
 const IGNORED: f64 = 0.10;
-/// The upper limit of the interval; see [`IGNORED`].
+/// The limit for the upper end of the interval; see [`IGNORED`].
 const IGNORED_UP_TO: f64 = 0.35;
 
 /// The swaps of a run, or those of one governing type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SwapCounts {
-    /// How many samples have a distance.
+    /// The number of samples that have a distance.
     pub samples: usize,
-    /// In how many of them the decision moved.
+    /// The number of these samples in which the decision moved.
     pub moved: usize,
-    /// How many have a donor that is answered differently: those could move the decision.
+    /// The number of samples whose donor is answered differently: these could move the decision.
     pub could: usize,
-    /// In how many of these the decision moved.
+    /// The number of samples that could move the decision and did.
     pub followed: usize,
-    /// How many swaps have a donor that is answered differently, repeats not counted.
+    /// The number of swaps whose donor is answered differently, repeats not counted.
     pub(super) variants: usize,
-    /// In how many cases these are.
+    /// The number of cases with such swaps.
     pub(super) cases: usize,
-    /// The sums over those of the contrasts and of the noise.
+    /// The contrasts and the noise, each summed over the samples that could move the decision.
     contrast: f64,
     noise: f64,
     /// Whether anything is known of the donors.
@@ -45,7 +45,7 @@ pub(super) struct SwapCounts {
 }
 
 impl SwapCounts {
-    /// The swaps that `pick` takes.
+    /// Counts the swaps that `pick` takes.
     pub(super) fn of(run: &EvidenceRun<'_>, pick: impl Fn(&VariantRecord) -> bool) -> Self {
         let mut all = Self::default();
         for case in run.cases.values() {
@@ -58,7 +58,7 @@ impl SwapCounts {
         all
     }
 
-    /// Those of one governing type.
+    /// Counts the swaps of one governing type.
     pub(super) fn of_type(run: &EvidenceRun<'_>, governing: &str) -> Self {
         Self::of(run, |variant| {
             variant.unit_type.as_deref() == Some(governing)
@@ -91,24 +91,24 @@ impl SwapCounts {
         }
     }
 
-    /// The share of the samples in which the decision moved; 0 where there is none.
+    /// The share of the samples in which the decision moved; 0 where there are no samples.
     pub(super) fn moved_share(&self) -> f64 {
         self.moved as f64 / self.samples.max(1) as f64
     }
 
-    /// Whether most of those that could move the decision did, wherever it went.
+    /// Whether most of the swaps that could move the decision did, wherever the decision went.
     pub(super) const fn mostly_moved(&self) -> bool {
         self.followed * 2 > self.could
     }
 
-    /// Whether there are enough of them to say something of the pipeline.
+    /// Whether there are enough swaps, and clear enough ones, to say something about the pipeline.
     pub(super) fn are_enough(&self) -> bool {
         self.variants >= ENOUGH_SWAPS
             && self.cases >= ENOUGH_CASES
             && self.contrast >= CLEAR * self.noise
     }
 
-    /// Whether there are enough of them, and only noise keeps them from showing something.
+    /// Whether there are enough swaps, but noise keeps them from showing anything.
     pub(super) fn are_drowned(&self) -> bool {
         self.variants >= ENOUGH_SWAPS && self.cases >= ENOUGH_CASES && !self.are_enough()
     }
@@ -133,15 +133,15 @@ impl SwapCounts {
     }
 }
 
-/// Whether the swaps show that the decision follows this one of several governing types at all.
+/// Whether the swaps show at all that the decision follows this one of several governing types.
 pub(super) fn is_followed(run: &EvidenceRun<'_>, governing: &str) -> bool {
     let metric = run.metrics.get(&format!("evidence.following.{governing}"));
     let value = metric.and_then(|metric| metric.value);
     value.is_some_and(|value| value >= IGNORED) && SwapCounts::of_type(run, governing).are_enough()
 }
 
-/// The governing types that the pipeline ignores, as far as the swaps show. A single governing type
-/// is judged by the bands of its following instead.
+/// The governing types that the pipeline ignores, as far as the swaps show it. A single governing type is judged by the
+/// bands of its following instead.
 pub(super) fn ignored_types<'a>(run: &EvidenceRun<'a>) -> BTreeSet<&'a str> {
     let types = run.governing_types;
     let is_ignored = |name: &&String| {

@@ -1,4 +1,4 @@
-//! Every figure of the probe, in tables by what it is about.
+//! Every figure of the probe, in tables grouped by subject.
 
 use super::EvidenceRun;
 use super::words::SignalWords;
@@ -6,7 +6,7 @@ use crate::perturb;
 use kelvin_page::{Estimate, FigureTable, Phrase};
 use kelvin_record::{estimate, family};
 
-/// Tables of metrics that have one part more than this id: title, note, id, signal.
+/// Tables of the metrics whose id has exactly one part more than the given id: title, note, id, signal.
 const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
     (
         "Following by governing type",
@@ -85,7 +85,7 @@ const FURTHER: &[(&str, &str)] = &[
     ),
 ];
 
-/// What stands at the top of every report.
+/// The figures that stand at the top of every report.
 const HEADLINE: [&str; 4] = [
     "evidence.invariance",
     "evidence.following",
@@ -93,7 +93,7 @@ const HEADLINE: [&str; 4] = [
     "evidence.kelvin_score",
 ];
 
-/// The tables of a run; one without rows is left out.
+/// The tables of a run; a table without rows is left out.
 pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
     let mut tables = Vec::new();
     for (title, note, id, signal) in FAMILIES {
@@ -132,7 +132,7 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
             Some((Phrase::text(*name), figure))
         })
         .collect();
-    // A metric of the probe without a name here is shown by its id: none is left out.
+    // A metric of the probe without a name here is shown by its id, so that none is left out.
     further.extend(
         run.metrics
             .iter()
@@ -148,7 +148,7 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
     tables
 }
 
-/// The place of a kind in the registry; what is no kind comes after, by name.
+/// The place of a kind in the registry; names that are not a kind come after all kinds, sorted by name.
 pub(super) fn order(kind: &str) -> usize {
     let place = perturb::ALL.iter().position(|known| known.name() == kind);
     place.unwrap_or(usize::MAX)

@@ -2,15 +2,15 @@
 
 use kelvin_page::band;
 
-/// Invariance and following are high from here on.
+/// From this value on, invariance and following are high.
 pub const QUADRANT: f64 = 0.70;
 
-/// One of the two signals; each has words of its own.
+/// One of the two signals, each of which has words of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalWords {
     /// The decision holds while the governing evidence is the same.
     Invariance,
-    /// It goes where the governing evidence leads.
+    /// The decision goes where the governing evidence leads.
     Following,
 }
 

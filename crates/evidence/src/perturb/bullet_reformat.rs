@@ -1,4 +1,4 @@
-//! `bullet_reformat`: lists with other markers.
+//! `bullet_reformat`: the markers of lists are exchanged for others.
 
 use super::sites::everywhere;
 use super::{Figure, Perturbation, Proposal, Subject};
@@ -36,7 +36,7 @@ impl Perturbation for BulletReformat {
     }
 }
 
-/// One to one, so that lists which only their markers keep apart stay apart.
+/// Each marker has its own replacement, so that lists which only their markers separate stay separate.
 const fn exchanged(marker: char, number: usize) -> char {
     match (marker, number % 2) {
         ('-', 1) | ('+', 0) => '*',

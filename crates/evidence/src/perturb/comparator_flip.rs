@@ -1,11 +1,11 @@
-//! `comparator_flip`: the comparators of a governing unit are turned round.
+//! `comparator_flip`: the comparators of a governing unit are reversed.
 
 use super::phrase::Flipper;
 use super::rewrite::{Rewrite, governing_units};
 use super::{Figure, Perturbation, Proposal, Subject};
 use crate::cases::prose::prose;
 
-/// Flips one governing unit; doing it again would give the unit back.
+/// Flips all comparators of one governing unit; flipping them again would give the unit back.
 pub(super) struct ComparatorFlip;
 
 impl Perturbation for ComparatorFlip {

@@ -10,22 +10,22 @@ use crate::words::Words;
 /// The conditions of a rule, as a part of its unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Conditions {
-    /// Where they stand, without the full stop after them.
+    /// The range of the conditions, without the full stop after them.
     pub(super) range: Range<usize>,
-    /// How they are written: only rules of the same form can exchange them.
+    /// The form of the conditions: two rules can exchange them only if both have the same form.
     pub(super) form: Form,
 }
 
 /// How conditions are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
-    /// In the sentence itself.
+    /// In the same sentence as "requires:".
     Inline,
-    /// As a list below it.
+    /// As a list below that sentence.
     List,
 }
 
-/// The conditions of a unit; none where it is not of the shape.
+/// The conditions of a unit; none where the unit does not have the shape of such a rule.
 pub(super) fn conditions(body: &str, list: &Words) -> Option<Conditions> {
     let prose = prose(body);
     prose.blocks.iter().enumerate().find_map(|(at, block)| {
@@ -34,7 +34,7 @@ pub(super) fn conditions(body: &str, list: &Words) -> Option<Conditions> {
     })
 }
 
-/// Where the word "requires" and its colon end in a paragraph.
+/// The place in a paragraph right after the word "requires" and its colon.
 fn requires(prose: &Prose, block: &Block) -> Option<usize> {
     if !matches!(block.place, Place::Top { .. }) {
         return None;
@@ -123,7 +123,8 @@ fn begins_with_known_state(text: &str, list: &Words) -> bool {
     })
 }
 
-/// "None of the criteria hold." and the like: how many, of what, and that they are something.
+/// Whether a text is a sentence such as "None of the criteria hold.", which says how many, of what, and in which state
+/// they are.
 fn has_shape_of_state(text: &str, list: &Words) -> bool {
     const HOW_MANY: &[&str] = &[
         "all", "any", "both", "each", "every", "few", "four", "half", "most", "neither", "no",

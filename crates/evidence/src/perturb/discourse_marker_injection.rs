@@ -45,7 +45,7 @@ impl Perturbation for DiscourseMarkerInjection {
     }
 }
 
-/// First words of sentences that are not the first of their paragraph.
+/// The first words of those sentences that do not begin their paragraph.
 fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
     let mut sites = Vec::new();
     for sentence in text
@@ -57,7 +57,7 @@ fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
         let Some(first) = words(masked).into_iter().next() else {
             continue;
         };
-        // "However, ..." and "Note: ..." have a marker of their own.
+        // A sentence such as "However, ..." or "Note: ..." already has a marker.
         let marked = masked[first.end..].starts_with([',', ':', ';']);
         let marker = list
             .discourse_markers

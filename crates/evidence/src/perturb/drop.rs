@@ -7,10 +7,10 @@ use super::sites::skipped;
 use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
 use kelvin_base::notice::{Code, Notice};
 
-/// Leaves out one unit at a time; reported per unit type.
+/// Leaves out one unit at a time; the results are reported per unit type.
 pub(super) struct Drop;
 
-/// Per unit type.
+/// The most variants per unit type.
 const WANTED: usize = 3;
 
 impl Perturbation for Drop {

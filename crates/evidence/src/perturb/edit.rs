@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// Non-overlapping replacements, in the order of the text.
+/// Replacements that do not overlap, in the order of the text.
 pub(super) type Edits = Vec<(Range<usize>, String)>;
 
-/// The text with its replacements made.
+/// The text after the replacements.
 pub(super) fn apply(text: &str, edits: &Edits) -> String {
     let mut out = String::with_capacity(text.len() + 64);
     let mut end = 0;

@@ -1,4 +1,4 @@
-//! `hedge_injection`: a hedge in a sentence that is an opinion anyway.
+//! `hedge_injection`: a hedge is put into a sentence that already is an opinion.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use super::sites::{Site, Text, is_affirmative, one_of, one_site_each};
 use super::{Figure, Perturbation, Proposal, Subject};
 use crate::words::Words;
 
-/// Puts "perhaps" or the like into "the tone is pleasant" or "we prefer the old one". Whatever is
-/// told as a fact, asked, ordered or counted stays: a hedge would make something else of it.
+/// Puts "perhaps" or the like into "the tone is pleasant" or "we prefer the old one". Sentences that state a fact, ask,
+/// order or count stay as they are: a hedge would change what they say.
 pub(super) struct HedgeInjection;
 
 const WANTED: usize = 3;
 
-/// No number stands within so many words of a hedge.
+/// No hedge is put within this many words of a number.
 const DISTANCE: usize = 3;
 
-/// A shorter word after a determiner is hardly a noun.
+/// The least length of a noun: a shorter word after a determiner is hardly one.
 const SHORTEST_NOUN: usize = 3;
 
 impl Perturbation for HedgeInjection {
@@ -68,7 +68,7 @@ fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
     sites
 }
 
-/// What a hedge may come before in a sentence: a judgement, or what somebody thinks of.
+/// The parts of a sentence that a hedge may come before: a judgement, or the object of an opinion.
 fn places(sentence: &str, list: &Words) -> Vec<Range<usize>> {
     let words = words(sentence);
     let word = |at: usize| sentence[words[at].clone()].to_lowercase();
@@ -82,13 +82,13 @@ fn places(sentence: &str, list: &Words) -> Vec<Range<usize>> {
             break;
         };
         let end = if is_copula(&word(first)) {
-            // "Is pleasant", "is very pleasant"
+            // "is pleasant", "is very pleasant"
             let degree = usize::from(is_degree(&word(first + 1)));
             let judgement = first + 1 + degree;
             let is_judgement = judgement < words.len() && among(&list.judgements, &word(judgement));
             is_judgement.then_some(judgement)
         } else {
-            // "We prefer the old tone"
+            // "we prefer the old tone"
             let is_opinion = among(&list.opinions, &word(first))
                 && among(&list.determiners, &word(first + 1))
                 && words
@@ -112,7 +112,7 @@ fn places(sentence: &str, list: &Words) -> Vec<Range<usize>> {
     places
 }
 
-/// Whether a sentence is a plain statement: nothing that is asked, ordered, a condition or hedged.
+/// Whether a sentence is a plain statement: not a question, an order, a condition, or a statement with a hedge already.
 fn takes_a_hedge(sentence: &str, words: &[Range<usize>], list: &Words) -> bool {
     const OTHERS: &[&str] = &[
         "if", "unless", "when", "whenever", "whether", "provided", "must", "shall", "should",
@@ -141,7 +141,7 @@ fn is_degree(word: &str) -> bool {
     ["very", "quite", "rather", "too", "so", "more", "less"].contains(&word)
 }
 
-/// What "a" counts: "we prefer a week" says how long.
+/// Whether "a" with this word is a quantity: "we prefer a week" says how long.
 fn is_count(word: &str) -> bool {
     [
         "bit", "couple", "day", "dozen", "few", "half", "hour", "little", "lot", "minute", "month",

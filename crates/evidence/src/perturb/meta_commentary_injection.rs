@@ -33,7 +33,7 @@ impl Perturbation for MetaCommentaryInjection {
             |_, site, draw| {
                 let comment = one_of(comments, draw)?;
                 let detail = vec![("comment", comment.to_owned())];
-                // A whole sentence: what follows keeps its capital.
+                // The comment is a whole sentence, so the sentence after it keeps its capital.
                 Some((vec![(site.range.clone(), format!("{comment} "))], detail))
             },
         )

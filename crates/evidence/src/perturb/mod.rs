@@ -1,4 +1,4 @@
-//! Perturbations: rewrites of a case that ought to hold the decision, or to move it.
+//! Perturbations: rewrites of a case that ought to leave the decision as it is, or to move it.
 //!
 //! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`Planner`] names
 //! them, leaves out the vacuous ones and writes down what each one did.
@@ -69,7 +69,7 @@ pub static ALL: &[&dyn Perturbation] = &[
     &drop::Drop,
 ];
 
-/// A kind by its name.
+/// The kind with this name.
 pub fn find(name: &str) -> Option<&'static dyn Perturbation> {
     ALL.iter().copied().find(|kind| kind.name() == name)
 }
@@ -79,7 +79,7 @@ pub fn is_enabled(kind: &dyn Perturbation, settings: &EvidenceSettings) -> bool 
     is_among(kind, &settings.perturbations.enable)
 }
 
-/// Whether a kind is made where these opt-in kinds are enabled.
+/// Whether variants of a kind are made if exactly these opt-in kinds are enabled.
 pub fn is_among(kind: &dyn Perturbation, enabled: &[String]) -> bool {
     kind.is_default() || enabled.iter().any(|name| name == kind.name())
 }
@@ -97,7 +97,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// Its name in a report.
+    /// The name of the relation in a report.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Invariance => "invariance",
@@ -106,25 +106,25 @@ impl Relation {
     }
 }
 
-/// Which figure the samples of a kind count into.
+/// The figure that the samples of a kind count into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// `evidence.invariance`.
     Invariance,
     /// `evidence.sensitivity`.
     Sensitivity,
-    /// `evidence.sensitivity_condition`: only the condition list of a rule was exchanged.
+    /// `evidence.sensitivity_condition`: only the conditions of a rule were exchanged.
     Condition,
-    /// `evidence.mechanical_sensitivity`: numbers, comparators and polarity.
+    /// `evidence.mechanical_sensitivity`: numbers, comparators or words of opposite meaning were changed.
     Mechanical,
-    /// `evidence.hedge_invariance`: hedges, which can change what an opinion is worth.
+    /// `evidence.hedge_invariance`: hedges were put in, which can change what an opinion is worth.
     Hedge,
-    /// `evidence.drop.<type>`: one unit left out; counted into invariance only on request.
+    /// `evidence.drop.<type>`: one unit was left out; counted into invariance only on request.
     Drop,
 }
 
 impl Figure {
-    /// What the decision ought to do in the variants that count into it.
+    /// What the decision ought to do in the variants that count into this figure.
     pub const fn relation(self) -> Relation {
         match self {
             Self::Invariance | Self::Hedge | Self::Drop => Relation::Invariance,
@@ -141,10 +141,10 @@ pub trait Perturbation: Sync {
     /// One sentence for a person: what is done to the case.
     fn describe(&self) -> &'static str;
 
-    /// The figure its samples count into.
+    /// The figure that the samples of this kind count into.
     fn figure(&self) -> Figure;
 
-    /// Whether it is made without being enabled.
+    /// Whether the kind is made without being enabled.
     fn is_default(&self) -> bool {
         false
     }
@@ -153,7 +153,7 @@ pub trait Perturbation: Sync {
     fn propose(&self, subject: &Subject<'_>) -> Proposal;
 }
 
-/// The case at hand, and what a kind may look at while it proposes.
+/// The case to perturb, and what a kind may look at while it proposes.
 pub struct Subject<'a> {
     /// Every case of the run.
     corpus: &'a Corpus,
@@ -168,7 +168,7 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// The case at a place of a corpus.
+    /// The subject for the case at a place of a corpus.
     fn new(
         corpus: &'a Corpus,
         at: usize,
@@ -186,7 +186,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// The case at hand.
+    /// The case to perturb.
     pub fn case(&self) -> &'a Case {
         &self.corpus.cases[self.at]
     }
@@ -199,9 +199,9 @@ impl<'a> Subject<'a> {
             .any(|name| name == unit_type)
     }
 
-    /// How many units stand before the first one that keeps its order; only these may change places, and only
-    /// among these may something come in. A chat with a foreign section between its turns, or at its end, is
-    /// another chat.
+    /// How many units stand before the first unit that keeps its order. Only these units may change places, and only
+    /// among them may something come in: a chat with a foreign section between its turns, or at its end, is another
+    /// chat.
     fn free_units(&self) -> usize {
         let units = &self.case().units;
         let first_kept = units
@@ -210,18 +210,18 @@ impl<'a> Subject<'a> {
         first_kept.unwrap_or(units.len())
     }
 
-    /// The text of some pieces, in place of whatever is there.
+    /// Writes the text of some pieces in place of what `text` held.
     fn render(&self, text: &mut String, pieces: &[Piece]) {
         text.clear();
         render::render(text, self.corpus, self.at, self.settings, pieces);
     }
 
-    /// The choices of one variant: they depend on the seed, the case, the kind and the number only.
+    /// The draws for one variant: they depend only on the seed, the case, the kind and the number.
     pub fn draw(&self, kind: &str, number: usize) -> Draw {
         Draw::of(self.key(kind, number))
     }
 
-    /// The key of one variant's choices.
+    /// The key that the draws for one variant start from.
     pub fn key(&self, kind: &str, number: usize) -> Digest {
         self.key
             .clone()
@@ -234,10 +234,10 @@ impl<'a> Subject<'a> {
 /// A part of a variant, after the preamble.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// A unit of the case, as it is.
+    /// A unit of the case, unchanged.
     Own(usize),
-    /// A unit of the case, rewritten. A run has hundreds of thousands of pieces, and few of them are
-    /// rewritten: the box keeps the others at half the size.
+    /// A rewritten unit of the case. A run has hundreds of thousands of pieces, and few of them are rewritten: the box
+    /// keeps the other pieces at half the size.
     Edited(Box<Edited>),
     /// A unit of another case.
     Peer(Place),
@@ -250,12 +250,12 @@ pub enum Piece {
 pub struct Edited {
     /// The place of the unit in the case.
     pub unit: usize,
-    /// Its new text, heading line included; it has no white space at its end.
+    /// The new text of the unit, with its heading line and without white space at its end.
     pub text: String,
 }
 
 impl Piece {
-    /// Which unit of the case it is, as it was or rewritten.
+    /// The place of the unit in the case, if the piece is a unit of the case, rewritten or not.
     pub const fn own(&self) -> Option<usize> {
         match self {
             Self::Own(unit) => Some(*unit),
@@ -268,37 +268,37 @@ impl Piece {
 /// A variant as a kind proposes it.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// The type it is about, where it is about one; the variant is then named after it.
+    /// The unit type that the draft is about, if any; the variant is then named after it.
     pub unit_type: Option<Arc<str>>,
-    /// What follows the preamble.
+    /// The pieces after the preamble.
     pub pieces: Vec<Piece>,
-    /// Anything the pieces don't tell, e.g. ("multiplier", "5").
+    /// Anything that the pieces do not show, e.g. ("multiplier", "5").
     pub detail: Vec<(&'static str, String)>,
 }
 
-/// What a kind made of a case.
+/// The variants that a kind proposes for a case.
 #[derive(Debug, Default)]
 pub struct Proposal {
-    /// In the order of their numbers.
+    /// The drafts in the order of their numbers.
     pub drafts: Vec<Draft>,
-    /// Every cap and skip; [`Planner`] adds the case and the kind.
+    /// A notice for every cap and skip; [`Planner`] adds the case and the kind.
     pub notices: Vec<Notice>,
 }
 
-/// A variant that will be run. It holds what to do, not the text: see [`Variant::render`].
+/// A variant that will be run. It holds what to do and not the text; [`Variant::render`] makes the text.
 #[derive(Debug)]
 pub struct Variant {
     /// Unique within the case, and a folder name: `reorder-01`, `swap-gate_rule-02`.
     pub id: Arc<str>,
     /// The name of the kind.
     pub kind: &'static str,
-    /// The figure it counts into.
+    /// The figure that the variant counts into.
     pub figure: Figure,
-    /// The governing type it is about.
+    /// The governing type that the variant is about, if any.
     pub unit_type: Option<Arc<str>>,
-    /// What follows the preamble.
+    /// The pieces after the preamble.
     pub pieces: Vec<Piece>,
-    /// Anything the pieces don't tell.
+    /// Anything that the pieces do not show.
     pub detail: Vec<(&'static str, String)>,
 }
 
@@ -334,12 +334,12 @@ pub struct Added {
     pub from: Option<Arc<str>>,
 }
 
-/// The variants of one case, with a notice for every cap, skip and vacuous one.
+/// The variants of one case, with a notice for every cap, skip and variant that changes nothing.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// In the order of the registry and of their numbers.
+    /// The variants in the order of the registry and of their numbers.
     pub variants: Vec<Variant>,
-    /// About this case; each names it.
+    /// The notices about this case; each names it.
     pub notices: Vec<Notice>,
 }
 
@@ -351,8 +351,7 @@ impl Variant {
         text
     }
 
-    /// The digest of that text. It costs as much as making the variant, so that only a record has
-    /// it.
+    /// The digest of the text of the variant. Computing it costs as much as making the text, so only records have it.
     pub fn digest(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Digest {
         Digest::of(self.render(corpus, at, settings).as_bytes())
     }

@@ -1,4 +1,4 @@
-//! `non_governing_duplication`: a sentence is said twice.
+//! `non_governing_duplication`: a sentence is repeated.
 
 use super::sentence::words;
 use super::sites::{Site, Text, one_site_each};
@@ -11,7 +11,7 @@ pub(super) struct NonGoverningDuplication;
 
 const WANTED: usize = 3;
 
-/// What has fewer words is hardly a sentence.
+/// The least number of words: a shorter text is hardly a sentence.
 const FEWEST_WORDS: usize = 3;
 
 impl Perturbation for NonGoverningDuplication {

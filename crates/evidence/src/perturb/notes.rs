@@ -1,4 +1,4 @@
-//! What a variant did, read off its pieces.
+//! Reads from the pieces of a variant what it did to its case.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Notes {
                 from,
             });
         }
-        // There is one of these for every variant of the run.
+        // The spare room is given back, since every variant of the run has its own notes.
         notes.added.shrink_to_fit();
         let units = corpus.cases[at].units.len();
         let mut stayed = vec![false; units];

@@ -6,21 +6,21 @@ use super::{Figure, Perturbation, Proposal, Subject};
 use crate::cases::prose::{Place, prose};
 use kelvin_base::draw::Draw;
 
-/// Makes one amount of one governing unit greater or smaller. If all amounts changed together, a
-/// fact and its threshold would grow alike, and nothing would follow from it.
+/// Makes one amount of one governing unit greater or smaller. If all amounts changed together, a fact and its threshold
+/// would grow alike, and the answers would show nothing.
 pub(super) struct NumericMagnitude;
 
 const WANTED: usize = 4;
 
-/// What becomes of an amount.
+/// How an amount is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Times(u32),
     Over(u32),
 }
 
-/// What is taken where the amount cannot take the step of its variant: a share of 75 percent is
-/// halved, not doubled.
+/// The steps to try where an amount cannot take the step of its variant: a share of 75 percent is halved, since it
+/// cannot be doubled.
 const OTHERS: [Step; 6] = [
     Step::Times(2),
     Step::Over(2),
@@ -31,8 +31,8 @@ const OTHERS: [Step; 6] = [
 ];
 
 impl Step {
-    /// The step of a variant, where a unit has so many amounts: by a little and then by much. Which
-    /// way crosses a threshold is not known, so that every amount goes up and down in turn.
+    /// The step of a variant for a unit with this many amounts: first by a small factor, then by a large one. It is not
+    /// known which way crosses a threshold, so every amount goes up and down in turn.
     const fn of(variant: usize, amounts: usize) -> Self {
         let factor = if variant < WANTED / 2 { 2 } else { 10 };
         let round = variant / amounts;

@@ -1,4 +1,4 @@
-//! `pad_content`: units of other cases come in; evidence about something else.
+//! `pad_content`: units of other cases come in, as evidence about something else.
 
 use super::pads::{ATTEMPTS, FEWEST, MOST, scatter};
 use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
@@ -89,7 +89,7 @@ impl Perturbation for PadContent {
     }
 }
 
-/// Draws units that differ in content from each other and from those of the case.
+/// Draws units whose contents differ from each other and from those of the case.
 fn chosen(
     subject: &Subject<'_>,
     own: &[Digest],

@@ -1,4 +1,4 @@
-//! `pad_length`: neutral sections come in, and the document gets longer.
+//! `pad_length`: neutral sections come in and make the document longer.
 
 use super::pads::{ATTEMPTS, FEWEST, MOST, scatter};
 use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
@@ -82,7 +82,7 @@ impl Perturbation for PadLength {
     }
 }
 
-/// One choice of sections and places; a section comes in twice only where the bank is too small.
+/// One draw of sections and places; a section comes in twice only if the bank has too few.
 fn padded(subject: &Subject<'_>, draw: &mut Draw) -> Vec<Piece> {
     let count = draw.between(FEWEST, MOST);
     let mut bank = subject.peers.filler.clone();

@@ -1,4 +1,4 @@
-//! The units of the corpus, arranged once a run so that no case has to look through all of them.
+//! The units of the corpus, arranged once per run so that no case has to look through all of them.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,8 @@ use crate::cases::{Case, Corpus, Unit};
 use kelvin_base::digest::Digest;
 use kelvin_base::threads;
 
-/// A unit of a case, by place: first the case, then the unit in it. The plan of a run holds hundreds of
-/// thousands of places, which is why they are numbers of 32 bits.
+/// The place of a unit: first its case, then the unit in the case. The plan of a run holds hundreds of thousands of
+/// places, so they are numbers of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     case: u32,
@@ -20,7 +20,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of a unit in a case, and of that case in the corpus.
+    /// The place of a unit, by the place of its case in the corpus and its own place in the case.
     pub(super) fn of(case: usize, unit: usize) -> Self {
         let small = |at| u32::try_from(at).expect("memory holds fewer than 2^32 units");
         Self {
@@ -36,33 +36,33 @@ impl Place {
     }
 }
 
-/// What a governing unit may be replaced by.
+/// A unit that can replace a governing unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rule {
-    /// What it says below its heading, whatever its white space.
+    /// The digest of the text below the heading, whatever its white space.
     pub(super) sense: Digest,
-    /// The first place where it stands, in the order of the case names.
+    /// The first place of a unit with this text, in the order of the case names.
     pub(super) place: Place,
 }
 
 /// The units of the corpus, by content and by type.
 ///
-/// What stands on a ring is a distinct content, with the first case that has it. A case draws no
-/// content that it has itself, so that first case is always another one.
+/// Each content stands on a ring once, with the first case that has it. A case draws no content that it has itself, so
+/// that first case is always another case.
 pub struct Peers {
-    /// What `pad_content` draws from, by content.
+    /// The units that `pad_content` draws from, by content.
     pub(super) padding: Ring<Place>,
-    /// What `swap` draws from, for each governing type.
+    /// The units that `swap` draws from, for each governing type.
     pub(super) rules: BTreeMap<Arc<str>, Ring<Rule>>,
     /// The places of the filler sections that can be used.
     pub(super) filler: Vec<usize>,
-    /// What the governing units of each case say, by their places in it.
+    /// The governing units of each case: their places in it, with the digests of their texts.
     senses: Vec<Vec<(usize, Digest)>>,
     derived: Mutex<BTreeMap<&'static str, Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Peers {
-    /// Arranges a corpus. O(n log n) in the number of units.
+    /// Arranges the units of a corpus. O(n log n) in the number of units.
     pub fn of(corpus: &Corpus, settings: &EvidenceSettings) -> Self {
         let governing: BTreeSet<&str> = settings
             .governing_types
@@ -86,7 +86,7 @@ impl Peers {
                 let place = Place::of(case, unit);
                 let sense = governing.next_if(|(at, _)| *at == unit);
                 let may_govern = settings.perturbations.pad_include_governing || sense.is_none();
-                // A turn of another conversation is no padding of this one.
+                // A turn of another conversation cannot pad this conversation.
                 if may_govern && !settings.keeps_order(&cut.unit_type) {
                     pads.push((cut.content, place));
                 }
@@ -118,7 +118,7 @@ impl Peers {
         }
     }
 
-    /// What some governing units of a case say, whatever their white space.
+    /// The digests of the texts of some governing units of a case, whatever their white space.
     pub(super) fn senses(&self, case: usize, units: &[usize]) -> BTreeSet<Digest> {
         let known = self.senses[case].iter();
         known
@@ -127,8 +127,8 @@ impl Peers {
             .collect()
     }
 
-    /// What a kind derives from the whole corpus, e.g. a ring of its own: made by the first case
-    /// that asks, shared by all others.
+    /// Data that a kind derives from the whole corpus, e.g. a ring of its own: the first case that asks for it makes
+    /// it, and all others share it.
     pub(super) fn derived<T: Send + Sync + 'static>(
         &self,
         kind: &'static str,
@@ -142,8 +142,8 @@ impl Peers {
     }
 }
 
-/// What a unit says below its heading, whatever its white space: replacing a unit by one that says
-/// the same would test nothing.
+/// The digest of the text below the heading of a unit, whatever its white space: to replace a unit by one with the same
+/// text would test nothing.
 fn sense(case: &Case, unit: &Unit) -> Digest {
     let text = &case.text[unit.heading_end..unit.body.end];
     let mut words = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! From proposals to variants: each gets its name, and what would be run for nothing is left out.
+//! Makes variants from proposals: each variant gets its name, and variants that would be run for nothing are left out.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -11,15 +11,15 @@ use kelvin_base::digest::Digest;
 use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
 
-/// Plans case after case.
+/// Plans one case after another.
 pub struct Planner<'a> {
     corpus: &'a Corpus,
     settings: &'a EvidenceSettings,
     peers: &'a Peers,
-    /// The digests of the case at hand and of its variants so far: one that reads like an earlier one would
-    /// be run for nothing. The texts themselves would be the whole case many times over.
+    /// The digests of the case being planned and of its variants so far: a variant with the text of an earlier one
+    /// would be run for nothing. The texts themselves would hold the whole case many times.
     texts: HashSet<Digest>,
-    /// One text, in memory that is used again.
+    /// The text of one variant, in memory that is used again for the next.
     text: String,
     names: Names,
 }
@@ -37,8 +37,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans every enabled kind for the case at a place of the corpus. A case without units has
-    /// nothing to perturb, as its loading has told.
+    /// Plans every enabled kind for the case at a place of the corpus. A case without units has nothing to perturb; the
+    /// notices of loading say so.
     pub fn plan(&mut self, at: usize) -> Plan {
         let subject = Subject::new(self.corpus, at, self.settings, self.peers);
         let mut plan = Plan {
@@ -58,7 +58,7 @@ impl<'a> Planner<'a> {
         plan
     }
 
-    /// Plans one kind; what is run already is in the plan.
+    /// Plans one kind and adds its variants to the plan. A variant whose text is already planned is left out.
     fn plan_kind(&mut self, kind: &dyn Perturbation, subject: &Subject<'_>, plan: &mut Plan) {
         let proposal = kind.propose(subject);
         let mut notices = proposal.notices;
@@ -66,7 +66,7 @@ impl<'a> Planner<'a> {
         let mut kept = 0;
         self.names.begin();
         for draft in proposal.drafts {
-            // Named before anything is left out: a variant keeps its name when another goes.
+            // The name is given before any variant is left out: a variant keeps its name when another is left out.
             let id = self.names.next(kind.name(), draft.unit_type.as_deref());
             self.text.clear();
             subject.render(&mut self.text, &draft.pieces);
@@ -107,9 +107,9 @@ impl<'a> Planner<'a> {
 /// Names for the variants of one kind after another.
 #[derive(Default)]
 struct Names {
-    /// What the names begin with, and how many do; the latest at the end.
+    /// The beginnings of the names, each with how many names have it; the latest one at the end.
     stems: Vec<(String, usize)>,
-    /// The name in the making.
+    /// The name that is being made.
     name: String,
 }
 
@@ -119,7 +119,7 @@ impl Names {
         self.stems.clear();
     }
 
-    /// The next name of a kind, of variants that are about a type, or about none.
+    /// The next name of a kind, for variants that are about this type, or about no type.
     fn next(&mut self, kind: &str, unit_type: Option<&str>) -> Arc<str> {
         self.name.clear();
         self.name.push_str(kind);

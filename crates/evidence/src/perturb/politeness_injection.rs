@@ -1,4 +1,4 @@
-//! `politeness_injection`: a courtesy before an instruction.
+//! `politeness_injection`: a courtesy is put before an instruction.
 
 use super::sentence::words;
 use super::sites::{Site, Text, is_affirmative, lowered, one_of, one_site_each};
@@ -42,7 +42,7 @@ impl Perturbation for PolitenessInjection {
     }
 }
 
-/// Imperatives that begin a sentence and have an object: "Record the date", not "Record keeping".
+/// The imperatives that begin a sentence and have an object: "Record the date", not "Record keeping".
 fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
     let mut sites = Vec::new();
     for sentence in text.sentences(list).into_iter().flatten() {

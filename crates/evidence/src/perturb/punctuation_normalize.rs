@@ -1,4 +1,4 @@
-//! `punctuation_normalize`: the same punctuation with plain or with typographic characters.
+//! `punctuation_normalize`: the same punctuation, in plain or in typographic characters.
 
 use super::edit::Edits;
 use super::sites::{Text, everywhere};
@@ -6,7 +6,7 @@ use super::{Figure, Perturbation, Proposal, Subject};
 use crate::cases::prose::MASK;
 use kelvin_base::draw::Draw;
 
-/// Straightens quotes, dashes and ellipses, or curls them.
+/// Makes quotes, dashes and ellipses plain or typographic.
 pub(super) struct PunctuationNormalize;
 
 const WANTED: usize = 3;
@@ -48,10 +48,10 @@ impl Perturbation for PunctuationNormalize {
     }
 }
 
-/// One mark that can be written otherwise.
+/// One mark that can be written in another way.
 struct Mark {
     sort: Sort,
-    /// Whether it becomes typographic; otherwise it becomes plain.
+    /// Whether the mark becomes typographic; otherwise it becomes plain.
     curls: bool,
     edit: (std::ops::Range<usize>, String),
 }
@@ -64,7 +64,7 @@ enum Sort {
     Ellipsis,
 }
 
-/// The marks of some sorts, both ways.
+/// The edits for the marks of some sorts, in both directions.
 fn some(marks: Vec<Mark>, draw: &mut Draw) -> Edits {
     let all = [Sort::Quote, Sort::Apostrophe, Sort::Dash, Sort::Ellipsis];
     let there: Vec<Sort> = all
@@ -105,14 +105,14 @@ fn marks(text: &Text<'_>) -> Vec<Mark> {
     marks
 }
 
-/// Typographic characters, and what stands for them on a typewriter.
+/// Finds typographic characters, each with its plain replacement.
 fn plain(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     for (place, (at, c)) in chars.iter().enumerate() {
         let (sort, new) = match c {
             '’' if is_inner(chars, place) => (Sort::Apostrophe, "'"),
             '‘' | '’' | '‚' | '‛' => (Sort::Quote, "'"),
             '“' | '”' | '„' | '‟' => (Sort::Quote, "\""),
-            // At the beginning of a line it could become a list or a rule.
+            // A hyphen at the beginning of a line could make it a list or a rule.
             '–' if !begins_line(chars, place) => (Sort::Dash, "-"),
             '—' if !begins_line(chars, place) => (Sort::Dash, "--"),
             '…' => (Sort::Ellipsis, "..."),
@@ -126,7 +126,7 @@ fn plain(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     }
 }
 
-/// Exactly two hyphens as a dash, exactly three full stops as an ellipsis.
+/// Finds runs of exactly two hyphens for a dash, and of exactly three full stops for an ellipsis.
 fn dots_and_dashes(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     let mut place = 0;
     while let Some((at, c)) = chars.get(place).copied() {
@@ -155,8 +155,8 @@ fn dots_and_dashes(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     }
 }
 
-/// Straight quotes in pairs, and apostrophes. Where the quotes of a block do not pair up (inches, a
-/// plural genitive), none of them is touched.
+/// Finds straight quotes in pairs, and apostrophes. If the quotes of a block do not pair up (inches, a plural
+/// genitive), none of them is changed.
 fn curled(chars: &[(usize, char)], quote: char, marks: &mut Vec<Mark>) {
     let (left, right) = if quote == '"' {
         ("“", "”")
@@ -195,7 +195,7 @@ fn curled(chars: &[(usize, char)], quote: char, marks: &mut Vec<Mark>) {
     );
 }
 
-/// Between two letters.
+/// Whether a character stands between two letters.
 fn is_inner(chars: &[(usize, char)], place: usize) -> bool {
     let letter = |place: Option<usize>| {
         place

@@ -1,5 +1,5 @@
-//! Pieces to text. Own units that stayed together keep every byte between them; everything else is
-//! joined so that no unit can take in the heading of the next.
+//! Turns pieces into text. Units of the case that stayed side by side keep every byte between them; all other pieces
+//! are joined so that no unit can take in the heading of the next one.
 
 use super::Piece;
 use crate::EvidenceSettings;
@@ -28,15 +28,15 @@ pub(super) fn render(
     }
     if let (Some(piece), Some(last)) = (before, case.units.last()) {
         let tail = case.tail(last);
-        // White space on the last line itself is that unit's own.
+        // White space on the last line of the unit belongs to that unit.
         let own_line = tail.find(['\n', '\r']).unwrap_or(tail.len());
         let stayed = piece.own() == Some(case.units.len() - 1);
         text.push_str(if stayed { tail } else { &tail[own_line..] });
     }
 }
 
-/// The type of the unit that a filler section makes; none where it would make another number of
-/// units than one, or would not end.
+/// The type of the unit that a filler section makes; none where the section would not make exactly one unit, or where
+/// it would not end.
 pub(super) fn type_of_section(section: &Section) -> Option<String> {
     let case = Case::parse("", "", &*section.markdown).ok()?;
     let [unit] = case.units.as_slice() else {
@@ -72,8 +72,8 @@ fn push(
     }
 }
 
-/// Adds what stands between two pieces. A blank line closes whatever a unit can leave open, an HTML
-/// block for instance; a unit that nothing closes is not accepted as a case.
+/// Adds the text between two pieces. A blank line closes any block that a unit can leave open, for instance an HTML
+/// block; a case with a unit that a blank line cannot close is refused.
 fn push_gap(text: &mut String, case: &Case, left: &Piece, right: &Piece) {
     if let Some(at) = left.own() {
         let tail = case.tail(&case.units[at]);
@@ -88,9 +88,9 @@ fn push_gap(text: &mut String, case: &Case, left: &Piece, right: &Piece) {
     text.push_str(case.newline);
 }
 
-/// White space with a blank line in it, without what the next heading was indented by.
+/// The white space after a unit, if it has a blank line, without the indentation of the next heading.
 fn blank_line(tail: &str) -> Option<&str> {
-    // So it is nearly everywhere.
+    // Nearly every gap is like this.
     if tail == "\n\n" {
         return Some(tail);
     }

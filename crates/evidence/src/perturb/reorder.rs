@@ -10,7 +10,7 @@ use kelvin_base::notice::{Code, Notice};
 /// Shuffles the units.
 pub(super) struct Reorder;
 
-/// Up to so many orders are listed and chosen from; with more, a shuffle hardly ever repeats itself.
+/// The largest number of orders that are listed to choose from; with more orders, a shuffle hardly ever repeats itself.
 const LISTED: usize = 720;
 
 impl Perturbation for Reorder {
@@ -66,7 +66,8 @@ impl Perturbation for Reorder {
                 .notices
                 .push(Notice::new(Code::Cap, text).counts(wanted, other_orders));
         }
-        // Four times as many as wanted, so that drawing until a new one comes up ends soon.
+        // Up to four times as many orders as wanted are listed too; among more, drawing until a new order comes up ends
+        // soon.
         let orders = if other_orders <= LISTED.max(wanted.saturating_mul(4)) {
             let mut orders = listed(&classes);
             subject.draw(self.name(), 0).shuffle(&mut orders);
@@ -91,8 +92,8 @@ impl Perturbation for Reorder {
     }
 }
 
-/// Numbers the contents of units in the order in which they first occur: equal units are the same
-/// number, and an order is a sequence of these numbers.
+/// Numbers the contents of units in the order in which they first occur: equal units have the same number, and an order
+/// is a sequence of these numbers.
 fn classes(units: &[Unit]) -> Vec<usize> {
     let mut numbers: BTreeMap<Digest, usize> = BTreeMap::new();
     units
@@ -104,14 +105,14 @@ fn classes(units: &[Unit]) -> Vec<usize> {
         .collect()
 }
 
-/// In how many orders these can stand: `n! / (m1! m2! ...)`, at most 2^40.
+/// The number of orders of these units: `n! / (m1! m2! ...)`, at most 2^40.
 fn arrangements(classes: &[usize]) -> usize {
     const MOST: usize = 1 << 40;
     let mut counts = vec![0; classes.len()];
     let mut product = 1_usize;
     for (placed, class) in (1_usize..).zip(classes) {
         counts[*class] += 1;
-        // Each step is a multinomial coefficient again, so the division leaves no rest.
+        // Each step gives a multinomial coefficient again, so the division leaves no remainder.
         product = match product.checked_mul(placed) {
             Some(wide) if wide / counts[*class] <= MOST => wide / counts[*class],
             _ => return MOST,
@@ -142,7 +143,7 @@ fn listed(classes: &[usize]) -> Vec<Vec<usize>> {
     }
 }
 
-/// Distinct orders, each drawn for itself.
+/// Distinct orders, each drawn independently.
 fn shuffled(subject: &Subject<'_>, classes: &[usize], wanted: usize) -> Vec<Vec<usize>> {
     let mut known = BTreeSet::from([classes.to_vec()]);
     let mut orders = Vec::with_capacity(wanted);
@@ -157,11 +158,11 @@ fn shuffled(subject: &Subject<'_>, classes: &[usize], wanted: usize) -> Vec<Vec<
     orders
 }
 
-/// The units in this order; equal ones in the order of the case.
+/// The places of the units in this order; equal units keep the order of the case.
 fn places(classes: &[usize], order: &[usize]) -> Vec<usize> {
     let mut units: Vec<usize> = (0..classes.len()).collect();
     units.sort_by_key(|unit| classes[*unit]);
-    // Where among them the next unit of each class is.
+    // The place, among the units, of the next unit of each class.
     let mut next = vec![classes.len(); classes.len()];
     for (at, unit) in units.iter().enumerate().rev() {
         next[classes[*unit]] = at;

@@ -1,5 +1,5 @@
-//! What the kinds share that rewrite single governing units: which units, and what to tell where
-//! nothing came of it.
+//! The part that all kinds share that rewrite single governing units: which units they rewrite, and the notice where
+//! nothing could be rewritten.
 
 use std::sync::Arc;
 
@@ -8,20 +8,19 @@ use super::{Draft, Edited, Piece, Proposal, Subject};
 use crate::cases::outline::outline;
 use kelvin_base::notice::{Code, Notice};
 
-/// What a variant has to say beside its pieces.
+/// Details of a variant that its pieces do not show.
 pub(super) type Detail = Vec<(&'static str, String)>;
 
-/// One way in which a unit is rewritten.
+/// One way to rewrite a unit.
 pub(super) struct Rewrite {
     /// Its replacements.
     pub(super) edits: Edits,
-    /// What the pieces don't tell.
+    /// The details that the pieces do not show.
     pub(super) detail: Detail,
 }
 
-/// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the place of
-/// the unit in the case and its text. `missing` says what a unit
-/// without any has none of, e.g. "no amount".
+/// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the place of the unit in the case
+/// and its text. `missing` names what a unit without any rewrite lacks, e.g. "no amount".
 pub(super) fn governing_units(
     subject: &Subject<'_>,
     wanted: usize,
@@ -87,8 +86,8 @@ pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Pie
     pieces
 }
 
-/// The edited text; none where nothing is left changed, or where the Markdown would be read
-/// otherwise: a sign that begins a line and becomes a quote, for instance.
+/// The edited text; none where the edits change nothing, or where the Markdown would be read differently, for instance
+/// because a sign at the beginning of a line becomes a quote.
 pub(super) fn checked(body: &str, edits: &Edits) -> Option<String> {
     let text = apply(body, edits).trim_end().to_owned();
     (text != body && outline(&text).shape == outline(body).shape).then_some(text)

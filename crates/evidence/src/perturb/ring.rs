@@ -1,5 +1,5 @@
-//! Consistent sampling: things stand on a ring at points that depend on nothing but themselves and
-//! the seed, so that one thing more or less moves only the draws that fall next to it.
+//! Consistent sampling: the point of a thing on the ring depends only on the thing and the seed, so that one thing more
+//! or less changes only the draws that fall next to it.
 
 use std::collections::HashSet;
 
@@ -9,26 +9,26 @@ use kelvin_base::threads;
 /// Distinct things, each at a few points of a ring.
 #[derive(Debug)]
 pub(super) struct Ring<T> {
-    /// In the order in which they came.
+    /// The things in the order in which they were added.
     things: Vec<(Digest, T)>,
-    /// Who is there.
+    /// The identities of all things.
     identities: HashSet<Digest>,
-    /// The points with the place of the thing that stands there, in order; each thing has [`POINTS`].
+    /// The points in order, each with the place of its thing; each thing has [`POINTS`].
     points: Vec<(u64, u32)>,
 }
 
-/// Digests per thing, of four points each.
+/// The number of digests per thing; each digest gives four points.
 const ROUNDS: usize = 2;
 
-/// More points even out how often each thing is drawn.
+/// The number of points per thing: the more points, the more evenly the things are drawn.
 const POINTS: usize = ROUNDS * 4;
 
-/// The points of so many things are made at a time.
+/// The points of this many things are made at a time.
 const BLOCK: usize = 256;
 
 impl<T> Ring<T> {
-    /// Puts things on a ring; of several with the same identity the first one stays. The purpose
-    /// keeps rings over the same things apart. O(n log n).
+    /// Puts things on a ring; of several things with the same identity the first one stays. The purpose makes rings
+    /// over the same things differ. O(n log n).
     pub(super) fn of(
         purpose: &str,
         seed: u64,
@@ -66,13 +66,13 @@ impl<T> Ring<T> {
         }
     }
 
-    /// How many distinct things there are.
+    /// The number of distinct things.
     pub(super) const fn len(&self) -> usize {
         self.things.len()
     }
 
-    /// How many things there are besides those of these distinct identities: exactly, where there
-    /// are fewer than `enough`, and else no more than there are.
+    /// How many things have an identity that is not among these distinct ones. A result below `enough` is exact; a
+    /// larger one is at most the true number.
     pub(super) fn besides<'a>(
         &self,
         own: impl ExactSizeIterator<Item = &'a Digest>,
@@ -85,20 +85,19 @@ impl<T> Ring<T> {
         self.len() - own.filter(|identity| self.contains(identity)).count()
     }
 
-    /// Whether a thing is there, by its identity.
+    /// Whether a thing with this identity is on the ring.
     fn contains(&self, identity: &Digest) -> bool {
         self.identities.contains(identity)
     }
 
-    /// Every thing, in the order in which they came.
+    /// Every thing, in the order in which they were added.
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.things.iter().map(|(_, thing)| thing)
     }
 
-    /// The `nth` draw of a variant with this key: the first allowed thing from the drawn point on,
-    /// with its identity, which is what it is allowed by.
-    /// None where nothing is allowed, found out by going all the way round: the caller counts first
-    /// what is left, so that it refuses only what a single case holds or has drawn.
+    /// The `nth` draw of a variant with this key: the first allowed thing from the drawn point on, with its identity,
+    /// by which `allowed` decides. None where nothing is allowed, which is found out by going all the way round: the
+    /// caller first counts what is left, so that it refuses only what a single case holds or has drawn.
     pub(super) fn draw(
         &self,
         key: Digest,
@@ -121,7 +120,7 @@ impl<T> Ring<T> {
     }
 }
 
-/// Counts the points that draws look at, for a test of the growth that needs no clock.
+/// Counts the points that draws look at, so that a test can check the growth without a clock.
 #[cfg(test)]
 pub(super) mod steps {
     use std::cell::Cell;

@@ -1,5 +1,5 @@
-//! What the kinds share that edit units which do not govern: their prose, the choice of a place, and
-//! the check that the Markdown is still read in the same way.
+//! The part that all kinds share that edit units which do not govern: the prose of these units, the choice of a place,
+//! and the check that the Markdown is still read in the same way.
 
 use std::ops::Range;
 
@@ -16,19 +16,19 @@ use kelvin_base::notice::{Code, Notice};
 pub(super) struct Text<'a> {
     /// The place of the unit in the case.
     pub(super) unit: usize,
-    /// The unit, heading line included.
+    /// The text of the unit, with its heading line.
     pub(super) body: &'a str,
-    /// Where edits may land.
+    /// The prose, in which edits may be made.
     pub(super) prose: Prose,
 }
 
 /// A place where something can be put in.
 pub(super) struct Site {
-    /// Which of the texts.
+    /// The index of the text among those that can be edited.
     pub(super) text: usize,
-    /// What is replaced there; empty where something only comes in.
+    /// The range to replace; empty where text is only put in.
     pub(super) range: Range<usize>,
-    /// The sentence it is about.
+    /// The sentence that the site is about.
     pub(super) sentence: Range<usize>,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn texts<'a>(subject: &Subject<'a>) -> Vec<Text<'a>> {
 }
 
 impl Text<'_> {
-    /// The sentences of the running text, those of each block together.
+    /// The sentences of the running text, grouped by block.
     pub(super) fn sentences(&self, words: &Words) -> Vec<Vec<Range<usize>>> {
         let blocks = self.prose.blocks.iter();
         blocks
@@ -62,13 +62,13 @@ impl Text<'_> {
             .collect()
     }
 
-    /// A range of the text, masked.
+    /// A range of the text, in its masked form.
     pub(super) fn masked(&self, range: Range<usize>) -> &str {
         &self.prose.masked[range]
     }
 }
 
-/// Proposes variants with one site each, in an order that is drawn for each variant.
+/// Proposes variants with an edit at one site each; every variant tries the sites in an order of its own.
 pub(super) fn one_site_each(
     subject: &Subject<'_>,
     kind: &'static str,
@@ -116,7 +116,7 @@ pub(super) fn one_site_each(
     proposal
 }
 
-/// Proposes variants in which every unit that does not govern is edited, as far as it can be.
+/// Proposes variants in which every unit that does not govern is edited, if it can be.
 pub(super) fn everywhere(
     subject: &Subject<'_>,
     kind: &'static str,
@@ -150,7 +150,7 @@ pub(super) fn everywhere(
     proposal
 }
 
-/// A proposal of nothing.
+/// A proposal without variants, with a notice that gives the reason.
 pub(super) fn skipped(wanted: usize, reason: &str) -> Proposal {
     Proposal {
         drafts: Vec::new(),
@@ -189,12 +189,12 @@ pub(super) fn is_affirmative(sentence: &str, list: &Words) -> bool {
         && !joined.contains(" non-")
 }
 
-/// Whether a sentence begins with a capital letter of the prose itself.
+/// Whether a sentence begins with a capital letter that belongs to the prose.
 pub(super) fn is_capitalised(sentence: &str) -> bool {
     sentence.starts_with(char::is_uppercase)
 }
 
-/// The first word of a sentence without its capital, where that cannot be a name.
+/// The first word of a sentence without its capital, if the word cannot be a name.
 pub(super) fn lowered(word: &str, list: &Words) -> String {
     let known = list
         .openers
@@ -208,7 +208,7 @@ pub(super) fn lowered(word: &str, list: &Words) -> String {
     }
 }
 
-/// One of a list.
+/// A random entry of a list.
 pub(super) fn one_of<'a>(list: &'a [String], draw: &mut Draw) -> Option<&'a str> {
     list.get(draw.below(list.len())).map(String::as_str)
 }

@@ -129,8 +129,8 @@ pub(super) fn all(
     units.iter().flat_map(of_unit).collect()
 }
 
-/// So many distinct pairs, fewer than there are: the own units take turns, and a rule that has
-/// replaced one unit replaces another only when no fresh one is left.
+/// Draws `wanted` distinct pairs, where there are more than that: the own units take turns, and a rule that has
+/// replaced one unit replaces another only when no unused rule is left.
 pub(super) fn some(
     subject: &Subject<'_>,
     kind: &str,

@@ -19,7 +19,7 @@ use kelvin_base::notice::{Code, Notice};
 /// Exchanges the conditions of one governing unit.
 pub(super) struct SwapCondition;
 
-/// Per governing type.
+/// The most variants per governing type.
 const WANTED: usize = 3;
 
 impl Perturbation for SwapCondition {
@@ -50,20 +50,20 @@ impl Perturbation for SwapCondition {
 
 /// The rules of the corpus, each read once.
 struct Index {
-    /// The conditions of every unit that has the shape.
+    /// The conditions of every unit that has the shape of a rule.
     read: BTreeMap<Place, (Conditions, Digest)>,
-    /// What can be drawn, by type and form.
+    /// The rules that can be drawn, by type and form.
     rings: BTreeMap<(Arc<str>, Form), Ring<Rule>>,
     types: BTreeMap<Arc<str>, TypeCount>,
 }
 
 /// The units of one type in the whole corpus.
 struct TypeCount {
-    /// How many there are.
+    /// The number of units of the type.
     units: usize,
-    /// How many of them have the shape.
+    /// The number of these units that have the shape of a rule.
     read: usize,
-    /// The first case that has one.
+    /// The first case that has a unit of the type.
     first: usize,
 }
 
@@ -118,7 +118,7 @@ impl Index {
     }
 }
 
-/// What conditions say, whatever their white space and capitals.
+/// The digest of the words of some conditions, whatever their white space and capitals.
 fn sense(conditions: &str) -> Digest {
     let words: Vec<String> = conditions
         .split_whitespace()
@@ -201,7 +201,8 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, index: &Index, proposal:
     }
 }
 
-/// The share of units that can be read: where one of this case cannot, and once for the corpus.
+/// A notice about the share of units that can be read as rules: for a case where a unit cannot be read, and once for
+/// the corpus.
 fn parse_rate(
     subject: &Subject<'_>,
     unit_type: &Arc<str>,
@@ -225,7 +226,7 @@ fn parse_rate(
     )
 }
 
-/// The unit with the other conditions in it; none where it would be read otherwise than meant.
+/// The unit with the conditions of the other case; none where it would not be read as meant.
 fn draft(subject: &Subject<'_>, index: &Index, unit: usize, rule: Rule) -> Option<Draft> {
     let case = subject.case();
     let body = case.body(&case.units[unit]);

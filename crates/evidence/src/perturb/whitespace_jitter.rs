@@ -1,16 +1,16 @@
-//! `whitespace_jitter`: white space that Markdown does not read.
+//! `whitespace_jitter`: white space that makes no difference in Markdown is added.
 
 use super::edit::Edits;
 use super::sites::{Text, everywhere};
 use super::{Figure, Perturbation, Proposal, Subject};
 use kelvin_base::draw::Draw;
 
-/// Widens gaps between paragraphs and words, and leaves single spaces at line ends.
+/// Widens gaps between paragraphs and between words, and adds single spaces at line ends.
 pub(super) struct WhitespaceJitter;
 
 const WANTED: usize = 3;
 
-/// The chance of each place, in percent.
+/// The chance that a place is changed, in percent.
 const CHANCE: usize = 30;
 
 impl Perturbation for WhitespaceJitter {
@@ -42,7 +42,7 @@ impl Perturbation for WhitespaceJitter {
     }
 }
 
-/// Some of the places, at least one.
+/// A random part of the places, with at least one of them.
 fn some(places: Edits, draw: &mut Draw) -> Edits {
     let sure = draw.below(places.len());
     places
@@ -53,7 +53,7 @@ fn some(places: Edits, draw: &mut Draw) -> Edits {
         .collect()
 }
 
-/// One more blank line, where there is one already and nothing but white space around it.
+/// Adds a blank line where there already is one with nothing but white space around it.
 fn gaps(text: &Text<'_>) -> Edits {
     let ends = [heading_end(text.body)]
         .into_iter()
@@ -76,7 +76,7 @@ fn heading_end(body: &str) -> usize {
     body.find(['\n', '\r']).unwrap_or(body.len())
 }
 
-/// One space before a line end in the running text. A second one would break the line.
+/// Adds one space before a line end in the running text. A second space there would break the line.
 fn line_ends(text: &Text<'_>) -> Edits {
     let masked = text.prose.masked.as_bytes();
     let mut places = Edits::new();
@@ -96,7 +96,7 @@ fn line_ends(text: &Text<'_>) -> Edits {
     places
 }
 
-/// A second space between two words of a line.
+/// Adds a second space between two words of a line.
 fn spaces(text: &Text<'_>) -> Edits {
     let mut places = Edits::new();
     for block in text

@@ -1,11 +1,11 @@
-//! Single entries of the lists, taken out of the YAML tree, each in the form that its list wants.
+//! Reads single entries of the lists from the YAML tree, each in the form that its list needs.
 
 use kelvin_run::config::diagnostic::{Problem, tame};
 use kelvin_run::config::yaml::{Content, Node};
 
 use super::Section;
 
-/// One value of a list, taken out of the YAML tree.
+/// One value of a list, as read from the YAML tree.
 pub(super) enum Entry {
     Section(Section),
     Pair(String, String),
@@ -62,7 +62,7 @@ pub(super) fn pair(node: &Node) -> Result<Entry, Problem> {
     Ok(Entry::Pair(one.to_owned(), other.to_owned()))
 }
 
-/// An entry of a list of words, as this list wants it.
+/// An entry of a list of words, in the form that this list needs.
 pub(super) fn word(list: &str, node: &Node) -> Result<Entry, Problem> {
     let text = phrase(node)?;
     let wrong = match list {
@@ -120,7 +120,7 @@ pub(super) fn section(node: &Node) -> Result<Entry, Problem> {
     Ok(Entry::Section(Section::new(heading_text, text)))
 }
 
-/// Whether a line could begin a unit, or swallow the one that comes after the section.
+/// Whether a line could begin a unit, or swallow the unit that comes after the section.
 fn breaks_out(line: &str) -> bool {
     let line = line.trim();
     let rule = |mark: char| !line.is_empty() && line.chars().all(|c| c == mark || c == ' ');

@@ -14,13 +14,13 @@ pub struct Words {
     pub filler: Vec<Section>,
     /// Pairs of opposite comparators, e.g. ("at least", "at most").
     pub comparators: Vec<(String, String)>,
-    /// Further ones that are flipped right before a number only, e.g. ("over", "under").
+    /// Further pairs of comparators, flipped only right before a number, e.g. ("over", "under").
     pub number_comparators: Vec<(String, String)>,
     /// Pairs of opposite outcomes, e.g. ("approved", "denied").
     pub antonyms: Vec<(String, String)>,
     /// Pairs of opposite states, flipped after an auxiliary only, e.g. ("met", "unmet").
     pub participles: Vec<(String, String)>,
-    /// Words after which a state is one, e.g. "are", "not".
+    /// Words after which a participle is a state, e.g. "are", "not".
     pub auxiliaries: Vec<String>,
     /// Words such as "perhaps", put into opinions and judgements.
     pub hedges: Vec<String>,
@@ -30,7 +30,7 @@ pub struct Words {
     pub judgements: Vec<String>,
     /// Words that begin a noun phrase, e.g. "the".
     pub determiners: Vec<String>,
-    /// Words that no noun is, e.g. "of": an outcome may have one of these right after it.
+    /// Words that are never a noun, e.g. "of": an outcome may have one of these right after it.
     pub prepositions: Vec<String>,
     /// Imperative verbs that may be preceded by a courtesy.
     pub imperatives: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Words {
     pub courtesies: Vec<String>,
     /// Markers such as "Additionally", put before a sentence.
     pub discourse_markers: Vec<String>,
-    /// First words of a sentence that may lose their capital, e.g. "The".
+    /// Words that may lose their capital at the beginning of a sentence, e.g. "The".
     pub openers: Vec<String>,
     /// Sentences that talk about the text, put before a section.
     pub meta_comments: Vec<String>,
@@ -46,7 +46,7 @@ pub struct Words {
     pub negations: Vec<String>,
     /// Sentences that state whether conditions hold, for `swap_condition`.
     pub condition_states: Vec<String>,
-    /// Words that end in a full stop which does not end a sentence, e.g. "e.g.".
+    /// Words with a full stop that does not end a sentence, e.g. "e.g.".
     pub abbreviations: Vec<String>,
     /// Words that make the number after them a label, e.g. "section".
     pub number_labels: Vec<String>,
@@ -57,13 +57,13 @@ pub struct Words {
 pub struct Section {
     /// The heading, without `##`.
     pub heading: String,
-    /// As it comes in: the heading line, an empty line, the text; lines end in `\n`, and no white
-    /// space is at the end.
+    /// The section as it is put in: the heading line, an empty line, the text. Lines end in `\n`, and there is no white
+    /// space at the end.
     pub markdown: String,
 }
 
 impl Section {
-    /// A section of a heading, without `##`, and a text with its lines ended by `\n`.
+    /// Makes a section from a heading without `##` and a text whose lines end in `\n`.
     pub fn new(heading: &str, text: &str) -> Self {
         let markdown = format!("## {}\n\n{}", heading.trim(), text.trim());
         Self {
@@ -73,7 +73,7 @@ impl Section {
     }
 }
 
-/// A variant of `pad_length` takes up to so many different sections.
+/// The least number of filler sections: a variant of `pad_length` takes up to this many different ones.
 pub const LEAST_FILLER: usize = 4;
 
 /// The names of all lists, in the order of the documentation.
@@ -108,9 +108,9 @@ enum List<'a> {
 }
 
 impl Words {
-    /// The lists that ship, with `packs` applied in their order, and then the filler bank replaced
-    /// by the one of `filler`. A pack is one that ships, by its name, or a folder of YAML files;
-    /// paths are relative to `root`.
+    /// The lists that ship, with `packs` applied in their order; then the sections of the file `filler` replace the
+    /// filler bank. A pack is either the name of one that ships or a folder of YAML files; paths are relative to
+    /// `root`.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Reads the data files of packs into [`Words`], and refuses whatever could be read in two ways.
+//! Reads the data files of packs into [`Words`], and refuses everything that could be read in two ways.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,13 +16,14 @@ use kelvin_run::config::yaml::{Content, Node};
 use super::entry::{Entry, pair, section, word};
 use super::{LEAST_FILLER, List, NAMES, Words, shipped};
 
-/// Words in the making, with the place each entry is from.
+/// The words while they are read, each entry with the place it is from.
 #[derive(Default)]
 pub(super) struct Lists {
     words: Words,
-    /// By what must not repeat: the lists that share a namespace, and the entry in lower case.
+    /// The origin of each entry, by the two parts that must not repeat together: the group of lists, and the entry in
+    /// lower case.
     origins: BTreeMap<(&'static str, String), Origin>,
-    /// The lists that files of the pack at hand have filled, with the file.
+    /// The lists that files of the current pack have filled, each with its file.
     filled: BTreeMap<String, String>,
 }
 
@@ -71,7 +72,7 @@ impl Lists {
         Ok(())
     }
 
-    /// Applies one file: each key is a list, which replaces the one there is, or `extend`s it.
+    /// Applies one file: each key is a list, which replaces the present list or, under `extend`, adds to it.
     fn apply(&mut self, file: &Path, source: &str) -> Result<(), Misuse> {
         let problems = match yaml::parse(source) {
             Ok(tree) => self.fill(file, source, &tree),
@@ -103,7 +104,7 @@ impl Lists {
         Ok(self.apply(file, &source)?)
     }
 
-    /// The words, once every file has been applied.
+    /// The words, after every file has been applied.
     pub(super) fn finish(self) -> anyhow::Result<Words> {
         let sections = self.words.filler.len();
         if sections < LEAST_FILLER {
@@ -152,7 +153,8 @@ impl Lists {
                 ),
             }
         }
-        // Only now: whatever the file replaces must not be in the way of what it adds elsewhere.
+        // The lists are added only now: entries that the file replaces must not be in the way of what it adds
+        // elsewhere.
         for (name, node) in lists {
             self.add(name, node, file, source, &mut problems);
         }
@@ -196,7 +198,7 @@ impl Lists {
         }
     }
 
-    /// Refuses an entry that is there already, and a phrase that is in another pair.
+    /// Refuses an entry that is already in the list, and a phrase that is already in another pair.
     fn claim(
         &mut self,
         list: &'static str,
@@ -254,7 +256,7 @@ impl Lists {
     }
 }
 
-/// Lists that are matched against the text together share their phrases.
+/// The group of a list: lists that are matched against the text together must not repeat each other's phrases.
 fn namespace(list: &'static str) -> &'static str {
     match list {
         "number_comparators" => "comparators",

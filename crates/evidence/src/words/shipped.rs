@@ -1,6 +1,6 @@
 //! The data files that are part of the program.
 
-/// Files with the names that messages call them by.
+/// Files with the names that messages use for them.
 pub(super) type Files = &'static [(&'static str, &'static str)];
 
 macro_rules! files {
@@ -9,7 +9,7 @@ macro_rules! files {
     };
 }
 
-/// What every run starts from.
+/// The files that every run starts with.
 pub(super) const DEFAULT: Files = files![
     "default/antonyms.yaml",
     "default/comparators.yaml",

@@ -1,4 +1,4 @@
-//! What the swaps say: which governing types the decision follows, and where nobody can tell.
+//! What the swaps show: which governing types the decision follows, and where nobody can tell.
 
 use super::{MEASURE_NOISE, MOVES, Weighted};
 use crate::page::EvidenceRun;
@@ -8,11 +8,12 @@ use crate::page::swaps::{ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts, ignored_types, 
 use crate::page::words::QUADRANT;
 use kelvin_page::{Phrase, Tone, counted};
 
-/// Where following is below this, the only governing type is hardly followed; above, it is followed
-/// in part.
+/// Below this, following shows that the only governing type is hardly followed; from here on the type is followed in
+/// part.
 const HARDLY: f64 = 0.5;
 
-/// The pipeline answers the same everywhere, or the suite is too small to say what it follows.
+/// The diagnosis for a pipeline that answers the same everywhere, or for a suite too small to show what the decision
+/// follows.
 pub(super) fn not_told(run: &EvidenceRun<'_>, standing: Standing) -> Option<Weighted> {
     match standing {
         Standing::Constant => Some(constant(&AnswerCounts::of(run)?)),
@@ -21,8 +22,8 @@ pub(super) fn not_told(run: &EvidenceRun<'_>, standing: Standing) -> Option<Weig
     }
 }
 
-/// This is neither good nor bad: a right pipeline gives one answer in a suite where no other answer
-/// is right.
+/// The diagnosis for one answer everywhere. It is neither good nor bad: a right pipeline gives one answer in a suite
+/// where no other answer is right.
 fn constant(answers: &AnswerCounts<'_>) -> Weighted {
     let how = match answers.times == answers.all {
         true => format!(" in all {}", counted(answers.all, "invocation")),
@@ -87,7 +88,7 @@ fn unclear(run: &EvidenceRun<'_>) -> Weighted {
     Weighted::new(Tone::Caution, 0.3, text)
 }
 
-/// The only governing type, where the decision follows it too little.
+/// The diagnosis for an only governing type that the decision follows too little.
 pub(super) fn hardly_followed(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let [name] = run.governing_types else {
         return None;
@@ -109,8 +110,8 @@ pub(super) fn hardly_followed(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(tone, 1.0 - value.max(0.0), text))
 }
 
-/// The only governing type, where its exchange moves the decision although the donor is answered the
-/// same: then the decision does not go by what the unit says.
+/// The diagnosis for an only governing type whose exchange moves the decision although the donor is answered the same:
+/// the decision does not go by what the unit says.
 pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let [name] = run.governing_types else {
         return None;
@@ -118,7 +119,7 @@ pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let swaps = SwapCounts::of_type(run, name);
     let (same, moved) = (swaps.samples - swaps.could, swaps.moved - swaps.followed);
     let share = moved as f64 / same.max(1) as f64;
-    // Presentation and noise move the decision too; the diagnosis about invariance tells of that.
+    // Presentation and noise move the decision too; the diagnosis about invariance covers that.
     let invariance = run.metrics.get("evidence.invariance")?.value?;
     let excess = share - (1.0 - invariance);
     if !swaps.are_enough() || same < ENOUGH_SWAPS || excess < MOVES {
@@ -132,8 +133,8 @@ pub(super) fn moves_without_cause(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Caution, excess, text))
 }
 
-/// Of several governing types, those that the pipeline ignores; and those that move the decision too seldom to
-/// count, or by chance only.
+/// Diagnoses for those of several governing types that the pipeline ignores, or that move the decision too rarely to
+/// count or only by chance.
 pub(super) fn ignored(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     let by_itself = ByItself::of(run);
     let (mut still, mut found): (Vec<(&str, SwapCounts)>, _) = (Vec::new(), Vec::new());
@@ -171,8 +172,8 @@ pub(super) fn ignored(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     found
 }
 
-/// How many of the swaps that could move the decision left it as it was. Where most of them moved it, and it went
-/// nowhere near the answer of the other case, that is noise.
+/// How many of the swaps that could move the decision left it as it was. Where most of them moved it, but not towards
+/// the answer of the other case, the text says that this is noise.
 fn held(run: &EvidenceRun<'_>, swaps: &SwapCounts) -> Phrase {
     if !swaps.mostly_moved() {
         return Phrase::text(format!(

@@ -1,5 +1,5 @@
-//! What a reader should know first: what is wrong with the run, then what is wrong with the
-//! pipeline, the largest first. Nothing measured is never healthy.
+//! What a reader should know first: what is wrong with the run, then what is wrong with the pipeline, the largest
+//! problem first. A run that measured nothing is never called healthy.
 
 mod follows;
 mod values;
@@ -19,7 +19,7 @@ const FAILING: f64 = 0.2;
 const MOVES: f64 = 0.20;
 /// A kind whose invariance is below this is worth a diagnosis.
 const DRIFTING: f64 = 0.9;
-/// Above this two answers to the same input differ often enough to matter.
+/// Above this noise floor, two answers to the same input differ often enough to matter.
 const NOISY: f64 = 0.05;
 /// Above this variance over cases a mean describes none of them.
 const UNEVEN: f64 = 0.09;
@@ -27,13 +27,13 @@ const UNEVEN: f64 = 0.09;
 const FEW: f64 = 0.1;
 /// The setting that tells noise from everything else, as the configuration takes it.
 const MEASURE_NOISE: &str = "noise_floor: {enabled: true}";
-/// Above this width an interval spans more than two bands.
+/// An interval wider than this spans more than two bands.
 const WIDE: f64 = 0.4;
 
 /// One thing that a reader should know, and how much it matters.
 #[derive(Clone, Debug, PartialEq)]
 struct Weighted {
-    /// The larger, the more useful.
+    /// The larger the weight, the more useful the statement.
     weight: f64,
     statement: Statement,
 }
@@ -45,7 +45,7 @@ impl Weighted {
     }
 }
 
-/// Every diagnosis of a run, most useful first; there is always one.
+/// Every diagnosis of a run, the most useful first; there is always at least one.
 pub(super) fn of(run: &EvidenceRun<'_>) -> Vec<Statement> {
     let found = found(run).into_iter();
     found.map(|one| one.statement).collect()
@@ -118,7 +118,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     found
 }
 
-/// Failed invocations are in no score, so what is scored may look better than it is.
+/// Failed invocations enter no score, so the figures may look better than the pipeline is.
 fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let metric = run.metrics.get("evidence.failure_rate")?;
     let rate = metric.value.filter(|rate| *rate > NOISY)?;
@@ -136,7 +136,7 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(tone, weight, Phrase::text(text)))
 }
 
-/// Single cases that are not as they should be, which no mean shows.
+/// Names the single cases that are not as they should be, which no mean shows.
 fn odd_cases(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let mut cases = RankedCase::all(run);
     cases.retain(|case| case.against + case.failed() > 0);
@@ -163,10 +163,10 @@ fn odd_cases(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Caution, FEW, text))
 }
 
-/// The kind that moves the decision most of those that should not.
+/// Among the kinds that should not move the decision, the one that moves it most.
 fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let mut kinds = family(run.metrics, "evidence.invariance");
-    // Both pads together would only repeat the worse of the two.
+    // The figure of both pads together would only repeat the worse of the two.
     kinds.retain(|(kind, _)| *kind != "pad");
     let (kind, value) = lowest(&kinds, DRIFTING)?;
     let drift = 1.0 - without_noise(value, most_noise(run));
@@ -194,12 +194,12 @@ fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
         None => text,
         Some(setting) => text.and("; ").name(setting).and(" would tell which"),
     };
-    // What the swaps show rests on steady answers to the same evidence. Where presentation moves a
-    // quarter of them, that is the first thing to know.
+    // What the swaps show rests on steady answers to the same evidence. If presentation moves a quarter of these
+    // answers, the reader should know that first.
     Some(Weighted::new(tone, 4.0 * drift, text))
 }
 
-/// The same input does not always get the same answer.
+/// The diagnosis that the same input does not always get the same answer.
 fn noise(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let eta = run.metrics.get("evidence.noise_floor")?;
     let value = eta.value.filter(|value| *value > NOISY)?;
@@ -227,7 +227,7 @@ fn insufficient(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Caution, 0.45, text))
 }
 
-/// Cases that differ much from each other: a mean describes none of them.
+/// The diagnosis that the cases differ much from each other, so that a mean describes none of them.
 fn uneven(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let values = |score: fn(&CaseRecord) -> Option<f64>| -> Vec<(f64, &str)> {
         let cases = run.cases.iter();
@@ -250,7 +250,7 @@ fn uneven(run: &EvidenceRun<'_>) -> Option<Weighted> {
         return None;
     }
     let least = values.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
-    // The first of equals is taken here too, so that the same run names the same case.
+    // Of equal values the first is taken here too, so that the same run names the same case.
     let most = values.iter().rev().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let text = Phrase::text(format!(
         "the cases differ: invariance is {:.2} in ",
@@ -263,7 +263,7 @@ fn uneven(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Caution, 0.4, text))
 }
 
-/// A signal without a value, or the whole probe without one.
+/// The diagnosis that a signal, or the whole probe, has no value.
 fn unmeasured(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let figure = |id: &str| estimate(run.metrics.get(id));
     let (invariance, sensitivity) = (
@@ -284,14 +284,14 @@ fn unmeasured(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(tone, if both { 3.0 } else { 1.5 }, text))
 }
 
-/// Too few samples to tell one band from another.
+/// The diagnosis that the samples are too few to tell one band from another.
 fn wide(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let widths = [
         (SignalWords::Invariance, "evidence.invariance"),
         (SignalWords::Following, "evidence.following"),
     ]
     .map(|(signal, id)| {
-        // Without a word there is no band that the interval could leave.
+        // A figure without a word has no band that the interval could leave.
         let has_word = signal == SignalWords::Invariance
             || (run.governing_types.len() == 1 && SwapCounts::of(run, |_| true).are_enough());
         let figure = estimate(run.metrics.get(id).filter(|_| has_word)).rated(signal.words());
@@ -308,7 +308,7 @@ fn wide(run: &EvidenceRun<'_>) -> Option<Weighted> {
     })
 }
 
-/// The smallest value below a limit, the first of equals.
+/// The smallest value below a limit; of equal values the first.
 fn lowest<'a>(metrics: &[(&'a str, &Metric)], limit: f64) -> Option<(&'a str, f64)> {
     metrics
         .iter()
@@ -317,16 +317,16 @@ fn lowest<'a>(metrics: &[(&'a str, &Metric)], limit: f64) -> Option<(&'a str, f6
         .min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// What the samples of some variants did.
+/// What the decision did in the samples of some variants.
 #[derive(Default)]
 struct Sampled {
-    /// How many have a distance.
+    /// The number of samples that have a distance.
     samples: usize,
-    /// In how many the decision moved.
+    /// The number of samples in which the decision moved.
     moved: usize,
-    /// In how many cases there are any.
+    /// The number of cases that have such samples.
     cases: usize,
-    /// In how many of those none moved.
+    /// The number of those cases in which no sample moved.
     still: usize,
 }
 

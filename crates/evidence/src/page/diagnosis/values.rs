@@ -1,4 +1,4 @@
-//! What changes within a rule say: whether the values in it are read.
+//! What the changes within a rule show: whether the pipeline reads the values in it.
 
 use std::collections::BTreeSet;
 
@@ -10,14 +10,14 @@ use crate::perturb;
 use kelvin_page::{Phrase, Tone, counted};
 use kelvin_record::Metric;
 
-/// A change within a rule moves nothing if its sensitivity is below this and the interval ends below
-/// [`STILL_UP_TO`].
+/// The decision ignores a kind of change within a rule if the sensitivity to it is below this and the interval ends
+/// below [`STILL_UP_TO`].
 const STILL: f64 = 0.10;
-/// The upper limit of the interval; see [`STILL`].
+/// The limit for the upper end of the interval; see [`STILL`].
 const STILL_UP_TO: f64 = 0.35;
 
-/// Whole swaps of a unit move the decision, and other conditions in the same unit don't: it may
-/// follow the words around them.
+/// The diagnosis that whole swaps of a unit move the decision, but other conditions in the same unit do not: the
+/// decision may follow the words around the conditions.
 pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let content = run.metrics.get("evidence.content_effect")?.value?;
     let condition = run.metrics.get("evidence.sensitivity_condition")?;
@@ -34,8 +34,8 @@ pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Alarm, 0.9, Phrase::text(text)))
 }
 
-/// Other numbers, comparators and opposites leave the decision alone, although whole swaps of the
-/// same type move it. Where whole swaps move nothing either, another diagnosis tells of the type.
+/// The diagnosis that other numbers, comparators and opposites leave the decision as it is, although whole swaps of the
+/// same type move it. Where whole swaps move nothing either, another diagnosis names the type.
 pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let types = run.governing_types.iter().map(String::as_str);
     let moving: BTreeSet<&str> = types
@@ -66,7 +66,7 @@ pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(Tone::Alarm, 0.8, text))
 }
 
-/// Whether a figure of changes that ought to move is surely near 0.
+/// Whether a figure of changes that ought to move the decision is surely near 0.
 fn is_still(metric: &Metric) -> bool {
     metric.value.is_some_and(|value| value < STILL)
         && metric

@@ -1,4 +1,4 @@
-//! Whether what stands around a number leaves it an amount.
+//! Checks whether the text around a number allows it to be an amount.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::units::{counts, is_unit};
 use super::{MASK, is_currency, is_dash, is_year};
 use crate::perturb::sentence::words;
 
-/// Whether what stands around a token leaves it an amount.
+/// Whether the text around a token allows it to be an amount.
 pub(super) fn is_amount_between(text: &str, token: &Range<usize>) -> bool {
     let (before, after) = (&text[..token.start], &text[token.end..]);
     let bare = before.trim_end_matches(is_currency);
@@ -37,7 +37,7 @@ fn is_free_before(before: &str, after: &str, money: bool) -> bool {
             }
         },
         '+' => is_gain(rest, after),
-        // Digits, space, digits that are no group: a phone number, an account.
+        // A space between digits that form no group: a phone number, or an account number.
         ' ' => !rest.ends_with(|c: char| c.is_ascii_digit()),
         '[' | '#' | '№' | '§' | '¶' | '@' | '/' | '\\' | '_' | '.' | '^' => false,
         '\'' | '’' => false,
@@ -45,7 +45,7 @@ fn is_free_before(before: &str, after: &str, money: bool) -> bool {
     }
 }
 
-/// Whether a number with a plus says by how much something grew; otherwise it is the country of a
+/// Whether a plus sign before a number says by how much something grew; otherwise the number is the country code of a
 /// phone number.
 fn is_gain(before: &str, after: &str) -> bool {
     let opens = before
@@ -79,7 +79,7 @@ fn is_free_after(before: &str, after: &str) -> bool {
         _ if is_dash(first) => {
             let word = run(rest);
             let digits = rest.starts_with(|c: char| c.is_ascii_digit());
-            // "A 30-day notice" has an amount, "a 2-factor login" a kind of login.
+            // "A 30-day notice" contains an amount; "a 2-factor login" names a kind of login.
             word.is_empty() && !digits || MEASURES.contains(&&*word)
         }
         ')' => before.matches('(').count() > before.matches(')').count() && !before.ends_with('('),
@@ -108,7 +108,7 @@ fn is_free_after(before: &str, after: &str) -> bool {
     }
 }
 
-/// What a number and a hyphen measure in: "a 30-day notice".
+/// Words that make the number before a hyphen an amount: "a 30-day notice".
 const MEASURES: &[&str] = &[
     "bed",
     "character",
@@ -155,7 +155,7 @@ const MEASURES: &[&str] = &[
     "year",
 ];
 
-/// Whether the number is in an address of the web, of mail or of a folder.
+/// Whether the number is part of a web address, a mail address or a path.
 fn is_web_like(before: &str, after: &str) -> bool {
     let ends = |c: char| c.is_whitespace() || c == MASK;
     let head = before.rsplit(ends).next().unwrap_or_default();

@@ -6,12 +6,13 @@ use super::limits::{is_measured, is_percentage};
 use super::{MASK, is_currency};
 use crate::perturb::sentence::words;
 
-/// A word with one of these before it is a thing, and the number after it counts something else.
+/// After one of these words, the word before the number is an ordinary noun and no label, and the number counts
+/// something else.
 const DETERMINERS: &[&str] = &[
     "a", "an", "any", "each", "every", "last", "next", "past", "per", "previous", "this",
 ];
 
-/// A word with one of these before it is a verb: "to order 3 parts".
+/// After one of these words, the word before the number is a verb: "to order 3 parts".
 const MODALS: &[&str] = &["to", "must", "shall", "should", "may", "can", "will"];
 
 /// Whether the words before a number make it a label, a date or a version.
@@ -38,7 +39,7 @@ pub(super) fn is_label(text: &str, token: &Range<usize>, labels: &[String]) -> b
     if !between && !is_named_by(word, labels) {
         return false;
     }
-    // "Per patient 2 hours" counts, "must order 5 readings" and "in case 3 or more" do as well.
+    // The numbers in "per patient 2 hours", "must order 5 readings" and "in case 3 or more" are amounts and no labels.
     let second = second.to_lowercase();
     let is_second = |words: &[&str]| words.contains(&&*second);
     let free = is_second(DETERMINERS)
@@ -48,12 +49,12 @@ pub(super) fn is_label(text: &str, token: &Range<usize>, labels: &[String]) -> b
     !free
 }
 
-/// Whether a list of labels goes on from its end to a further number.
+/// Whether a list of labels that ends at `end` continues up to a further number.
 pub(super) fn continues(text: &str, end: usize, token: &Range<usize>) -> bool {
     goes_on(&text[end..token.start]) && !is_measured(text, token)
 }
 
-/// Whether a number is a name in itself, or a part of one.
+/// Whether a number is a name by itself, or a part of one.
 pub(super) fn is_code(text: &str, token: &Range<usize>) -> bool {
     let (before, after) = (&text[..token.start], &text[token.end..]);
     let number = &text[token.clone()];
@@ -69,7 +70,7 @@ const fn is_gap(c: char) -> bool {
     matches!(c, MASK | ' ' | '\t' | '\n' | '\r' | '\u{a0}' | '\u{202f}')
 }
 
-/// The words of a text from its end, as they are written.
+/// The words of a text from its end to its beginning, as they are written.
 struct Backwards<'a>(&'a str);
 
 impl<'a> Iterator for Backwards<'a> {
@@ -90,7 +91,7 @@ fn is_named_by(word: &str, labels: &[String]) -> bool {
     let lower = word.to_lowercase();
     labels.iter().any(|label| {
         let label = label.to_lowercase();
-        // "Claim: 3" is its number, and "Claims: 3" how many there are.
+        // "Claim: 3" names the claim with this number; "Claims: 3" says how many claims there are.
         lower == label
             || lower.strip_suffix(':') == Some(&*label)
             || lower == format!("{label}s")
@@ -98,7 +99,7 @@ fn is_named_by(word: &str, labels: &[String]) -> bool {
     })
 }
 
-/// Plurals that are not made with an `s` alone: category, appendix, class.
+/// The plural of a label that does not just take an `s`: category, appendix, class.
 fn plural_of(label: &str) -> String {
     match label {
         _ if label.ends_with('y') => format!("{}ies", &label[..label.len() - 1]),
@@ -109,7 +110,7 @@ fn plural_of(label: &str) -> String {
     }
 }
 
-/// Whether a list of labels goes on: nothing but a comma or a small word stands between.
+/// Whether the text between two numbers continues a list of labels: it is only a comma or a small word.
 fn goes_on(between: &str) -> bool {
     matches!(
         between.trim_matches(is_gap),
@@ -117,7 +118,7 @@ fn goes_on(between: &str) -> bool {
     )
 }
 
-/// Whether the next word is a plural: the number says how many there are.
+/// Whether the next word is a plural, so that the number says how many of something there are.
 fn is_plural(after: &str) -> bool {
     let next = words(after).into_iter().next();
     next.is_some_and(|word| {
@@ -127,7 +128,7 @@ fn is_plural(after: &str) -> bool {
     })
 }
 
-/// Whether the text before a number points to a place with it: "as set out in 4.2".
+/// Whether the text before a number makes it the number of a place: "as set out in 4.2".
 fn refers(before: &str, text: &str, token: &Range<usize>) -> bool {
     const TO_A_PLACE: &[&str] = &[
         "see",
@@ -156,11 +157,10 @@ fn refers(before: &str, text: &str, token: &Range<usize>) -> bool {
     ends(ALWAYS) || (dotted && ends(TO_A_PLACE))
 }
 
-/// Whether the word right before a number is a name that the number belongs to, such as that of a
-/// product, a street or a grade. A name at the beginning of a sentence cannot be told from another
-/// word.
+/// Whether the word right before a number is a name that the number belongs to, such as that of a product, a street or
+/// a grade. At the beginning of a sentence, a name cannot be told from another word, so it does not count.
 fn is_named(before: &str, after: &str, number: &str) -> bool {
-    /// Measures, which forms write with a capital: "Credit Score 640".
+    /// Measures, which some forms write with a capital: "Credit Score 640".
     const MEASURES: &[&str] = &[
         "age",
         "amount",
@@ -209,7 +209,7 @@ fn is_named(before: &str, after: &str, number: &str) -> bool {
         return false;
     }
     if is_upper(word) && word.len() > 1 {
-        // "ASA 3" is a grade, and "FICO 640" a value.
+        // "ASA 3" is a grade, and "FICO 640" is a value.
         return number.len() <= 2 && super::value(number) <= 10.0 && !number.contains('.');
     }
     let lower = word.to_lowercase();

@@ -1,4 +1,4 @@
-//! What an amount may become: shares stay shares, and the sides of a range keep their order.
+//! The limits within which an amount may change: shares stay shares, and the sides of a range keep their order.
 
 use std::ops::Range;
 
@@ -6,33 +6,32 @@ use super::units::{counts, is_unit};
 use super::{MASK, is_currency, is_dash, value};
 use crate::perturb::sentence::words;
 
-/// A number that measures something, and between what it may lie.
+/// A number that measures something, and the limits that it must stay within.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::perturb) struct Amount {
     /// The digits with the marks between them.
     pub(in crate::perturb) range: Range<usize>,
-    /// It stays greater than this.
+    /// The new number must be greater than this.
     above: f64,
-    /// It stays no greater than this.
+    /// The new number must not be greater than this.
     most: f64,
 }
 
 impl Amount {
-    /// Whether another number may take its place.
+    /// Whether another number may replace this amount.
     pub(in crate::perturb) fn allows(&self, number: &str) -> bool {
         let value = value(number);
         value > self.above && value <= self.most
     }
 
-    /// The same amount, of a text that is part of a longer one and begins there.
+    /// The same amount, in a longer text in which this text begins at `start`.
     pub(super) fn after(mut self, start: usize) -> Self {
         self.range = start + self.range.start..start + self.range.end;
         self
     }
 }
 
-/// The amounts at these places. "4" in "3 out of 4" is none of its own: it says what "3" is a part
-/// of.
+/// The amounts at these places. "4" in "3 out of 4" is not an amount of its own: it only says what "3" is a part of.
 pub(super) fn limited(text: &str, found: &[Range<usize>]) -> Vec<Amount> {
     let number = |range: &Range<usize>| value(&text[range.clone()]);
     let mut amounts: Vec<Amount> = found
@@ -55,7 +54,7 @@ pub(super) fn limited(text: &str, found: &[Range<usize>]) -> Vec<Amount> {
             amounts[left].most = amounts[left].most.min(whole);
             is_whole[right] = true;
         } else if part < whole && is_range(&text[..found[left].start], between) {
-            // The sides of a range stay apart.
+            // The sides of a range must stay different.
             amounts[left].most = amounts[left].most.min(whole * (1.0 - 1e-9));
             amounts[right].above = part;
         }
@@ -66,7 +65,7 @@ pub(super) fn limited(text: &str, found: &[Range<usize>]) -> Vec<Amount> {
         .collect()
 }
 
-/// Whether a sign or a word at the number says what it is an amount of.
+/// Whether a sign or a word beside the number says what it measures.
 pub(super) fn is_measured(text: &str, range: &Range<usize>) -> bool {
     let (before, after) = (&text[..range.start], &text[range.end..]);
     before.ends_with(is_currency)
@@ -78,7 +77,7 @@ pub(super) fn is_measured(text: &str, range: &Range<usize>) -> bool {
 fn has_unit(after: &str) -> bool {
     let next = after.trim_start_matches([' ', '\u{a0}', '-']);
     let unit: String = next.chars().take_while(|c| c.is_alphabetic()).collect();
-    // "9 in 10" is no length.
+    // "in" in "9 in 10" is not the unit of length.
     is_unit(&unit) && (unit != "in" || next.len() == after.len())
 }
 
@@ -90,10 +89,10 @@ pub(super) fn is_percentage(after: &str) -> bool {
             .any(|word| after.starts_with(word))
 }
 
-/// The most that a number can be where it stands: 100 of a percentage, 24 of the hours a day. A
-/// number that is beyond it already is none of these.
+/// The largest value that a number can have in its context: 100 for a percentage, 24 for the hours of a day. A number
+/// that already is above such a limit cannot mean this, so the limit does not apply.
 fn ceiling(text: &str, range: &Range<usize>) -> f64 {
-    /// What is counted, in what, and how many there are.
+    /// What is counted, the period in which it is counted, and how many of it the period has.
     const PERIODS: &[(&str, &str, f64)] = &[
         ("minutes", "hour", 60.0),
         ("hours", "day", 24.0),
@@ -104,7 +103,7 @@ fn ceiling(text: &str, range: &Range<usize>) -> f64 {
         ("weeks", "year", 53.0),
         ("months", "year", 12.0),
     ];
-    /// The age of a person, who would be the oldest of all.
+    /// The upper limit for the age of a person.
     const AGE: f64 = 120.0;
     let (before, after) = (&text[..range.start], &text[range.end..]);
     let number = &text[range.clone()];
@@ -126,7 +125,7 @@ fn ceiling(text: &str, range: &Range<usize>) -> f64 {
             .find(|(known, of, _)| known == counted && of == period)
             .map_or(f64::INFINITY, |(.., most)| *most),
         _ if last.is_some_and(|last| ages.contains(&&*last)) => AGE,
-        // A probability, a score of a classifier, a ratio.
+        // The number can be a probability, a score of a classifier, or a ratio.
         _ if value(number) < 1.0 && number.contains('.') && !is_measured(text, range) => 1.0,
         _ => f64::INFINITY,
     };
@@ -137,7 +136,7 @@ fn ceiling(text: &str, range: &Range<usize>) -> f64 {
     }
 }
 
-/// Whether two numbers with this between them are a part and its whole: "3 out of 4", "9 in 10".
+/// Whether the text between two numbers makes them a part and its whole: "3 out of 4", "9 in 10".
 fn is_share(between: &str, measured: bool) -> bool {
     let between = between.replace(MASK, " ");
     let plain = between.trim_end_matches(is_currency);
@@ -162,7 +161,7 @@ fn is_share(between: &str, measured: bool) -> bool {
     }
 }
 
-/// Whether a number after this is a whole of which a part is told in words: "two of 5".
+/// Whether the text before a number makes it a whole of which a part is given in words: "two of 5".
 fn is_whole_of_words(before: &str) -> bool {
     const PARTS: &[&str] = &[
         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
@@ -178,7 +177,7 @@ fn is_whole_of_words(before: &str) -> bool {
     let last: Vec<&str> = last.iter().map(String::as_str).collect();
     let parts = |word: &str| PARTS.contains(&word);
     match last.as_slice() {
-        // From the number backwards; what comes first is the white space before the number.
+        // The words go backwards from the number; the empty one stands for the white space right before it.
         ["", "of", "out", part] | ["", "of" | "in", part, ..] => parts(part),
         [
             "",
@@ -190,7 +189,7 @@ fn is_whole_of_words(before: &str) -> bool {
     }
 }
 
-/// Whether two numbers with this between them are the ends of a range.
+/// Whether the text between two numbers makes them the ends of a range.
 fn is_range(before: &str, between: &str) -> bool {
     let between = between.replace(MASK, " ");
     let plain = between.trim().trim_matches(is_currency).trim();
@@ -199,7 +198,7 @@ fn is_range(before: &str, between: &str) -> bool {
     }
     let plain = plain.trim_start_matches(['%', ' ', '°']);
     let mut words: Vec<&str> = plain.split_whitespace().collect();
-    // What the left side is an amount of may be told: "from 5 kg to 10 kg".
+    // The left side may have its own unit: "from 5 kg to 10 kg".
     if let [unit, _] = words.as_slice()
         && (is_unit(unit) || counts("", &format!(" {unit}")) || is_percentage(unit))
     {

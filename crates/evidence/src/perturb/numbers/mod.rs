@@ -1,7 +1,7 @@
 //! Finds the amounts of a text, and what each of them may become.
 //!
-//! An amount is a number that measures something. Dates, times, versions, ordinals, labels such as
-//! "Section 3", list numbers, identifiers, post codes and phone numbers are none.
+//! An amount is a number that measures something. Dates, times, versions, ordinals, labels such as "Section 3", list
+//! numbers, identifiers, post codes and phone numbers are not amounts.
 
 mod around;
 mod label;
@@ -25,7 +25,7 @@ pub(super) fn amounts(masked: &str, block: Range<usize>, labels: &[String]) -> V
     let mut found = Vec::new();
     let mut codes: Vec<&str> = Vec::new();
     let mut at = 0;
-    // Where a label, or a list of them, ends: "Sections 3, 4 and 5".
+    // The end of the last label, or of the last list of labels such as "Sections 3, 4 and 5".
     let mut labelled = None;
     while let Some(start) = text[at..].find(|c: char| c.is_ascii_digit()) {
         let token = token(text, at + start);
@@ -45,7 +45,7 @@ pub(super) fn amounts(masked: &str, block: Range<usize>, labels: &[String]) -> V
             found.extend(parts.map(|part| token.start + part.start..token.start + part.end));
         }
     }
-    // "Firmware 6.2 was tested": further on "6.2" alone is the same version.
+    // After "Firmware 6.2 was tested", a later "6.2" alone means the same version.
     found.retain(|range| {
         let number = &text[range.clone()];
         number.len() < 3 || !codes.contains(&number) || limits::is_measured(text, range)
@@ -57,7 +57,7 @@ pub(super) fn amounts(masked: &str, block: Range<usize>, labels: &[String]) -> V
         .collect()
 }
 
-/// Marks that stand between digits of one thing, be it a number, a date or a range.
+/// Whether a mark can stand between the digits of one number, date or range.
 fn is_joint(c: char) -> bool {
     is_grouping_mark(c) || is_dash(c) || matches!(c, ':' | '/' | '_')
 }
@@ -70,7 +70,7 @@ fn is_currency(c: char) -> bool {
     "$€£¥₹₩₽₺₴₪฿¢".contains(c)
 }
 
-/// Everything from a digit on that hangs together with it.
+/// The token around a digit: everything from that digit on that belongs to it.
 fn token(text: &str, start: usize) -> Range<usize> {
     let mut start = start;
     let before = &text[..start];
@@ -85,7 +85,7 @@ fn token(text: &str, start: usize) -> Range<usize> {
         let joins = |c: char| {
             let rest = &text[at + c.len_utf8()..];
             let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-            // A plain space is a grouping mark only where what follows could be a group.
+            // A plain space groups digits only if exactly three digits follow it.
             digits > 0 && (c != ' ' || digits == 3)
         };
         if c.is_ascii_digit() || (at == start && c == '.') {
@@ -97,7 +97,7 @@ fn token(text: &str, start: usize) -> Range<usize> {
     start..end
 }
 
-/// The numbers of a token: one, or the two sides of a range; none where it is something else.
+/// The numbers of a token: one, or the two sides of a range; none where the token is something else.
 fn parts(token: &str) -> Vec<Range<usize>> {
     if Style::of(token).is_some() {
         let whole = (!is_identifier(token)).then_some(0..token.len());
@@ -117,7 +117,8 @@ fn parts(token: &str) -> Vec<Range<usize>> {
     vec![0..at, token.len() - right.len()..token.len()]
 }
 
-/// So many digits in a row are the number of something, not how many: people group large amounts.
+/// Whether a number is an identifier: people group the digits of large amounts, so a long row of digits without marks
+/// names something and does not count it.
 fn is_identifier(number: &str) -> bool {
     number.len() >= 8 && number.bytes().all(|b| b.is_ascii_digit())
 }

@@ -1,14 +1,14 @@
 //! How a number is written, and its multiples and fractions in the same style.
 
-/// A number times a whole factor, in the same style: as many decimals, the same grouping. None where
-/// the text is no number.
+/// A number times an integer, in the same style: with as many decimals and the same grouping. None where the text is
+/// not a number.
 pub(in crate::perturb) fn times(number: &str, factor: u32) -> Option<String> {
     let style = Style::of(number)?;
     Some(style.written(number, multiply(&digits(number), factor)))
 }
 
-/// A number over a whole divisor, in the same style and rounded down to as many decimals. None where
-/// the text is no number.
+/// A number divided by an integer, in the same style and rounded down to as many decimals. None where the text is not a
+/// number.
 pub(in crate::perturb) fn over(number: &str, divisor: u32) -> Option<String> {
     let style = Style::of(number)?;
     Some(style.written(number, divide(&digits(number), divisor)))
@@ -24,14 +24,14 @@ pub(super) struct Style {
     point: Option<char>,
     /// How many decimals there are.
     decimals: usize,
-    /// Whether nothing stands before the decimal mark.
+    /// Whether there is no digit before the decimal mark.
     bare_point: bool,
     /// The mark between groups, and the length of the groups before the last one: 3, or 2 in India.
     group: Option<(char, usize)>,
 }
 
 impl Style {
-    /// Digits as this style writes them, in place of those of a number of this style.
+    /// Writes digits in this style, to replace the digits of a number of this style.
     fn written(&self, number: &str, digits: String) -> String {
         let mut digits = digits;
         while digits.len() < number.bytes().filter(u8::is_ascii_digit).count() {
@@ -81,7 +81,7 @@ impl Style {
         let group = grouping(whole, last == ',');
         let plausible = match last {
             '.' => group.is_some_and(|(mark, _)| mark != '.') || marks.len() == 1,
-            // "1,2345" is neither a group nor a decimal comma that anybody writes.
+            // "1,2345" is neither grouped digits nor a number with a decimal comma that anybody would write.
             ',' => {
                 group.is_some_and(|(mark, _)| mark != ',')
                     || (marks.len() == 1 && decimals <= 2 && !whole.is_empty())
@@ -109,7 +109,7 @@ fn grouping(whole: &str, one_point: bool) -> Option<(char, usize)> {
     let (last, middle) = rest.split_last()?;
     let digits = |group: &&str| group.bytes().all(|b| b.is_ascii_digit());
     let sound = groups.iter().all(digits) && !first.is_empty() && !first.starts_with('0');
-    // A single group after a full stop is read as decimals, as English has it.
+    // A single group after a full stop is read as decimals, as in English.
     if !sound || last.len() != 3 || (mark == '.' && middle.is_empty() && !one_point) {
         return None;
     }
@@ -155,7 +155,7 @@ fn multiply(digits: &str, factor: u32) -> String {
         .collect()
 }
 
-/// Decimal digits over a divisor; what is left over is dropped.
+/// Decimal digits divided by an integer; the remainder is dropped.
 fn divide(digits: &str, divisor: u32) -> String {
     let divisor = u64::from(divisor);
     let mut rest = 0_u64;
@@ -168,7 +168,7 @@ fn divide(digits: &str, divisor: u32) -> String {
     quotient.collect()
 }
 
-/// Marks that group digits, or part the decimals.
+/// Whether a mark groups digits or separates the decimals.
 pub(super) fn is_grouping_mark(c: char) -> bool {
     matches!(
         c,
@@ -176,7 +176,7 @@ pub(super) fn is_grouping_mark(c: char) -> bool {
     )
 }
 
-/// For comparing numbers with each other; exactness does not matter.
+/// The value of a number, for comparisons only; it need not be exact.
 pub(super) fn value(number: &str) -> f64 {
     let point = Style::of(number).and_then(|style| style.point);
     let plain: String = number

@@ -1,9 +1,9 @@
-//! Words and signs beside a number that say of what there are so many.
+//! Words and signs beside a number that say what it counts or measures.
 
 use super::is_dash;
 use crate::perturb::sentence::words;
 
-/// Whether the words at a number say how many of something there are.
+/// Whether the words beside a number say what it counts.
 pub(super) fn counts(before: &str, after: &str) -> bool {
     const COUNTED: &[&str] = &[
         "calls",
@@ -82,7 +82,7 @@ pub(super) fn counts(before: &str, after: &str) -> bool {
     listed(next.map(|word| &after[word])) || listed(last.map(|word| &before[word]))
 }
 
-/// Units and multiples that are written right behind a number.
+/// Whether a text is a unit or a multiple that is written right after a number.
 pub(super) fn is_unit(text: &str) -> bool {
     const UNITS: &[&str] = &[
         "CHF", "EUR", "GB", "GBP", "GHz", "GW", "GWh", "GiB", "Hz", "K", "KB", "KiB", "M", "MB",

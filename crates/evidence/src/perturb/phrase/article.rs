@@ -1,11 +1,11 @@
-//! "A" and "an".
+//! Corrects "a" and "an" before a changed word.
 
 use std::ops::Range;
 
 use crate::cases::prose::MASK;
 
-/// The article before a place of a text as it has to be when this word comes there; none where there
-/// is no article, or the one there fits.
+/// The article before a place of a text, in the form that it needs before this new word; none where there is no
+/// article, or where the present one fits.
 pub(super) fn mended(text: &str, place: usize, word: &str) -> Option<(Range<usize>, String)> {
     let before = text[..place].trim_end_matches(MASK);
     let head = before.trim_end_matches([' ', '\n']);
@@ -28,13 +28,13 @@ pub(super) fn mended(text: &str, place: usize, word: &str) -> Option<(Range<usiz
     Some((head.len() - article.len()..head.len(), new))
 }
 
-/// Whether a word is spoken with a vowel at its beginning.
+/// Whether a word is pronounced with a vowel at its beginning.
 fn begins_with_vowel(word: &str) -> bool {
     const SILENT: &[&str] = &["heir", "honest", "honor", "honour", "hour"];
     const CONSONANT: &[&str] = &["eu", "one", "once", "uni", "use", "usa", "usu", "uti"];
     let word = word.to_lowercase();
     let begins = |starts: &[&str]| starts.iter().any(|start| word.starts_with(start));
-    // "Uninsured" begins with a vowel, "united" does not.
+    // "Uninsured" begins with the sound of a vowel, "united" does not.
     let negated = word.starts_with("unin") || word.starts_with("unim");
     let vowel = word.starts_with(['a', 'e', 'i', 'o', 'u']);
     begins(SILENT) || (vowel && (negated || !begins(CONSONANT)))

@@ -1,5 +1,4 @@
-//! Flips phrases to their opposites, all at once or one by one, so that flipping twice gives the text
-//! back.
+//! Flips phrases to their opposites, all at once or one by one, in such a way that a second flip gives the text back.
 
 mod article;
 mod occurrence;
@@ -13,14 +12,14 @@ use super::sentence::words;
 use crate::cases::prose::MASK;
 use crate::words::Words;
 
-/// Pairs of opposites, ready to be looked up.
+/// Pairs of opposites, prepared for looking up.
 pub(super) struct Flipper {
-    /// By the phrase in lower case, its words with one space between them.
+    /// The opposites by phrase; a phrase is in lower case, with one space between its words.
     opposites: BTreeMap<String, Opposite>,
-    /// The most words a phrase has.
+    /// The number of words in the longest phrase.
     longest: usize,
     auxiliaries: BTreeSet<String>,
-    /// Words that no noun is: prepositions, conjunctions and determiners.
+    /// Words that are never a noun: prepositions, conjunctions and determiners.
     particles: BTreeSet<String>,
 }
 
@@ -29,14 +28,14 @@ struct Opposite {
     guard: Guard,
 }
 
-/// Where a phrase is one of a pair; elsewhere it is something else.
+/// Where a phrase counts as one of a pair; elsewhere it means something else.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Guard {
     Anywhere,
     BeforeNumber,
-    /// What is decided: "approve", "denial".
+    /// The phrase is what is decided: "approve", "denial".
     Outcome,
-    /// What a sentence says of its subject: "are met", "is valid".
+    /// The phrase is what a sentence says of its subject: "are met", "is valid".
     State,
 }
 
@@ -77,7 +76,7 @@ impl Flipper {
         }
     }
 
-    /// The edits that flip a block of masked text; none where flipping again would not give it back.
+    /// The edits that flip a block of masked text; none if a second flip would not give the text back.
     pub(super) fn flip(&self, masked: &str, block: Range<usize>) -> Edits {
         let text = &masked[block.clone()];
         let edits = self.edits(text);
@@ -91,8 +90,8 @@ impl Flipper {
         edits.into_iter().map(shift).collect()
     }
 
-    /// The flips of a block of masked text, each for itself and with the article before it mended;
-    /// without those that flipping again would not give back.
+    /// The flips of a block of masked text, one by one and each with the article before it corrected. A flip is left
+    /// out if a second flip would not give the text back.
     pub(super) fn flip_each(&self, masked: &str, block: Range<usize>) -> Vec<Edits> {
         let text = &masked[block.clone()];
         let shift = |(range, new): (Range<usize>, String)| {
@@ -109,7 +108,7 @@ impl Flipper {
             .collect()
     }
 
-    /// The flips of a text, each with the article before it mended.
+    /// The flips of a text, one by one and each with the article before it corrected.
     fn single(&self, text: &str) -> Vec<Edits> {
         let mended = |edit: (Range<usize>, String)| {
             let article = article::mended(text, edit.0.start, &edit.1);
@@ -118,7 +117,7 @@ impl Flipper {
         self.edits(text).into_iter().map(mended).collect()
     }
 
-    /// One pass from left to right, the longest phrase first at each word.
+    /// The edits of one pass from left to right, with the longest phrase tried first at each word.
     fn edits(&self, text: &str) -> Edits {
         let tokens = tokens(text);
         let mut edits = Edits::new();
@@ -193,7 +192,7 @@ const fn is_sign(c: char) -> bool {
     matches!(c, '<' | '>' | '=' | '≥' | '≤' | '⩾' | '⩽')
 }
 
-/// Words in lower case with one space between them; none where anything else stands between.
+/// The words of a phrase in lower case with one space between them; none where anything else stands between the words.
 fn key(text: &str, phrase: &[Range<usize>]) -> Option<String> {
     let mut key = String::new();
     let mut end = None;
@@ -211,8 +210,8 @@ fn key(text: &str, phrase: &[Range<usize>]) -> Option<String> {
     Some(key)
 }
 
-/// A comparison sign stands between what it compares; an arrow, a tag or an operator of a programming
-/// language is none.
+/// Whether a sign compares what stands on its two sides. An arrow, a tag or an operator of a programming language does
+/// not; a phrase of words needs no such check.
 fn is_sign_free(text: &str, range: &Range<usize>) -> bool {
     if !text[range.clone()].starts_with(is_sign) {
         return true;
@@ -239,7 +238,8 @@ fn begins_with_number(after: &str) -> bool {
             }))
 }
 
-/// The opposite, written as the phrase is; none where the phrase is written in a way of its own.
+/// The opposite, with capitals and white space like those of the phrase; none where the phrase uses them in a way of
+/// its own.
 fn rewritten(phrase: &str, opposite: &str) -> Option<String> {
     let dressed = match Dress::of(phrase)? {
         Dress::Lower => opposite.to_owned(),
@@ -254,14 +254,14 @@ fn rewritten(phrase: &str, opposite: &str) -> Option<String> {
     if gaps(phrase) == gaps(&dressed) {
         return Some(with_gaps_of(phrase, &dressed));
     }
-    // A line end or a wide space could not be put back.
+    // If the number of words changes, a line end or a wide space could not be put back.
     let plain = phrase
         .split(' ')
         .all(|word| !word.is_empty() && !word.contains(char::is_whitespace));
     plain.then_some(dressed)
 }
 
-/// The words of one text with the white space of the other between them.
+/// The words of the second text, with the white space of the first between them.
 fn with_gaps_of(phrase: &str, words: &str) -> String {
     let mut words = words.split(' ');
     let mut out = words.next().unwrap_or_default().to_owned();

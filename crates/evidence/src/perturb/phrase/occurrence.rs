@@ -1,4 +1,4 @@
-//! Where a phrase stands in its sentence.
+//! The place of a phrase in its sentence.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) struct Occurrence<'a> {
     pub(super) at: Range<usize>,
 }
 
-/// Adverbs that stand between an auxiliary and what it is about.
+/// Adverbs that can stand between an auxiliary and the phrase that it belongs to.
 const ADVERBS: &[&str] = &[
     "not",
     "already",
@@ -32,13 +32,13 @@ const ADVERBS: &[&str] = &[
     "then",
 ];
 
-/// Words that begin a clause with a subject of its own.
+/// Words that begin a clause with its own subject.
 const CLAUSES: &[&str] = &[
     "if", "unless", "when", "where", "that", "which", "but", "because", "while", "until", "after",
     "before", "once", "provided", "since",
 ];
 
-/// What may stand right behind a verb, a participle or a noun that has no noun of its own after it.
+/// Words that can stand right behind a verb, a participle or a noun, if that has no noun after it.
 const FOLLOWERS: &[&str] = &[
     "all",
     "any",
@@ -105,7 +105,7 @@ const FOLLOWERS: &[&str] = &[
 ];
 
 impl Flipper {
-    /// The phrase of so many tokens from one on.
+    /// The occurrence of a phrase of `count` tokens, from token `at` on.
     pub(super) const fn place<'a>(
         &'a self,
         text: &'a str,
@@ -131,7 +131,7 @@ impl Occurrence<'_> {
         self.word(self.at.start)
     }
 
-    /// What stands between a token and the one before it, without markup.
+    /// The text between a token and the one before it, without markup.
     pub(super) fn gap(&self, token: usize) -> &str {
         let start = token.checked_sub(1).map_or(0, |last| self.tokens[last].end);
         let end = self
@@ -161,7 +161,7 @@ impl Occurrence<'_> {
         start..after.unwrap_or(self.tokens.len())
     }
 
-    /// The words of the clause before a token, from the last one on.
+    /// The words of the clause before a token, from the last word backwards.
     pub(super) fn clause(&self, end: usize) -> impl Iterator<Item = String> {
         let start = self.sentence().start;
         let cut = (start + 1..=end)
@@ -173,7 +173,7 @@ impl Occurrence<'_> {
         words.take_while(|word| !CLAUSES.contains(&&**word))
     }
 
-    /// The auxiliary before the phrase, with nothing but adverbs between.
+    /// The auxiliary before the phrase, if only adverbs stand between them.
     pub(super) fn auxiliary(&self) -> Option<usize> {
         let mut negated = None;
         for token in (0..self.at.start).rev() {

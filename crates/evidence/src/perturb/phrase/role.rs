@@ -1,9 +1,9 @@
-//! Whether a word decides something where it stands. The same word is an outcome in "deny the claim"
-//! and none in "the patient denies chest pain"; what cannot be told apart is left alone.
+//! Whether a word decides something in its sentence. The same word is an outcome in "deny the claim" and not one in
+//! "the patient denies chest pain"; a word that could be either is left alone.
 
 use super::occurrence::Occurrence;
 
-/// A subject with one of these is a part of something, and its opposite may be just as true: where
+/// A subject with one of these words is only a part of something, and the opposite may be just as true of it: where
 /// some conditions are met, some may be unmet.
 const PARTS: &[&str] = &[
     "some",
@@ -21,17 +21,17 @@ const PARTS: &[&str] = &[
     "either",
 ];
 
-/// The same at the beginning of a clause: "two of them", but not "a deposit of two months".
+/// Numbers that mean a part where they begin a clause: "two of them", but not "a deposit of two months".
 const NUMBERS: &[&str] = &[
     "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten",
 ];
 
-/// What comes before a number that begins a clause: "at least three".
+/// Words before a number that begins a clause: "at least three".
 const BOUNDS: &[&str] = &[
     "at", "least", "only", "exactly", "than", "no", "not", "just", "about",
 ];
 
-/// Who can dispute something: "denies" is no outcome after one of these.
+/// People who can dispute something: "denies" after one of these words is not an outcome.
 const PERSONS: &[&str] = &[
     "patient",
     "pt",
@@ -62,7 +62,7 @@ const PERSONS: &[&str] = &[
     "contractor",
 ];
 
-/// What is passed or failed; without one of these in the sentence, time passes and pumps fail.
+/// Things that are passed or failed. In a sentence without one of these words, time passes and pumps fail.
 const TESTS: &[&str] = &[
     "assessment",
     "audit",
@@ -89,7 +89,7 @@ const TESTS: &[&str] = &[
     "vetting",
 ];
 
-/// What joins the next part of a sentence.
+/// Words that join the next part of a sentence.
 const JOINTS: &[&str] = &[
     "and", "or", "nor", "but", "if", "unless", "when", "then", "while",
 ];
@@ -118,7 +118,7 @@ impl Occurrence<'_> {
 
     /// Whether the phrase is what the sentence says of its subject.
     pub(super) fn is_state(&self, opposite: &str) -> bool {
-        /// States that decide something only where nothing follows: "is paid monthly".
+        /// States that decide something only where no word follows; in "is paid monthly" one follows.
         const BARE: &[&str] = &[
             "available",
             "unavailable",
@@ -154,8 +154,8 @@ impl Occurrence<'_> {
         follows && !phrasal && !person && !self.is_left_open(opposite) && !self.is_of_parts(verb)
     }
 
-    /// Whether the sentence asks, or the phrase is one of two that are named side by side: "whether
-    /// to approve or deny".
+    /// Whether the sentence is a question, or names the phrase and its opposite side by side: "whether to approve or
+    /// deny".
     fn is_left_open(&self, opposite: &str) -> bool {
         let sentence = self.sentence();
         let asks = self.gap(sentence.end).starts_with('?');
@@ -180,11 +180,11 @@ impl Occurrence<'_> {
         })
     }
 
-    /// Whether the subject before a verb is but a part of what there is.
+    /// Whether the subject before a verb is only a part of all there is.
     fn is_of_parts(&self, verb: usize) -> bool {
         let words: Vec<String> = self.clause(verb).collect();
         let not_all = words.windows(2).any(|pair| {
-            // From the verb backwards.
+            // The words go backwards from the verb.
             ["all", "every", "each", "both"].contains(&&*pair[0]) && pair[1] == "not"
         });
         let is_number = |word: &String| {
@@ -194,7 +194,7 @@ impl Occurrence<'_> {
         not_all || first.is_some_and(is_number) || words.iter().any(|word| PARTS.contains(&&**word))
     }
 
-    /// "Is approved", "has been denied"; not "was denied boarding".
+    /// Whether the phrase is a passive verb: "is approved", "has been denied"; not "was denied boarding".
     fn is_passive(&self) -> bool {
         const PERFECT: &[&str] = &["has", "have", "had", "get", "gets", "got"];
         let perfect = self
@@ -204,12 +204,13 @@ impl Occurrence<'_> {
         (self.auxiliary().is_some() || perfect) && (adverb || self.has_no_noun_after())
     }
 
-    /// "The board approved it", "Decision: approved"; not "an approved supplier".
+    /// Whether the phrase stands for a decision without an auxiliary: "The board approved it", "Decision: approved";
+    /// not "an approved supplier".
     fn is_active(&self) -> bool {
         !self.follows_determiner() && self.has_no_noun_after()
     }
 
-    /// Whether it is not a person who denies that something is so.
+    /// Whether the phrase is more than a person's denial that something is so.
     fn is_decided(&self) -> bool {
         let disputes = self
             .next()
@@ -221,7 +222,7 @@ impl Occurrence<'_> {
                 .any(|word| PERSONS.contains(&&*word))
     }
 
-    /// An instruction or what a rule says: "allow the claim", "the policy forbids"; not "a gateway
+    /// Whether the phrase is an instruction or part of a rule: "allow the claim", "the policy forbids"; not "a gateway
     /// that allows staff to walk", and not "allow 5 days".
     fn is_rule(&self) -> bool {
         const SOURCES: &[&str] = &[
@@ -264,7 +265,8 @@ impl Occurrence<'_> {
         says && !time
     }
 
-    /// "Passes the inspection", "fails if the test ..."; not "two weeks passed" and "fails to".
+    /// Whether the phrase is about a test: "passes the inspection", "fails if the test ..."; not "two weeks passed" and
+    /// "fails to".
     fn is_of_test(&self) -> bool {
         const OTHERWISE: &[&str] = &[
             "to", "through", "by", "on", "along", "away", "over", "out", "up", "into", "down",
