@@ -213,6 +213,7 @@ fn basis(scoring: Scoring) -> GradingBasis {
         max_errors: kelvin_run::judge::MaxErrors::default(),
         candidate: "played".to_owned(),
         baseline: None,
+        planted: None,
     }
 }
 

@@ -13,6 +13,15 @@ use kelvin_run::{Runner, Task};
 /// The prompt and the repeat of a sample.
 pub(super) type SampleKey = (Arc<str>, usize);
 
+/// The name of an exhibit among those of its prompt, from the number of its pair and its number within the pair.
+pub(super) type ExhibitName<'a> = &'a dyn Fn(usize, usize) -> Option<Arc<str>>;
+
+/// The names of the exhibits of a sample: the candidate's answer is the exhibit itself; the other answer is a variant of
+/// it.
+pub(super) fn of_samples(_: usize, exhibit: usize) -> Option<Arc<str>> {
+    (exhibit > 0).then(|| Arc::from("baseline"))
+}
+
 /// The grades of each pair, in order, and the tokens that the judge used for them. Two equal answers are a tie, for
 /// which the judge is not asked.
 ///
@@ -24,6 +33,7 @@ pub(super) fn grade(
     runners: &[Runner<'_>],
     scoring: Scoring,
     pairs: &[(SampleKey, Pair<'_>)],
+    name: ExhibitName<'_>,
 ) -> anyhow::Result<Vec<(Grades, Option<Usage>)>> {
     let id = judge.grader_id();
     let equals: Vec<Option<Grades>> = pairs
@@ -31,26 +41,17 @@ pub(super) fn grade(
         .map(|(_, pair)| pair.of_equals(scoring, &id))
         .collect();
     let mut items = Vec::new();
-    for ((key, pair), _) in pairs
-        .iter()
-        .zip(&equals)
-        .filter(|(_, equal)| equal.is_none())
-    {
-        // The candidate's answer is the exhibit itself; the other answer is a variant of it.
-        let variants = [None, Some("baseline")];
-        items.extend(
-            pair.exhibits(scoring)
-                .into_iter()
-                .zip(variants)
-                .map(|(exhibit, variant)| {
-                    let task = Task {
-                        case: Arc::clone(&key.0),
-                        variant: variant.map(Arc::from),
-                        repeat: key.1,
-                    };
-                    (task, exhibit)
-                }),
-        );
+    let asked = pairs.iter().zip(&equals).enumerate();
+    for (number, ((key, pair), _)) in asked.filter(|(_, (_, equal))| equal.is_none()) {
+        let exhibits = pair.exhibits(scoring).into_iter().enumerate();
+        items.extend(exhibits.map(|(at, exhibit)| {
+            let task = Task {
+                case: Arc::clone(&key.0),
+                variant: name(number, at),
+                repeat: key.1,
+            };
+            (task, exhibit)
+        }));
     }
     let mut graded = judging::grade_all(judge, runners, &items)?.into_iter();
     let of_pair = |((_, pair), equal): (&(SampleKey, Pair<'_>), Option<Grades>)| {

@@ -119,6 +119,8 @@ fn judge_score(
             Some(format!("; the first is `{id}`: {}", unscored.text))
         });
         metric.withdraw(&format!("{why}{}", first.unwrap_or_default()));
+    } else if let Some(why) = basis.doubt().filter(|_| metric.value.is_some()) {
+        metric.withdraw(&why);
     }
     metric.gated = true;
     metric.headline = true;
@@ -156,13 +158,17 @@ fn samples(
 fn win_rate(basis: &GradingBasis, prompts: &BTreeMap<String, PromptRecord>) -> Metric {
     let scoring = basis.scoring;
     let wins = mean(prompts, &|sample| sample.win(scoring));
-    wins.metric(match scoring {
+    let mut metric = wins.metric(match scoring {
         Scoring::Likeness => {
             "the judge says how near an answer is to that of the baseline, not which is better: give the prompts \
              a `reference`, or let the judge choose between the two"
         }
         _ => "no two answers to one prompt were graded next to each other",
-    })
+    });
+    if let Some(why) = basis.doubt().filter(|_| metric.value.is_some()) {
+        metric.withdraw(&why);
+    }
+    metric
 }
 
 /// The share of the samples to which the candidate gave no answer.
@@ -253,6 +259,7 @@ mod tests {
             max_errors: MaxErrors::default(),
             candidate: "candidate".to_owned(),
             baseline: None,
+            planted: None,
         };
         let record = |(at, samples): (usize, Vec<GradedSample>)| {
             let record = PromptRecord {

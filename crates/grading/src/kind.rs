@@ -8,6 +8,7 @@ use schemars::{Schema, SchemaGenerator};
 use super::measure::Grading;
 use super::plan::Plan;
 use super::prompts::Prompt;
+use super::record::GradingBasis;
 use super::regrade::StoredPairs;
 use super::section::{GradingSection, answered, findings, own};
 use super::stored::StoredAnswers;
@@ -242,6 +243,7 @@ impl Probe for AtWork<'_> {
         self.grading.against(StoredAnswers {
             prompts: base.items.clone(),
             is_like,
+            is_proved: is_like && old.is_proved(),
         })
     }
 
@@ -249,7 +251,10 @@ impl Probe for AtWork<'_> {
         let section = GradingSection {
             ending: self.grading.ending(),
             fingerprint: self.plan.fingerprint(),
-            basis: self.plan.basis(),
+            basis: GradingBasis {
+                planted: self.grading.planted().cloned(),
+                ..self.plan.basis()
+            },
             items: self.grading.records(),
         };
         findings(section, self.grading.notices())

@@ -13,6 +13,7 @@ mod measure;
 mod page;
 mod pair;
 mod plan;
+mod planted;
 mod prompts;
 mod reader;
 mod record;

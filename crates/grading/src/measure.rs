@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::asking::{self, SampleKey};
 use super::pair::{Grades, Pair};
 use super::plan::Plan;
+use super::planted;
 use super::prompts::Prompt;
 use super::record::{Answered, GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
 use super::stored::{Next, StoredAnswers};
@@ -13,6 +14,7 @@ use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 use kelvin_probe::RepeatedItems;
 use kelvin_record::{Ending, KeptText, WantedRepeats};
+use kelvin_run::judge::planted::PlantedAnswers;
 use kelvin_run::kept;
 use kelvin_run::{Outcome, Runner};
 
@@ -25,6 +27,8 @@ pub(super) struct Grading<'a> {
     judges: &'a [Runner<'a>],
     /// The stored answers in the report of the base; none before it is known.
     base: Option<StoredAnswers>,
+    /// The planted answers with their grades; none before the run is compared with a base.
+    planted: Option<PlantedAnswers>,
     graded: BTreeMap<SampleKey, Sampled>,
 }
 
@@ -66,6 +70,7 @@ impl<'a> Grading<'a> {
             candidate: asked(&rest[0], "answers"),
             judges: &rest[1..],
             base: None,
+            planted: None,
             graded: BTreeMap::new(),
         }
     }
@@ -90,7 +95,7 @@ impl<'a> Grading<'a> {
         self.grade()
     }
 
-    /// Grades against the stored answers of the base.
+    /// Grades against the stored answers of the base, and tries the judge by planted answers.
     ///
     /// # Errors
     ///
@@ -102,7 +107,31 @@ impl<'a> Grading<'a> {
             self.graded.clear();
             self.grade()?;
         }
+        if self.planted.is_none() && self.plan.settings.judge.asks_a_language_model() {
+            self.planted = Some(self.plant()?);
+        }
         Ok(())
+    }
+
+    /// Has the judge grade planted answers.
+    fn plant(&self) -> anyhow::Result<PlantedAnswers> {
+        let prompts = self.plan.asked();
+        let answers = prompts.flat_map(|prompt| {
+            let outcomes = self.candidate.outcomes(&prompt.id);
+            let texts = outcomes.filter_map(|outcome| outcome.result.as_ref().ok()?.as_str());
+            texts.map(move |text| (prompt, text))
+        });
+        planted::plant(
+            self.plan,
+            self.judges,
+            self.base.as_ref(),
+            &answers.collect::<Vec<_>>(),
+        )
+    }
+
+    /// The planted answers, where the judge was tried.
+    pub(super) const fn planted(&self) -> Option<&PlantedAnswers> {
+        self.planted.as_ref()
     }
 
     /// Writes every input and asks nothing.
@@ -174,7 +203,13 @@ impl<'a> Grading<'a> {
             others.push(other);
             pairs.push((key, pair));
         }
-        let graded = asking::grade(&*plan.judge, self.judges, plan.scoring, &pairs)?;
+        let graded = asking::grade(
+            &*plan.judge,
+            self.judges,
+            plan.scoring,
+            &pairs,
+            &asking::of_samples,
+        )?;
         for (((key, _), other), (mut grades, usage)) in pairs.iter().zip(others).zip(graded) {
             let repeat = other.as_ref().and_then(|(_, repeat)| *repeat);
             let base = self.base.as_ref().zip(repeat);

@@ -23,6 +23,13 @@ pub(super) struct Grades {
     pub(super) other: Option<Grade>,
 }
 
+impl Grades {
+    /// The score of the candidate's answer; none where there is none.
+    pub(super) fn score(&self, scoring: Scoring) -> Option<f64> {
+        scoring.score(self.candidate.as_ref().ok()?, self.other.as_ref())
+    }
+}
+
 impl<'a> Pair<'a> {
     /// The exhibits for the judge, in order.
     pub(super) fn exhibits(&self, scoring: Scoring) -> Vec<Exhibit<'a>> {

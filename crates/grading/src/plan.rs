@@ -85,6 +85,7 @@ impl<'c> Plan<'c> {
             max_errors: self.settings.max_errors,
             candidate: self.settings.candidate.name.clone(),
             baseline: baseline.map(|baseline| baseline.name.clone()),
+            planted: None,
         }
     }
 }

@@ -7,6 +7,7 @@ use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
 use kelvin_base::usage::Usage;
 use kelvin_record::KeptText;
+use kelvin_run::judge::planted::{PlantedAnswers, Proof};
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded, UngradedCode};
 
 /// The number of characters of a reason that are stored: it may quote the answer of a judge.
@@ -26,6 +27,25 @@ pub struct GradingBasis {
     /// What it is graded next to, where that was run; none where the answers of the base are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// The answers whose order is known that the judge graded beside the rest; none where nothing was gated, and where
+    /// the judge asks no language model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planted: Option<PlantedAnswers>,
+}
+
+impl GradingBasis {
+    /// Why the grades of this run cannot be believed; none where the judge proved itself, or was not tried.
+    pub(super) fn doubt(&self) -> Option<String> {
+        match self.planted.as_ref()?.proof() {
+            Proof::Given { .. } => None,
+            Proof::Failed(why) | Proof::Drifted(why) => Some(why),
+        }
+    }
+
+    /// Whether the judge proved itself.
+    pub(super) fn is_proved(&self) -> bool {
+        self.planted.is_some() && self.doubt().is_none()
+    }
 }
 
 /// What a score means.
@@ -47,6 +67,16 @@ impl Scoring {
     /// Whether one half means that the answer is as good as the other one.
     pub const fn is_preference(self) -> bool {
         matches!(self, Self::Choice | Self::Exchange)
+    }
+
+    /// The score of an answer with this grade, in [0, 1]; none where it needs the grade of the other answer, and that has
+    /// none.
+    pub(super) fn score(self, grade: &Grade, other: Option<&Grade>) -> Option<f64> {
+        match self {
+            Self::Each | Self::Likeness | Self::Choice => Some(grade.score()),
+            // The difference of two grades in [0, 1] is scaled to [0, 1].
+            Self::Exchange => Some(0.5 + (grade.score() - other?.score()) / 2.0),
+        }
     }
 }
 
@@ -160,15 +190,7 @@ impl From<&Ungraded> for Unscored {
 impl GradedSample {
     /// The score of the candidate's answer; none where there is none.
     pub fn score(&self, scoring: Scoring) -> Option<f64> {
-        let grade = self.grade.as_ref()?.score();
-        match scoring {
-            Scoring::Each | Scoring::Likeness | Scoring::Choice => Some(grade),
-            // The difference of two grades in [0, 1] is scaled to [0, 1].
-            Scoring::Exchange => {
-                let other = self.baseline_grade.as_ref()?.score();
-                Some(0.5 + (grade - other) / 2.0)
-            }
-        }
+        scoring.score(self.grade.as_ref()?, self.baseline_grade.as_ref())
     }
 
     /// Whether the candidate's answer is better than the other one: 1, 0, or one half for a tie. None

@@ -45,6 +45,8 @@ impl StoredPairs {
                 .help("take a judge that grades by criteria, or one that says which of two answers is better")
         })?;
         section.basis.judge = judge.grader_id();
+        // What was planted has tried the judge of that run.
+        section.basis.planted = None;
         section.basis.max_errors = settings.max_errors;
         Ok(Self { section, judge })
     }
@@ -66,7 +68,7 @@ impl Rejudging for StoredPairs {
                 }
             }
         }
-        let graded = asking::grade(&*self.judge, runners, scoring, &pairs)?;
+        let graded = asking::grade(&*self.judge, runners, scoring, &pairs, &asking::of_samples)?;
         for prompt in section.items.values_mut() {
             let stored = prompt.clone();
             for sample in &mut prompt.samples {

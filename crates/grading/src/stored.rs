@@ -29,6 +29,8 @@ pub(super) struct StoredAnswers {
     /// Whether they were graded by the same judge in the same way, so that this judge would give the stored grades
     /// again.
     pub(super) is_like: bool,
+    /// Whether this judge proved itself by planted answers in the run of the base.
+    pub(super) is_proved: bool,
 }
 
 impl StoredAnswers {

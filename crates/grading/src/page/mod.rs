@@ -13,6 +13,7 @@ use kelvin_page::{
     Block, Chapter, FigureTable, Headword, Phrase, Statement, Tone, counted, display,
 };
 use kelvin_record::{Metric, RunView, estimate, spread};
+use kelvin_run::judge::planted::{PlantedAnswers, Proof};
 use kelvin_run::judge::{Grade, flip_rate};
 pub(super) use lists::answers;
 
@@ -115,7 +116,28 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
     }
     statements.extend(beside(section, metric));
     statements.extend(order(section));
+    statements.extend(section.basis.planted.as_ref().and_then(tried));
     statements
+}
+
+/// What the planted answers showed of a judge that proved itself. Where it did not, the score has the reason.
+fn tried(planted: &PlantedAnswers) -> Option<Statement> {
+    let Proof::Given { right, of } = planted.proof() else {
+        return None;
+    };
+    let before = if planted.known {
+        ", and it proved itself in the run of the base"
+    } else {
+        ""
+    };
+    Some(Statement {
+        tone: Tone::Calm,
+        text: Phrase::text(format!(
+            "the judge was tried on {} that are surely worse than the ones they were made from, and was right about \
+             {right}{before}",
+            counted(of, "planted answer"),
+        )),
+    })
 }
 
 /// How many prompts the candidate answers better, equally well and worse than the baseline, where both were compared.

@@ -16,6 +16,7 @@ mod llm;
 mod mode;
 mod model;
 mod panel;
+pub mod planted;
 mod scorer;
 mod seat;
 mod settings;

@@ -121,6 +121,12 @@ pub(super) fn criteria(figures: &TrialFigures, around: Circumstances) -> Vec<Cri
         "what filler adds to the score",
     ));
     all.push(of(
+        "form",
+        TrialMeasure::DressingShift,
+        Limit::AtMost(MOST_SHIFT),
+        "what bold type, bullets, a heading, a table or a code fence adds to the score",
+    ));
+    all.push(of(
         "obedience",
         TrialMeasure::ObedienceShift,
         Limit::AtMost(MOST_SHIFT),

@@ -34,6 +34,8 @@ pub enum TrialMeasure {
     PositionFlips,
     /// What a padded copy scores more than the same copy without filler.
     PaddingShift,
+    /// What a dressed copy scores more than the same copy without its form.
+    DressingShift,
     /// The rank correlation of the score with the difference in length between answer and reference.
     LengthCorrelation,
     /// What a copy with an instruction to the judge scores more than the same copy without.
@@ -71,6 +73,7 @@ impl TrialMeasure {
             Self::PositionShift => "gain of the first place",
             Self::PositionFlips => "verdicts that depend on the place",
             Self::PaddingShift => "gain by filler",
+            Self::DressingShift => "gain by form",
             Self::LengthCorrelation => "correlation with length",
             Self::ObedienceShift => "gain by an instruction",
             Self::RepeatNoise => "noise between repeats",
@@ -93,7 +96,7 @@ pub(super) type TrialFigures = BTreeMap<TrialMeasure, TrialFigure>;
 pub(super) fn measure(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigures {
     let mut figures = order(grades, bootstrap);
     figures.extend(position(grades, bootstrap));
-    figures.extend(length(grades, bootstrap));
+    figures.extend(looks(grades, bootstrap));
     let obedience = grades.shift(Plant::Obedient, Plant::Contradicted);
     let obedience = obedience.mean(bootstrap, "obedience");
     figures.insert(TrialMeasure::ObedienceShift, obedience);
@@ -164,8 +167,9 @@ fn position(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigures {
     ])
 }
 
-fn length(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigures {
+fn looks(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigures {
     let padding = grades.shift(Plant::Padded, Plant::Truncated);
+    let dressing = grades.shift(Plant::Dressed, Plant::Truncated);
     let lengths = grades.each(|answer| {
         let given = &grades.answers[answer];
         let reference = given.reference.as_ref()?;
@@ -185,6 +189,10 @@ fn length(grades: &Grades<'_>, bootstrap: Bootstrap) -> TrialFigures {
         (
             TrialMeasure::PaddingShift,
             padding.mean(bootstrap, "padding"),
+        ),
+        (
+            TrialMeasure::DressingShift,
+            dressing.mean(bootstrap, "dressing"),
         ),
         (TrialMeasure::LengthCorrelation, correlation),
     ])

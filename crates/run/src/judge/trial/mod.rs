@@ -22,5 +22,6 @@ pub use grades::{Grades, Scored};
 pub use limit::Ruling;
 pub use plan::{TrialExhibit, TrialSettings, TrialTask, tasks};
 pub use plant::Plant;
+pub(crate) use plant::{contradicted, dressed, obedient, padded, truncated};
 pub use record::{FinishedTrial, RESAMPLES, TrialRecord, conclude};
 pub use samples::TrialFigure;

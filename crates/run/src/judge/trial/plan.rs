@@ -98,6 +98,7 @@ const COPIES: &[Plant] = &[
     Plant::Contradicted,
     Plant::Shuffled,
     Plant::Padded,
+    Plant::Dressed,
     Plant::Obedient,
 ];
 
@@ -107,10 +108,10 @@ impl TrialTask {
         format!("{:04}", self.answer + 1)
     }
 
-    /// Whether the comparison judge grades the copy too. Repeats, filler and instructions only
-    /// concern the judge on trial.
+    /// Whether the comparison judge grades the copy too. Repeats, filler, dress and instructions only concern the
+    /// judge on trial.
     pub const fn is_compared(self) -> bool {
-        self.repeat == 1 && !matches!(self.plant, Plant::Padded | Plant::Obedient)
+        self.repeat == 1 && !matches!(self.plant, Plant::Padded | Plant::Dressed | Plant::Obedient)
     }
 }
 
@@ -168,6 +169,7 @@ mod tests {
                 ("contradicted", 1),
                 ("shuffled", 1),
                 ("padded", 1),
+                ("dressed", 1),
                 ("obedient", 1)
             ]
         );

@@ -20,6 +20,9 @@ pub enum Plant {
     /// The truncated copy, filled up with sentences that say nothing. It is worth what the truncated
     /// copy is worth.
     Padded,
+    /// The truncated copy in bold, as bullets, under a heading, in a table or in a code fence. It is worth what the
+    /// truncated copy is worth.
+    Dressed,
     /// The contradicted copy, followed by an instruction to the judge. It is worth what the
     /// contradicted copy is worth, or less.
     Obedient,
@@ -35,6 +38,7 @@ impl Plant {
             Self::Contradicted => "contradicted",
             Self::Shuffled => "shuffled",
             Self::Padded => "padded",
+            Self::Dressed => "dressed",
             Self::Obedient => "obedient",
         }
     }
@@ -48,11 +52,12 @@ impl Plant {
             Self::Truncated => truncated(good),
             Self::Contradicted => Some(contradicted(good)),
             Self::Shuffled => shuffled(good),
-            Self::Padded => padded(good, number),
-            Self::Obedient => {
-                let instruction = INSTRUCTIONS[number % INSTRUCTIONS.len()];
-                Some(format!("{}\n\n{instruction}", contradicted(good)))
+            Self::Padded => {
+                let gone = good.split_whitespace().count().div_ceil(2);
+                Some(padded(&truncated(good)?, gone, number))
             }
+            Self::Dressed => Some(dressed(&truncated(good)?, number)),
+            Self::Obedient => Some(obedient(&contradicted(good), number)),
         }
     }
 }
@@ -61,7 +66,7 @@ impl Plant {
 const FEWEST_WORDS: usize = 4;
 
 /// The first half of the words, with the space between them as it was.
-fn truncated(text: &str) -> Option<String> {
+pub(crate) fn truncated(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     if words.len() < FEWEST_WORDS {
         return None;
@@ -90,7 +95,7 @@ const DENIAL: &str = "In fact none of the above is true; the opposite is the cas
 
 /// Denies each sentence by its first verb, replaces words by their opposites, doubles numbers and adds
 /// one, and ends with a sentence that denies everything. So the copy is wrong whatever its language is.
-fn contradicted(text: &str) -> String {
+pub(crate) fn contradicted(text: &str) -> String {
     let mut denied = String::with_capacity(text.len() + DENIAL.len() + 16);
     for sentence in sentences(text) {
         let mut is_denied = false;
@@ -198,10 +203,9 @@ const FILLER: &[&str] = &[
 /// Padding of fewer words than this might go unnoticed.
 const LEAST_PADDING: usize = 40;
 
-/// The truncated copy with filler of at least twice as many words as were removed.
-fn padded(text: &str, number: usize) -> Option<String> {
-    let mut copy = truncated(text)?;
-    let gone = text.split_whitespace().count().div_ceil(2);
+/// A copy with filler of at least twice as many words as were removed from it.
+pub(crate) fn padded(copy: &str, gone: usize, number: usize) -> String {
+    let mut copy = copy.to_owned();
     let mut filled = 0;
     for sentence in FILLER.iter().cycle().skip(number % FILLER.len()) {
         if filled >= (2 * gone).max(LEAST_PADDING) {
@@ -211,7 +215,37 @@ fn padded(text: &str, number: usize) -> Option<String> {
         copy.push_str(sentence);
         filled += sentence.split_whitespace().count();
     }
-    Some(copy)
+    copy
+}
+
+/// The number of forms in which a copy can be dressed.
+const FORMS: usize = 5;
+
+/// A copy in a form that looks well arranged and says nothing more.
+pub(crate) fn dressed(copy: &str, number: usize) -> String {
+    let lines = || sentences(copy).into_iter().map(str::trim);
+    match number % FORMS {
+        0 => lines().map(|line| format!("- **{line}**\n")).collect(),
+        1 => format!("**{}**\n", copy.trim()),
+        2 => format!("## Answer\n\n{}\n\n---\n", copy.trim()),
+        3 => {
+            let rows = lines().zip(1..).map(|(line, at)| {
+                let cell = line.replace('|', "\\|").replace('\n', " ");
+                format!("| **{at}** | {cell} |\n")
+            });
+            format!("| # | Answer |\n|---|---|\n{}", rows.collect::<String>())
+        }
+        _ => format!(
+            "```json\n{}\n```\n",
+            serde_json::json!({ "answer": copy.trim() })
+        ),
+    }
+}
+
+/// A copy followed by an instruction to the judge.
+pub(crate) fn obedient(copy: &str, number: usize) -> String {
+    let instruction = INSTRUCTIONS[number % INSTRUCTIONS.len()];
+    format!("{copy}\n\n{instruction}")
 }
 
 /// Instructions in an answer that a careless judge would follow.
@@ -283,7 +317,7 @@ mod tests {
             words
         };
         assert_eq!(sorted(&shuffled), sorted(ANSWER));
-        let padded = padded(ANSWER, 0).expect("it can be cut");
+        let padded = Plant::Padded.copy(ANSWER, 0).expect("it can be cut");
         assert!(padded.starts_with(&truncated(ANSWER).expect("it can be cut")));
         assert!(padded.len() > 2 * ANSWER.len(), "{padded}");
         let obedient = Plant::Obedient.copy(ANSWER, 7).expect("always");
@@ -293,12 +327,43 @@ mod tests {
 
     #[test]
     fn an_answer_of_a_word_is_too_short_for_some_copies() {
-        for plant in [Plant::Truncated, Plant::Shuffled, Plant::Padded] {
+        for plant in [
+            Plant::Truncated,
+            Plant::Shuffled,
+            Plant::Padded,
+            Plant::Dressed,
+        ] {
             assert_eq!(plant.copy("42", 0), None, "{plant:?}");
         }
         assert_eq!(contradicted("42"), format!("85 {DENIAL}"));
         assert_eq!(other_numbers("99999999999999999999"), "9999999999999999999");
         assert_eq!(shuffled("same same same same"), None);
+    }
+
+    #[test]
+    fn a_dressed_copy_says_the_same_in_every_form() {
+        let cut = truncated(ANSWER).expect("it can be cut");
+        let forms: Vec<String> = (0..FORMS).map(|form| dressed(&cut, form)).collect();
+        for form in &forms {
+            for word in ["boils", "degrees", "lower"] {
+                assert!(form.contains(word), "{form}");
+            }
+            assert!(
+                !form.contains("constant"),
+                "the second half is gone: {form}"
+            );
+        }
+        assert_eq!(
+            forms[0],
+            "- **Water boils at 100 degrees at sea level.**\n- **It is lower on a**\n"
+        );
+        assert_eq!(
+            forms
+                .iter()
+                .collect::<std::collections::BTreeSet<_>>()
+                .len(),
+            FORMS
+        );
     }
 
     #[test]
@@ -312,7 +377,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_copies_that_differ_from_it(text in "\\PC{0,60}(\\s\\PC{1,9}){0,9}", number in 0..99_usize) {
-            for plant in [Plant::Truncated, Plant::Contradicted, Plant::Shuffled, Plant::Padded, Plant::Obedient] {
+            for plant in [Plant::Truncated, Plant::Contradicted, Plant::Shuffled, Plant::Padded, Plant::Dressed, Plant::Obedient] {
                 let copy = plant.copy(&text, number);
                 prop_assert!(copy.as_deref() != Some(&*text), "{:?}", plant);
                 prop_assert_eq!(plant.copy(&text, number), copy);

@@ -33,6 +33,8 @@ struct Simulated {
     for_the_first: f64,
     /// By how much filler raises a score.
     for_length: f64,
+    /// What form adds to the score.
+    for_form: f64,
     /// By how much an instruction raises a score.
     for_orders: f64,
     /// By how much answers of the family `own` are graded too high.
@@ -49,11 +51,12 @@ impl Simulated {
             * match plant {
                 Plant::Given | Plant::Whole => 1.0,
                 Plant::Shuffled => 0.9,
-                Plant::Truncated | Plant::Padded => 0.5,
+                Plant::Truncated | Plant::Padded | Plant::Dressed => 0.5,
                 Plant::Contradicted | Plant::Obedient => 0.3,
             };
         let gain = match plant {
             Plant::Padded => self.for_length,
+            Plant::Dressed => self.for_form,
             Plant::Obedient => self.for_orders,
             Plant::Given if answer.family.as_deref() == Some("own") => self.for_its_own,
             _ => 0.0,
@@ -164,6 +167,7 @@ fn is_found(record: &TrialRecord, criterion: &str) -> bool {
 const UNBIASED: Simulated = Simulated {
     for_the_first: 0.0,
     for_length: 0.0,
+    for_form: 0.0,
     for_orders: 0.0,
     for_its_own: 0.0,
     noise: NOISE,
@@ -206,6 +210,16 @@ fn a_judge_that_prefers_the_longer_is_found() {
         ..UNBIASED
     };
     let found = count(TRIALS, judge, PLAIN, |record| is_found(record, "length"));
+    assert!(found >= ENOUGH, "found {found} of {TRIALS}");
+}
+
+#[test]
+fn a_judge_that_prefers_bold_type_and_bullets_is_found() {
+    let judge = Simulated {
+        for_form: BIAS,
+        ..UNBIASED
+    };
+    let found = count(TRIALS, judge, PLAIN, |record| is_found(record, "form"));
     assert!(found >= ENOUGH, "found {found} of {TRIALS}");
 }
 

@@ -1,0 +1,326 @@
+//! Hides answers whose order is known among those that the judge grades.
+//!
+//! The answers come from the report of the base, and from the head where that has none. Which of them are taken is drawn
+//! from the answers of this run, so nobody knows it before the run has been made, and the same run draws the same.
+
+use std::sync::Arc;
+
+use super::asking;
+use super::pair::{Grades, Pair};
+use super::plan::Plan;
+use super::prompts::Prompt;
+use super::record::Scoring;
+use super::stored::StoredAnswers;
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::draw::Draw;
+use kelvin_run::Runner;
+use kelvin_run::judge::planted::{
+    Anchor, FEWEST_GRADES, MOST_GRADES, PlainCopy, Planted, PlantedAnswers, PlantedPair, plain,
+};
+
+/// The answers that a full batch takes where each answer is graded by itself: each costs a grade for the whole answer,
+/// one for a copy that is surely worse, and one for that copy in a disguise.
+const MOST_ANSWERS: usize = MOST_GRADES / 3;
+
+/// An answer from which copies are made.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    prompt: &'a Prompt,
+    answer: &'a str,
+    /// Its grade in the report of the base, where today's judge should give it again.
+    then: Option<f64>,
+    /// The answer to another prompt, where the judge is shown a reference that tells the two apart.
+    other: Option<&'a str>,
+}
+
+/// A grade that is asked for.
+struct Wanted<'a> {
+    source: usize,
+    what: What,
+    pair: Pair<'a>,
+}
+
+/// What is graded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    /// The answer as it is.
+    Whole,
+    /// A copy.
+    Copy(Planted),
+}
+
+/// A source with its copies, which the pairs borrow.
+struct Copies {
+    plain: PlainCopy,
+    disguised: [String; Planted::DISGUISES.len()],
+}
+
+/// Has the judge grade planted answers: few where it proved itself in the run of the base and nothing is wrong with
+/// these, else a full batch.
+///
+/// # Errors
+///
+/// Where the run cannot go on.
+pub(super) fn plant(
+    plan: &Plan<'_>,
+    judges: &[Runner<'_>],
+    base: Option<&StoredAnswers>,
+    of_head: &[(&Prompt, &str)],
+) -> anyhow::Result<PlantedAnswers> {
+    let seed = seed(plan, base, of_head);
+    let mut draw = Draw::of(seed);
+    let sources = sources(plan, base, of_head, &mut draw);
+    let turn = draw.below(Planted::DISGUISES.len());
+    let copies: Vec<Copies> = (0..)
+        .zip(&sources)
+        .map(|(number, source)| {
+            let plain = plain(source.answer, source.other, number + turn);
+            let disguised = Planted::DISGUISES.map(|kind| plain.disguised(kind, number + turn));
+            Copies { plain, disguised }
+        })
+        .collect();
+    let batch = Batch {
+        plan,
+        judges,
+        sources: &sources,
+        copies: &copies,
+        turn,
+    };
+    let mut spent = 0;
+    if base.is_some_and(|base| base.is_proved) {
+        let few = batch.graded("few", &batch.few(), seed)?;
+        if few.is_plain() {
+            return Ok(PlantedAnswers { known: true, ..few });
+        }
+        spent = few.grades;
+    }
+    let mut all = batch.graded("all", &batch.all(), seed)?;
+    all.grades += spent;
+    Ok(all)
+}
+
+/// What the choice is drawn from: the seed of the configuration, and every answer of both sides.
+fn seed(plan: &Plan<'_>, base: Option<&StoredAnswers>, of_head: &[(&Prompt, &str)]) -> Digest {
+    let mut fields = Fields::of("kelvin/planted/v1")
+        .field("seed", plan.config.seed.to_be_bytes())
+        .field("judge", plan.judge.grader_id());
+    for (prompt, answer) in of_head {
+        fields = fields.field("prompt", &prompt.id).field("answer", answer);
+    }
+    for record in base.iter().flat_map(|base| base.prompts.values()) {
+        for sample in &record.samples {
+            let answer = sample.candidate.answer.as_ref();
+            let digest = answer
+                .map(|answer| *answer.digest.bytes())
+                .unwrap_or_default();
+            fields = fields.field("stored", digest);
+        }
+    }
+    fields.digest()
+}
+
+/// The answers from which copies are made, in the order in which they are taken. Answers of the better half come first:
+/// a copy of an answer that is worth nothing cannot be worse.
+fn sources<'a>(
+    plan: &'a Plan<'_>,
+    base: Option<&'a StoredAnswers>,
+    of_head: &[(&'a Prompt, &'a str)],
+    draw: &mut Draw,
+) -> Vec<Source<'a>> {
+    let mut prompts: Vec<&Prompt> = plan.prompts.iter().collect();
+    draw.shuffle(&mut prompts);
+    let mut sources = Vec::new();
+    for prompt in prompts {
+        let stored = base.and_then(|base| base.prompts.get(&prompt.id));
+        let stored = stored.filter(|record| record.input == prompt.digest());
+        let samples = stored.iter().flat_map(|record| &record.samples);
+        let mut answers: Vec<(&str, Option<f64>)> = samples
+            .filter_map(|sample| {
+                let whole = sample.candidate.answer.as_ref()?.whole()?;
+                let is_like =
+                    plan.scoring == Scoring::Each && base.is_some_and(|base| base.is_like);
+                let grade = sample.grade.as_ref().filter(|_| is_like);
+                Some((whole, grade.map(kelvin_run::judge::Grade::score)))
+            })
+            .collect();
+        if answers.is_empty() {
+            let own = of_head.iter().filter(|(of, _)| of.id == prompt.id);
+            answers.extend(own.map(|(_, answer)| (*answer, None)));
+        }
+        if !answers.is_empty() {
+            let (answer, then) = answers[draw.below(answers.len())];
+            sources.push(Source {
+                prompt,
+                answer,
+                then,
+                other: None,
+            });
+        }
+    }
+    let mut grades: Vec<f64> = sources.iter().filter_map(|source| source.then).collect();
+    grades.sort_by(f64::total_cmp);
+    if let Some(middle) = grades.get(grades.len() / 2).copied() {
+        sources.sort_by_key(|source| source.then.is_none_or(|grade| grade < middle));
+    }
+    let answers: Vec<&str> = sources.iter().map(|source| source.answer).collect();
+    for (at, source) in sources.iter_mut().enumerate() {
+        let is_told_apart = plan.scoring == Scoring::Each && source.prompt.reference.is_some();
+        let next = answers[(at + 1) % answers.len()];
+        source.other = Some(next).filter(|next| is_told_apart && *next != source.answer);
+    }
+    sources
+}
+
+/// Everything from which grades are asked.
+struct Batch<'a> {
+    plan: &'a Plan<'a>,
+    judges: &'a [Runner<'a>],
+    sources: &'a [Source<'a>],
+    copies: &'a [Copies],
+    /// The disguise of the first source.
+    turn: usize,
+}
+
+impl<'a> Batch<'a> {
+    /// The few grades for a judge that is known: a whole answer with a worse copy, and another whole answer. Where the
+    /// judge chooses between two, each grade shows a copy beside its answer.
+    fn few(&self) -> Vec<Wanted<'a>> {
+        if self.plan.scoring.is_preference() {
+            let mut wanted = self.all();
+            wanted.truncate(FEWEST_GRADES);
+            return wanted;
+        }
+        let mut wanted = Vec::new();
+        for source in 0..self.sources.len().min(2) {
+            wanted.push(self.wanted(source, What::Whole));
+            if source == 0 {
+                wanted.push(self.wanted(source, What::Copy(self.copies[source].plain.kind)));
+            }
+        }
+        wanted
+    }
+
+    /// A full batch: every answer with a worse copy and a disguised one, and with its other disguises where there are
+    /// few answers.
+    fn all(&self) -> Vec<Wanted<'a>> {
+        let is_chosen = self.plan.scoring.is_preference();
+        let disguise = |source: usize, round: usize| {
+            let kinds = Planted::DISGUISES;
+            What::Copy(kinds[(self.turn + source + round) % kinds.len()])
+        };
+        let mut wanted = Vec::new();
+        let most = if is_chosen { MOST_GRADES } else { MOST_ANSWERS };
+        let sources = self.sources.len().min(most);
+        for round in 0..=Planted::DISGUISES.len() {
+            for source in 0..sources {
+                let plain = What::Copy(self.copies[source].plain.kind);
+                match (is_chosen, round) {
+                    // Every fourth source begins with the plain copy, so that few grades have every kind.
+                    (true, _) => match (source + round) % (Planted::DISGUISES.len() + 1) {
+                        0 => wanted.push(self.wanted(source, plain)),
+                        at => wanted.push(self.wanted(source, disguise(0, at - 1))),
+                    },
+                    (false, 0) => {
+                        wanted.push(self.wanted(source, What::Whole));
+                        wanted.push(self.wanted(source, plain));
+                    }
+                    (false, round) => wanted.push(self.wanted(source, disguise(source, round - 1))),
+                }
+            }
+        }
+        wanted.truncate(MOST_GRADES);
+        wanted
+    }
+
+    fn wanted(&self, source: usize, what: What) -> Wanted<'a> {
+        let from = &self.sources[source];
+        let copies = &self.copies[source];
+        let text = match what {
+            What::Whole => from.answer,
+            What::Copy(kind) => match Planted::DISGUISES.iter().position(|one| *one == kind) {
+                Some(at) => &copies.disguised[at],
+                None => &copies.plain.text,
+            },
+        };
+        let is_alone = self.plan.scoring == Scoring::Each;
+        Wanted {
+            source,
+            what,
+            pair: Pair {
+                prompt: &from.prompt.prompt,
+                reference: from.prompt.reference.as_deref(),
+                candidate: text,
+                other: (!is_alone).then_some(from.answer),
+            },
+        }
+    }
+
+    /// Has the judge grade what is wanted.
+    fn graded(
+        &self,
+        batch: &str,
+        wanted: &[Wanted<'a>],
+        seed: Digest,
+    ) -> anyhow::Result<PlantedAnswers> {
+        let scoring = self.plan.scoring;
+        let pairs: Vec<(asking::SampleKey, Pair<'_>)> = wanted
+            .iter()
+            .map(|one| {
+                let id = self.sources[one.source].prompt.id.as_str();
+                ((Arc::from(id), 1), one.pair)
+            })
+            .collect();
+        let name = |number: usize, exhibit: usize| {
+            Some(Arc::from(format!("planted-{batch}-{number:02}-{exhibit}")))
+        };
+        let graded = asking::grade(&*self.plan.judge, self.judges, scoring, &pairs, &name)?;
+        let scores: Vec<Option<f64>> = graded
+            .iter()
+            .map(|(grades, _): &(Grades, _)| grades.score(scoring))
+            .collect();
+        let score = |source: usize, what: What| {
+            let place = wanted
+                .iter()
+                .position(|one| one.source == source && one.what == what);
+            place.and_then(|place| scores[place])
+        };
+        let mut planted = PlantedAnswers {
+            seed,
+            grades: wanted.len(),
+            known: false,
+            pairs: Vec::new(),
+            anchors: Vec::new(),
+        };
+        for (one, now) in wanted.iter().zip(&scores) {
+            let source = &self.sources[one.source];
+            let item = source.prompt.id.clone();
+            match one.what {
+                What::Whole => {
+                    if let (Some(then), Some(now)) = (source.then, *now) {
+                        planted.anchors.push(Anchor { item, then, now });
+                    }
+                }
+                What::Copy(kind) => {
+                    let plain = self.copies[one.source].plain.kind;
+                    let is_disguised = kind != plain && !scoring.is_preference();
+                    planted.pairs.push(PlantedPair {
+                        item,
+                        kind,
+                        whole: match scoring.is_preference() {
+                            true => Some(EVEN),
+                            false => score(one.source, What::Whole),
+                        },
+                        plain: is_disguised
+                            .then(|| score(one.source, What::Copy(plain)))
+                            .flatten(),
+                        copy: *now,
+                    });
+                }
+            }
+        }
+        Ok(planted)
+    }
+}
+
+/// The score of two equally good answers that the judge chooses between.
+const EVEN: f64 = 0.5;

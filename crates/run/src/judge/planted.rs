@@ -1,0 +1,538 @@
+//! Answers whose order is known, hidden among the answers that a judge grades in a gated run.
+//!
+//! A judge that cannot tell half an answer from a whole one cannot tell a worse pipeline from a better one either. So
+//! each gated run has some copies of known answers graded beside the rest: each is surely worse than the answer that it
+//! was made from. A trial (see [`trial`](super::trial)) says how good a judge is; this says whether the judge that
+//! answers today sees anything at all.
+//!
+//! The numbers of grades and the limits come from a simulation of judges: with 24 grades, a judge without any
+//! preference proves itself in 1 or 2 of 100 runs, a judge that errs in every tenth grade in 97, and a judge that adds
+//! 0.4 for bold type, for length or for an instruction in none. docs/judges.md has the table.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::trial::{contradicted, dressed, obedient, padded, truncated};
+use kelvin_base::digest::Digest;
+use kelvin_base::stats;
+
+/// The most grades that a run spends on planted answers.
+pub const MOST_GRADES: usize = 24;
+/// The grades for a judge that proved itself in the run of the base.
+pub const FEWEST_GRADES: usize = 3;
+/// The least share of planted pairs that a judge has to get right.
+const LEAST_RIGHT: f64 = 0.75;
+/// With fewer pairs than this, one wrong pair is too many: chance alone gets most of them right too often.
+const FEW_PAIRS: usize = 8;
+/// A pair that the judge got neither right nor wrong: a tie, or no grade at all.
+const UNDECIDED: f64 = 0.5;
+/// Two grades that differ by at most this are equal.
+const EQUAL: f64 = 1e-9;
+
+/// What was done to the copy of an answer.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Planted {
+    /// The second half of the words is gone.
+    Truncated,
+    /// Its statements are denied, and its numbers are changed.
+    Contradicted,
+    /// It is the answer to another prompt.
+    Exchanged,
+    /// A copy that is surely worse, in bold, as bullets, under a heading, in a table or in a code fence.
+    Dressed,
+    /// A copy that is surely worse, filled up with sentences that say nothing.
+    Padded,
+    /// A copy that is surely worse, followed by an instruction to the judge.
+    Obedient,
+}
+
+impl Planted {
+    /// What can be put around a copy, which makes it no better.
+    pub const DISGUISES: [Self; 3] = [Self::Dressed, Self::Padded, Self::Obedient];
+
+    /// The name of such answers for people, in the plural.
+    const fn plural(self) -> &'static str {
+        match self {
+            Self::Truncated => "half answers",
+            Self::Contradicted => "denied answers",
+            Self::Exchanged => "answers to another prompt",
+            Self::Dressed => "worse answers in bold type, bullets, a table or a code fence",
+            Self::Padded => "worse answers filled up with empty sentences",
+            Self::Obedient => "worse answers that tell the judge to give full marks",
+        }
+    }
+}
+
+/// An answer that is surely worse than another one, and what was done to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainCopy {
+    /// What was done.
+    pub kind: Planted,
+    /// The text.
+    pub text: String,
+}
+
+/// A surely worse copy of an answer. Halves, denials and answers to other prompts take turns by `number`, since no
+/// single fault shows to every sound judge: half of a long answer may say all that was asked, and a judge that compares
+/// words hardly sees a denial. An answer to another prompt is surely worse only where a reference says what is right.
+pub fn plain(answer: &str, other: Option<&str>, number: usize) -> PlainCopy {
+    let half = truncated(answer).map(|text| (Planted::Truncated, text));
+    let denied = (Planted::Contradicted, contradicted(answer));
+    let other = other.filter(|other| other.trim() != answer.trim());
+    let other = other.map(|other| (Planted::Exchanged, other.to_owned()));
+    let kinds: Vec<(Planted, String)> = half.into_iter().chain(other).chain([denied]).collect();
+    let (kind, text) = kinds[number % kinds.len()].clone();
+    PlainCopy { kind, text }
+}
+
+impl PlainCopy {
+    /// The copy in a disguise, which makes it no better.
+    pub fn disguised(&self, disguise: Planted, number: usize) -> String {
+        match disguise {
+            Planted::Padded => {
+                let words = self.text.split_whitespace().count();
+                padded(&self.text, words, number)
+            }
+            Planted::Obedient => obedient(&self.text, number),
+            _ => dressed(&self.text, number),
+        }
+    }
+}
+
+/// A planted answer with its grades.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlantedPair {
+    /// The prompt.
+    pub item: String,
+    /// What was done to the answer.
+    pub kind: Planted,
+    /// The grade of the whole answer; one half where the judge was shown both and chose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<f64>,
+    /// The grade of the same copy without its disguise; none where it has none, and where the judge chose.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plain: Option<f64>,
+    /// The grade of the planted answer; none where the judge gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<f64>,
+}
+
+impl PlantedPair {
+    /// 1 where the judge was right, 0 where it was wrong, and one half where it did not tell. None where the pair can
+    /// say nothing: the copy that is disguised was not below the whole answer in the first place, so there was no gap
+    /// that the disguise could have closed.
+    fn right(&self) -> Option<f64> {
+        let (Some(whole), Some(copy)) = (self.whole, self.copy) else {
+            return Some(UNDECIDED);
+        };
+        if self.plain.is_some_and(|plain| plain >= whole - EQUAL) {
+            return (copy > whole + EQUAL).then_some(0.0);
+        }
+        Some(match copy - whole {
+            difference if difference.abs() <= EQUAL => UNDECIDED,
+            difference if difference < 0.0 => 1.0,
+            _ => 0.0,
+        })
+    }
+}
+
+/// An answer of the base that was graded again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Anchor {
+    /// The prompt.
+    pub item: String,
+    /// The grade in the report of the base.
+    pub then: f64,
+    /// The grade of the same answer in this run.
+    pub now: f64,
+}
+
+/// The planted answers of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlantedAnswers {
+    /// What the choice of the answers was drawn from: the answers of both sides and the seed of the configuration.
+    pub seed: Digest,
+    /// How many grades were asked for.
+    pub grades: usize,
+    /// Whether the judge had proved itself in the run of the base, so that few grades were enough.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub known: bool,
+    /// The planted answers.
+    pub pairs: Vec<PlantedPair>,
+    /// The answers of the base that were graded again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<Anchor>,
+}
+
+/// The result of the planted answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Proof {
+    /// The judge sees what is worse.
+    Given {
+        /// How many pairs it got right; ties count half.
+        right: f64,
+        /// How many pairs there were.
+        of: usize,
+    },
+    /// The judge cannot be believed in this run, and why.
+    Failed(String),
+    /// The judge grades the same answers otherwise than for the base, and how.
+    Drifted(String),
+}
+
+impl PlantedAnswers {
+    /// What the planted answers say of the judge.
+    pub fn proof(&self) -> Proof {
+        let counted: Vec<(&PlantedPair, f64)> = self
+            .pairs
+            .iter()
+            .filter_map(|pair| Some((pair, pair.right()?)))
+            .collect();
+        let right: f64 = counted.iter().map(|(_, right)| right).sum();
+        let n = counted.len();
+        let mut disguises = Planted::DISGUISES.into_iter();
+        if let Some(kind) = disguises.find(|kind| self.fell_for(&counted, *kind)) {
+            return Proof::Failed(format!(
+                "the judge cannot be believed in this run: it took {} for better ones",
+                kind.plural()
+            ));
+        }
+        if let Some(why) = self.silence() {
+            return Proof::Failed(why);
+        }
+        let is_enough = match n < FEW_PAIRS {
+            true => right >= n as f64 - UNDECIDED,
+            false => right >= LEAST_RIGHT * n as f64,
+        };
+        if n == 0 || !is_enough {
+            return Proof::Failed(format!(
+                "the judge cannot be believed in this run: of {n} planted answers that are surely worse it was right \
+                 about {right}, which chance would reach too{}",
+                self.worst()
+            ));
+        }
+        match self.drift() {
+            Some(why) => Proof::Drifted(why),
+            None => Proof::Given { right, of: n },
+        }
+    }
+
+    /// Whether the judge fell for a disguise: on average such copies won back most of what their fault had cost. Where
+    /// the judge chooses between two answers, it was right about none of them.
+    fn fell_for(&self, counted: &[(&PlantedPair, f64)], disguise: Planted) -> bool {
+        /// The share of the cost of a fault that a disguise may win back.
+        const MOST_WON_BACK: f64 = 2.0 / 3.0;
+        let of_kind = || counted.iter().filter(|(pair, _)| pair.kind == disguise);
+        if of_kind().count() < 2 {
+            return false;
+        }
+        let levels = of_kind().filter_map(|(pair, _)| Some((pair.whole?, pair.plain?, pair.copy?)));
+        let levels: Vec<(f64, f64, f64)> = levels.collect();
+        if levels.is_empty() {
+            return of_kind().map(|(_, right)| right).sum::<f64>() <= EQUAL;
+        }
+        let cost: f64 = levels.iter().map(|(whole, plain, _)| whole - plain).sum();
+        let gain: f64 = levels.iter().map(|(_, plain, copy)| copy - plain).sum();
+        // A judge that errs now and then may lift one copy far: a preference lifts each of them.
+        let each = levels
+            .iter()
+            .all(|(whole, plain, copy)| copy > &f64::midpoint(*plain, *whole));
+        each && cost > EQUAL && gain > MOST_WON_BACK * cost
+    }
+
+    /// The sentence where the judge gave no grade to many planted answers.
+    fn silence(&self) -> Option<String> {
+        let without = self.pairs.iter().filter(|pair| pair.copy.is_none()).count();
+        (2 * without > self.pairs.len()).then(|| {
+            format!(
+                "the judge cannot be believed in this run: it gave no grade to {without} of {} planted answers that are \
+                 surely worse",
+                self.pairs.len()
+            )
+        })
+    }
+
+    /// Which planted answers the judge got wrong most often, for the end of a sentence.
+    fn worst(&self) -> String {
+        let scores = self.pairs.iter().flat_map(|pair| [pair.whole, pair.copy]);
+        let scores: Vec<f64> = scores.flatten().collect();
+        if let [first, rest @ ..] = &*scores
+            && rest.iter().all(|score| (score - first).abs() <= EQUAL)
+        {
+            return format!("; it gave {first} to every answer, whole or not");
+        }
+        let kinds = [
+            Planted::Truncated,
+            Planted::Contradicted,
+            Planted::Exchanged,
+            Planted::Dressed,
+            Planted::Padded,
+            Planted::Obedient,
+        ];
+        let wrong = |kind: Planted| {
+            let of_kind = || self.pairs.iter().filter(move |pair| pair.kind == kind);
+            let wrong = of_kind().filter(|pair| pair.right().is_some_and(|right| right < 1.0));
+            (wrong.count(), of_kind().count(), kind)
+        };
+        let worst = kinds
+            .into_iter()
+            .map(wrong)
+            .max_by_key(|(wrong, ..)| *wrong);
+        match worst {
+            Some((wrong, all, kind)) if wrong > 0 => format!(
+                "; it did not put {wrong} of {all} {} below the whole answer",
+                kind.plural()
+            ),
+            _ => String::new(),
+        }
+    }
+
+    /// The sentence where the judge has drifted: the same answers get other grades than in the report of the base, by
+    /// more than the largest drop that a gate allows and more than the grades vary (a t test at 2.5 %).
+    fn drift(&self) -> Option<String> {
+        /// A smaller move of the mean changes no verdict.
+        const LEAST_DRIFT: f64 = 0.05;
+        /// A drift moves most answers the same way; a judge that now and then errs moves one or two far.
+        const LEAST_ALONG: f64 = 0.75;
+        let moves: Vec<f64> = self.anchors.iter().map(|one| one.now - one.then).collect();
+        let n = moves.len();
+        if n < 2 {
+            return None;
+        }
+        let quantile = stats::t_upper_quantile(0.0125, n as f64 - 1.0);
+        let mean = moves.iter().sum::<f64>() / n as f64;
+        let squares: f64 = moves.iter().map(|one| (one - mean).powi(2)).sum();
+        let error = (squares / (n - 1) as f64 / n as f64).sqrt();
+        let along = moves.iter().filter(|one| **one * mean > 0.0).count();
+        let is_common = along as f64 >= LEAST_ALONG * n as f64;
+        let is_drift = mean.abs() >= LEAST_DRIFT && mean.abs() > quantile * error && is_common;
+        is_drift.then(|| {
+            let direction = if mean > 0.0 { "higher" } else { "lower" };
+            format!(
+                "the judge has drifted: it grades the same {n} answers of the base {:.2} {direction} than it did for the \
+                 report of the base, so the two sides cannot be compared; grade the report of the base anew with `kelvin \
+                 rejudge`, or measure the base again",
+                mean.abs()
+            )
+        })
+    }
+
+    /// Whether few grades leave no doubt: nothing is wrong, and no answer of the base has moved.
+    pub fn is_plain(&self) -> bool {
+        const UNMOVED: f64 = 0.05;
+        let moved = |anchor: &Anchor| (anchor.now - anchor.then).abs() > UNMOVED;
+        let rights: Vec<f64> = self.pairs.iter().filter_map(PlantedPair::right).collect();
+        let all_right = !rights.is_empty() && rights.iter().all(|right| *right == 1.0);
+        all_right && !self.anchors.iter().any(moved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kelvin_base::digest::Fields;
+    use kelvin_base::draw::Draw;
+
+    use super::*;
+
+    const ANSWER: &str =
+        "Returns are free for thirty days. The customer pays nothing for the parcel.";
+
+    /// What a judge of the zoo says of a copy of an answer that is worth `worth`.
+    type Said<'a> = &'a dyn Fn(Option<Planted>, f64, &mut Draw) -> Option<f64>;
+
+    /// A full batch as the grading probe plans it: eight answers, each whole, with a fault, and with a disguise.
+    fn batch(trial: u64, said: Said<'_>) -> PlantedAnswers {
+        let fields = Fields::of("test/planted").field("trial", trial.to_be_bytes());
+        let mut draw = Draw::of(fields.digest());
+        let mut pairs = Vec::new();
+        let mut anchors = Vec::new();
+        for at in 0..8 {
+            let worth = [1.0, 0.8, 0.6, 0.9][at % 4];
+            let whole = said(None, worth, &mut draw);
+            let then = said(None, worth, &mut draw);
+            let kind = [
+                Planted::Truncated,
+                Planted::Exchanged,
+                Planted::Contradicted,
+            ][at % 3];
+            let plain = said(Some(kind), worth, &mut draw);
+            let disguise = Planted::DISGUISES[at % 3];
+            let disguised = said(Some(disguise), worth, &mut draw);
+            let pair = |kind, plain, copy| PlantedPair {
+                item: format!("p{at}"),
+                kind,
+                whole,
+                plain,
+                copy,
+            };
+            pairs.push(pair(kind, None, plain));
+            pairs.push(pair(disguise, plain, disguised));
+            if let (Some(then), Some(now)) = (then, whole) {
+                anchors.push(Anchor {
+                    item: format!("p{at}"),
+                    then,
+                    now,
+                });
+            }
+        }
+        PlantedAnswers {
+            seed: Digest::of(b"seed"),
+            grades: MOST_GRADES,
+            known: false,
+            pairs,
+            anchors,
+        }
+    }
+
+    fn worth_of(kind: Option<Planted>, worth: f64) -> f64 {
+        match kind {
+            None => worth,
+            Some(Planted::Exchanged) => 0.1 * worth,
+            Some(_) => 0.5 * worth,
+        }
+    }
+
+    fn normal(draw: &mut Draw) -> f64 {
+        (0..12).map(|_| draw.unit()).sum::<f64>() - 6.0
+    }
+
+    /// How many of 400 runs such a judge proves itself in, is thrown out in, and is said to have drifted in.
+    fn runs(said: Said<'_>) -> (usize, usize, usize) {
+        let mut counts = (0, 0, 0);
+        for trial in 0..400 {
+            match batch(trial, said).proof() {
+                Proof::Given { .. } => counts.0 += 1,
+                Proof::Failed(_) => counts.1 += 1,
+                Proof::Drifted(_) => counts.2 += 1,
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn judges_that_see_nothing_are_thrown_out_and_sound_ones_are_kept() {
+        let noisy = |noise: f64| {
+            move |kind, worth, draw: &mut Draw| Some(worth_of(kind, worth) + noise * normal(draw))
+        };
+        assert_eq!(runs(&noisy(0.0)), (400, 0, 0));
+        let (kept, thrown, drifted) = runs(&noisy(0.1));
+        assert!(
+            kept >= 370 && thrown <= 12 && drifted <= 24,
+            "{kept} {thrown} {drifted}"
+        );
+        let erring = |kind, worth, draw: &mut Draw| match draw.unit() < 0.1 {
+            true => Some(draw.unit()),
+            false => Some(worth_of(kind, worth)),
+        };
+        let (kept, ..) = runs(&erring);
+        assert!(kept >= 376, "{:?}", runs(&erring));
+        let coarse =
+            |kind, worth: f64, _: &mut Draw| Some((2.0 * worth_of(kind, worth)).round() / 2.0);
+        assert_eq!(runs(&coarse).0, 400);
+
+        let random = |_, _, draw: &mut Draw| Some(draw.unit());
+        assert!(runs(&random).0 <= 16, "{:?}", runs(&random));
+        let coin = |_, _, draw: &mut Draw| Some(f64::from(draw.unit() < 0.5));
+        assert!(runs(&coin).0 <= 16, "{:?}", runs(&coin));
+        let constant = |_, _, _: &mut Draw| Some(1.0);
+        assert_eq!(runs(&constant), (0, 400, 0));
+        let refuses = |kind: Option<Planted>, worth, _: &mut Draw| kind.is_none().then_some(worth);
+        assert_eq!(runs(&refuses), (0, 400, 0));
+        for liked in Planted::DISGUISES {
+            let biased = |kind: Option<Planted>, worth, _: &mut Draw| {
+                let gain = if kind == Some(liked) { 0.4 } else { 0.0 };
+                Some(worth_of(kind, worth) + gain)
+            };
+            assert_eq!(runs(&biased), (0, 400, 0), "{liked:?}");
+        }
+    }
+
+    #[test]
+    fn a_judge_that_grades_the_same_answers_lower_than_before_has_drifted() {
+        let mut planted = batch(1, &|kind, worth, _| Some(worth_of(kind, worth)));
+        for anchor in &mut planted.anchors {
+            anchor.now -= 0.15;
+        }
+        let Proof::Drifted(why) = planted.proof() else {
+            panic!("{:?}", planted.proof());
+        };
+        assert!(
+            why.contains("the same 8 answers of the base 0.15 lower"),
+            "{why}"
+        );
+        // One answer that moved is no drift, and a move that changes no verdict is none either.
+        let mut planted = batch(1, &|kind, worth, _| Some(worth_of(kind, worth)));
+        planted.anchors[0].now -= 0.3;
+        assert!(matches!(planted.proof(), Proof::Given { .. }));
+        for anchor in &mut planted.anchors {
+            anchor.now = anchor.then + 0.04;
+        }
+        assert!(matches!(planted.proof(), Proof::Given { .. }));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let why = |said: Said<'_>| match batch(1, said).proof() {
+            Proof::Failed(why) => why,
+            other => panic!("{other:?}"),
+        };
+        let constant = why(&|_, _, _| Some(1.0));
+        assert!(
+            constant.ends_with("it gave 1 to every answer, whole or not"),
+            "{constant}"
+        );
+        let dressed = why(&|kind, worth, _| {
+            let gain = if kind == Some(Planted::Dressed) {
+                0.4
+            } else {
+                0.0
+            };
+            Some(worth_of(kind, worth) + gain)
+        });
+        assert!(dressed.contains("worse answers in bold type"), "{dressed}");
+        let refuses = why(&|kind, worth, _| kind.is_none().then_some(worth));
+        assert!(refuses.contains("no grade to 16 of 16"), "{refuses}");
+    }
+
+    #[test]
+    fn few_pairs_have_to_be_right_and_none_proves_nothing() {
+        let mut planted = batch(1, &|kind, worth, _| Some(worth_of(kind, worth)));
+        planted.pairs.truncate(3);
+        assert_eq!(planted.proof(), Proof::Given { right: 3.0, of: 3 });
+        assert!(planted.is_plain());
+        planted.pairs[0].copy = planted.pairs[0].whole.map(|whole| whole + 0.1);
+        assert!(matches!(planted.proof(), Proof::Failed(_)));
+        assert!(!planted.is_plain());
+        planted.pairs.clear();
+        assert!(matches!(planted.proof(), Proof::Failed(_)));
+        assert!(!planted.is_plain());
+    }
+
+    #[test]
+    fn every_answer_has_a_copy_that_differs_from_it() {
+        let kinds: Vec<Planted> = (0..3)
+            .map(|number| plain(ANSWER, Some("No."), number).kind)
+            .collect();
+        assert_eq!(
+            kinds,
+            [
+                Planted::Truncated,
+                Planted::Exchanged,
+                Planted::Contradicted
+            ]
+        );
+        for answer in ["42", "yes", ANSWER, ""] {
+            for number in 0..4 {
+                let copy = plain(answer, Some(answer), number);
+                assert_ne!(copy.kind, Planted::Exchanged);
+                assert_ne!(copy.text, answer);
+                for disguise in Planted::DISGUISES {
+                    assert_ne!(copy.disguised(disguise, number), copy.text);
+                }
+            }
+        }
+    }
+}
