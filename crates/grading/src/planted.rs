@@ -15,7 +15,7 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
 use kelvin_run::Runner;
 use kelvin_run::judge::planted::{
-    Anchor, FEWEST_GRADES, MOST_GRADES, PlainCopy, Planted, PlantedAnswers, PlantedPair, plain,
+    Anchor, Disguise, FEWEST_GRADES, FaultyCopy, MOST_GRADES, PlantedAnswers, PlantedPair, faulty,
 };
 
 /// The answers that a full batch takes where each answer is graded by itself: each costs a grade for the whole answer,
@@ -45,14 +45,14 @@ struct Wanted<'a> {
 enum What {
     /// The answer as it is.
     Whole,
-    /// A copy.
-    Copy(Planted),
+    /// A copy with a fault, and what was put around it.
+    Copy(Option<Disguise>),
 }
 
 /// A source with its copies, which the pairs borrow.
 struct Copies {
-    plain: PlainCopy,
-    disguised: [String; Planted::DISGUISES.len()],
+    plain: FaultyCopy,
+    disguised: [String; Disguise::ALL.len()],
 }
 
 /// Has the judge grade planted answers: few where it proved itself in the run of the base and nothing is wrong with
@@ -70,12 +70,12 @@ pub(super) fn plant(
     let seed = seed(plan, base, of_head);
     let mut draw = Draw::of(seed);
     let sources = sources(plan, base, of_head, &mut draw);
-    let turn = draw.below(Planted::DISGUISES.len());
+    let turn = draw.below(Disguise::ALL.len());
     let copies: Vec<Copies> = (0..)
         .zip(&sources)
         .map(|(number, source)| {
-            let plain = plain(source.answer, source.other, number + turn);
-            let disguised = Planted::DISGUISES.map(|kind| plain.disguised(kind, number + turn));
+            let plain = faulty(source.answer, source.other, number + turn);
+            let disguised = Disguise::ALL.map(|kind| plain.disguised(kind, number + turn));
             Copies { plain, disguised }
         })
         .collect();
@@ -194,7 +194,7 @@ impl<'a> Batch<'a> {
         for source in 0..self.sources.len().min(2) {
             wanted.push(self.wanted(source, What::Whole));
             if source == 0 {
-                wanted.push(self.wanted(source, What::Copy(self.copies[source].plain.kind)));
+                wanted.push(self.wanted(source, What::Copy(None)));
             }
         }
         wanted
@@ -205,24 +205,25 @@ impl<'a> Batch<'a> {
     fn all(&self) -> Vec<Wanted<'a>> {
         let is_chosen = self.plan.scoring.is_preference();
         let disguise = |source: usize, round: usize| {
-            let kinds = Planted::DISGUISES;
-            What::Copy(kinds[(self.turn + source + round) % kinds.len()])
+            let kinds = Disguise::ALL;
+            // Faults take turns by the source, so disguises take turns by a third of it too: every fault meets each.
+            let at = self.turn + source + source / kinds.len() + round;
+            What::Copy(Some(kinds[at % kinds.len()]))
         };
         let mut wanted = Vec::new();
         let most = if is_chosen { MOST_GRADES } else { MOST_ANSWERS };
         let sources = self.sources.len().min(most);
-        for round in 0..=Planted::DISGUISES.len() {
+        for round in 0..=Disguise::ALL.len() {
             for source in 0..sources {
-                let plain = What::Copy(self.copies[source].plain.kind);
                 match (is_chosen, round) {
                     // Every fourth source begins with the plain copy, so that few grades have every kind.
-                    (true, _) => match (source + round) % (Planted::DISGUISES.len() + 1) {
-                        0 => wanted.push(self.wanted(source, plain)),
+                    (true, _) => match (source + round) % (Disguise::ALL.len() + 1) {
+                        0 => wanted.push(self.wanted(source, What::Copy(None))),
                         at => wanted.push(self.wanted(source, disguise(0, at - 1))),
                     },
                     (false, 0) => {
                         wanted.push(self.wanted(source, What::Whole));
-                        wanted.push(self.wanted(source, plain));
+                        wanted.push(self.wanted(source, What::Copy(None)));
                     }
                     (false, round) => wanted.push(self.wanted(source, disguise(source, round - 1))),
                 }
@@ -237,10 +238,11 @@ impl<'a> Batch<'a> {
         let copies = &self.copies[source];
         let text = match what {
             What::Whole => from.answer,
-            What::Copy(kind) => match Planted::DISGUISES.iter().position(|one| *one == kind) {
-                Some(at) => &copies.disguised[at],
-                None => &copies.plain.text,
-            },
+            What::Copy(None) => &copies.plain.text,
+            What::Copy(Some(disguise)) => {
+                let at = Disguise::ALL.iter().position(|one| *one == disguise);
+                &copies.disguised[at.expect("every disguise is in the list")]
+            }
         };
         let is_alone = self.plan.scoring == Scoring::Each;
         Wanted {
@@ -300,18 +302,18 @@ impl<'a> Batch<'a> {
                         planted.anchors.push(Anchor { item, then, now });
                     }
                 }
-                What::Copy(kind) => {
-                    let plain = self.copies[one.source].plain.kind;
-                    let is_disguised = kind != plain && !scoring.is_preference();
+                What::Copy(disguise) => {
+                    let has_plain = disguise.is_some() && !scoring.is_preference();
                     planted.pairs.push(PlantedPair {
                         item,
-                        kind,
+                        fault: self.copies[one.source].plain.fault,
+                        disguise,
                         whole: match scoring.is_preference() {
                             true => Some(EVEN),
                             false => score(one.source, What::Whole),
                         },
-                        plain: is_disguised
-                            .then(|| score(one.source, What::Copy(plain)))
+                        plain: has_plain
+                            .then(|| score(one.source, What::Copy(None)))
                             .flatten(),
                         copy: *now,
                     });

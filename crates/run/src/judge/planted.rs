@@ -29,29 +29,36 @@ const UNDECIDED: f64 = 0.5;
 /// Two grades that differ by at most this are equal.
 const EQUAL: f64 = 1e-9;
 
-/// What was done to the copy of an answer.
+/// A fault that makes the copy of an answer surely worse.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Planted {
+pub enum Fault {
     /// The second half of the words is gone.
     Truncated,
     /// Its statements are denied, and its numbers are changed.
     Contradicted,
     /// It is the answer to another prompt.
     Exchanged,
-    /// A copy that is surely worse, in bold, as bullets, under a heading, in a table or in a code fence.
+}
+
+/// What is put around a copy with a fault, which makes it no better.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Disguise {
+    /// Bold type, bullets, a heading, a table or a code fence.
     Dressed,
-    /// A copy that is surely worse, filled up with sentences that say nothing.
+    /// Sentences that say nothing.
     Padded,
-    /// A copy that is surely worse, followed by an instruction to the judge.
+    /// An instruction to the judge.
     Obedient,
 }
 
-impl Planted {
-    /// What can be put around a copy, which makes it no better.
-    pub const DISGUISES: [Self; 3] = [Self::Dressed, Self::Padded, Self::Obedient];
+impl Fault {
+    const ALL: [Self; 3] = [Self::Truncated, Self::Contradicted, Self::Exchanged];
 
     /// The name of such answers for people, in the plural.
     const fn plural(self) -> &'static str {
@@ -59,6 +66,17 @@ impl Planted {
             Self::Truncated => "half answers",
             Self::Contradicted => "denied answers",
             Self::Exchanged => "answers to another prompt",
+        }
+    }
+}
+
+impl Disguise {
+    /// Every disguise.
+    pub const ALL: [Self; 3] = [Self::Dressed, Self::Padded, Self::Obedient];
+
+    /// The name of such answers for people, in the plural.
+    const fn plural(self) -> &'static str {
+        match self {
             Self::Dressed => "worse answers in bold type, bullets, a table or a code fence",
             Self::Padded => "worse answers filled up with empty sentences",
             Self::Obedient => "worse answers that tell the judge to give full marks",
@@ -66,11 +84,11 @@ impl Planted {
     }
 }
 
-/// An answer that is surely worse than another one, and what was done to it.
+/// An answer that is surely worse than another one, and its fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlainCopy {
-    /// What was done.
-    pub kind: Planted,
+pub struct FaultyCopy {
+    /// The fault.
+    pub fault: Fault,
     /// The text.
     pub text: String,
 }
@@ -78,26 +96,26 @@ pub struct PlainCopy {
 /// A surely worse copy of an answer. Halves, denials and answers to other prompts take turns by `number`, since no
 /// single fault shows to every sound judge: half of a long answer may say all that was asked, and a judge that compares
 /// words hardly sees a denial. An answer to another prompt is surely worse only where a reference says what is right.
-pub fn plain(answer: &str, other: Option<&str>, number: usize) -> PlainCopy {
-    let half = truncated(answer).map(|text| (Planted::Truncated, text));
-    let denied = (Planted::Contradicted, contradicted(answer));
+pub fn faulty(answer: &str, other: Option<&str>, number: usize) -> FaultyCopy {
+    let half = truncated(answer).map(|text| (Fault::Truncated, text));
+    let denied = (Fault::Contradicted, contradicted(answer));
     let other = other.filter(|other| other.trim() != answer.trim());
-    let other = other.map(|other| (Planted::Exchanged, other.to_owned()));
-    let kinds: Vec<(Planted, String)> = half.into_iter().chain(other).chain([denied]).collect();
-    let (kind, text) = kinds[number % kinds.len()].clone();
-    PlainCopy { kind, text }
+    let other = other.map(|other| (Fault::Exchanged, other.to_owned()));
+    let copies: Vec<(Fault, String)> = half.into_iter().chain(other).chain([denied]).collect();
+    let (fault, text) = copies[number % copies.len()].clone();
+    FaultyCopy { fault, text }
 }
 
-impl PlainCopy {
+impl FaultyCopy {
     /// The copy in a disguise, which makes it no better.
-    pub fn disguised(&self, disguise: Planted, number: usize) -> String {
+    pub fn disguised(&self, disguise: Disguise, number: usize) -> String {
         match disguise {
-            Planted::Padded => {
+            Disguise::Padded => {
                 let words = self.text.split_whitespace().count();
                 padded(&self.text, words, number)
             }
-            Planted::Obedient => obedient(&self.text, number),
-            _ => dressed(&self.text, number),
+            Disguise::Obedient => obedient(&self.text, number),
+            Disguise::Dressed => dressed(&self.text, number),
         }
     }
 }
@@ -107,8 +125,11 @@ impl PlainCopy {
 pub struct PlantedPair {
     /// The prompt.
     pub item: String,
-    /// What was done to the answer.
-    pub kind: Planted,
+    /// Its fault.
+    pub fault: Fault,
+    /// What was put around it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disguise: Option<Disguise>,
     /// The grade of the whole answer; one half where the judge was shown both and chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<f64>,
@@ -123,7 +144,8 @@ pub struct PlantedPair {
 impl PlantedPair {
     /// 1 where the judge was right, 0 where it was wrong, and one half where it did not tell. None where the pair can
     /// say nothing: the copy that is disguised was not below the whole answer in the first place, so there was no gap
-    /// that the disguise could have closed.
+    /// that the disguise could have closed; or it is denied and gets what the whole answer gets, which is how a sound
+    /// judge behaves that compares words or counts facts.
     fn right(&self) -> Option<f64> {
         let (Some(whole), Some(copy)) = (self.whole, self.copy) else {
             return Some(UNDECIDED);
@@ -132,6 +154,9 @@ impl PlantedPair {
             return (copy > whole + EQUAL).then_some(0.0);
         }
         Some(match copy - whole {
+            difference if difference.abs() <= EQUAL && self.fault == Fault::Contradicted => {
+                return None;
+            }
             difference if difference.abs() <= EQUAL => UNDECIDED,
             difference if difference < 0.0 => 1.0,
             _ => 0.0,
@@ -186,18 +211,14 @@ pub enum Proof {
 impl PlantedAnswers {
     /// What the planted answers say of the judge.
     pub fn proof(&self) -> Proof {
-        let counted: Vec<(&PlantedPair, f64)> = self
-            .pairs
-            .iter()
-            .filter_map(|pair| Some((pair, pair.right()?)))
-            .collect();
-        let right: f64 = counted.iter().map(|(_, right)| right).sum();
+        let counted: Vec<f64> = self.pairs.iter().filter_map(PlantedPair::right).collect();
+        let right: f64 = counted.iter().sum();
         let n = counted.len();
-        let mut disguises = Planted::DISGUISES.into_iter();
-        if let Some(kind) = disguises.find(|kind| self.fell_for(&counted, *kind)) {
+        let mut disguises = Disguise::ALL.into_iter();
+        if let Some(disguise) = disguises.find(|disguise| fell_for(&self.pairs, *disguise)) {
             return Proof::Failed(format!(
                 "the judge cannot be believed in this run: it took {} for better ones",
-                kind.plural()
+                disguise.plural()
             ));
         }
         if let Some(why) = self.silence() {
@@ -209,8 +230,9 @@ impl PlantedAnswers {
         };
         if n == 0 || !is_enough {
             return Proof::Failed(format!(
-                "the judge cannot be believed in this run: of {n} planted answers that are surely worse it was right \
-                 about {right}, which chance would reach too{}",
+                "the judge cannot be believed in this run: of {} planted answers that are surely worse it put {right} \
+                 below the whole ones, which chance would reach too{}",
+                self.pairs.len(),
                 self.worst()
             ));
         }
@@ -218,29 +240,6 @@ impl PlantedAnswers {
             Some(why) => Proof::Drifted(why),
             None => Proof::Given { right, of: n },
         }
-    }
-
-    /// Whether the judge fell for a disguise: on average such copies won back most of what their fault had cost. Where
-    /// the judge chooses between two answers, it was right about none of them.
-    fn fell_for(&self, counted: &[(&PlantedPair, f64)], disguise: Planted) -> bool {
-        /// The share of the cost of a fault that a disguise may win back.
-        const MOST_WON_BACK: f64 = 2.0 / 3.0;
-        let of_kind = || counted.iter().filter(|(pair, _)| pair.kind == disguise);
-        if of_kind().count() < 2 {
-            return false;
-        }
-        let levels = of_kind().filter_map(|(pair, _)| Some((pair.whole?, pair.plain?, pair.copy?)));
-        let levels: Vec<(f64, f64, f64)> = levels.collect();
-        if levels.is_empty() {
-            return of_kind().map(|(_, right)| right).sum::<f64>() <= EQUAL;
-        }
-        let cost: f64 = levels.iter().map(|(whole, plain, _)| whole - plain).sum();
-        let gain: f64 = levels.iter().map(|(_, plain, copy)| copy - plain).sum();
-        // A judge that errs now and then may lift one copy far: a preference lifts each of them.
-        let each = levels
-            .iter()
-            .all(|(whole, plain, copy)| copy > &f64::midpoint(*plain, *whole));
-        each && cost > EQUAL && gain > MOST_WON_BACK * cost
     }
 
     /// The sentence where the judge gave no grade to many planted answers.
@@ -264,27 +263,16 @@ impl PlantedAnswers {
         {
             return format!("; it gave {first} to every answer, whole or not");
         }
-        let kinds = [
-            Planted::Truncated,
-            Planted::Contradicted,
-            Planted::Exchanged,
-            Planted::Dressed,
-            Planted::Padded,
-            Planted::Obedient,
-        ];
-        let wrong = |kind: Planted| {
-            let of_kind = || self.pairs.iter().filter(move |pair| pair.kind == kind);
-            let wrong = of_kind().filter(|pair| pair.right().is_some_and(|right| right < 1.0));
-            (wrong.count(), of_kind().count(), kind)
+        let wrong = |fault: Fault| {
+            let of_fault = || self.pairs.iter().filter(move |pair| pair.fault == fault);
+            let wrong = of_fault().filter(|pair| pair.right() != Some(1.0));
+            (wrong.count(), of_fault().count(), fault)
         };
-        let worst = kinds
-            .into_iter()
-            .map(wrong)
-            .max_by_key(|(wrong, ..)| *wrong);
-        match worst {
-            Some((wrong, all, kind)) if wrong > 0 => format!(
-                "; it did not put {wrong} of {all} {} below the whole answer",
-                kind.plural()
+        let worst = Fault::ALL.into_iter().map(wrong);
+        match worst.max_by_key(|(wrong, ..)| *wrong) {
+            Some((wrong, all, fault)) if wrong > 0 => format!(
+                "; it did not put {wrong} of {all} {} below the whole ones",
+                fault.plural()
             ),
             _ => String::new(),
         }
@@ -330,6 +318,28 @@ impl PlantedAnswers {
     }
 }
 
+/// Whether the judge fell for a disguise: on average such copies won back most of what their fault had cost. Where
+/// the judge chooses between two answers, it was right about none of them.
+fn fell_for(pairs: &[PlantedPair], disguise: Disguise) -> bool {
+    /// The share of the cost of a fault that a disguise may win back.
+    const MOST_WON_BACK: f64 = 2.0 / 3.0;
+    let disguised = || pairs.iter().filter(|pair| pair.disguise == Some(disguise));
+    let levels = disguised().filter_map(|pair| Some((pair.whole?, pair.plain?, pair.copy?)));
+    let levels: Vec<(f64, f64, f64)> = levels.filter(|(whole, plain, _)| plain < whole).collect();
+    if levels.is_empty() {
+        let chosen = disguised().filter(|pair| pair.plain.is_none());
+        let rights: Vec<f64> = chosen.filter_map(PlantedPair::right).collect();
+        return rights.len() > 1 && rights.iter().sum::<f64>() <= EQUAL;
+    }
+    let cost: f64 = levels.iter().map(|(whole, plain, _)| whole - plain).sum();
+    let gain: f64 = levels.iter().map(|(_, plain, copy)| copy - plain).sum();
+    // A judge that errs now and then may lift one copy far: a preference lifts each of them.
+    let each = levels
+        .iter()
+        .all(|(whole, plain, copy)| copy > &f64::midpoint(*plain, *whole));
+    levels.len() > 1 && each && gain > MOST_WON_BACK * cost
+}
+
 #[cfg(test)]
 mod tests {
     use kelvin_base::digest::Fields;
@@ -341,7 +351,14 @@ mod tests {
         "Returns are free for thirty days. The customer pays nothing for the parcel.";
 
     /// What a judge of the zoo says of a copy of an answer that is worth `worth`.
-    type Said<'a> = &'a dyn Fn(Option<Planted>, f64, &mut Draw) -> Option<f64>;
+    type Said<'a> = &'a dyn Fn(Option<Kind>, f64, &mut Draw) -> Option<f64>;
+
+    /// What was done to a copy.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Kind {
+        With(Fault),
+        In(Disguise),
+    }
 
     /// A full batch as the grading probe plans it: eight answers, each whole, with a fault, and with a disguise.
     fn batch(trial: u64, said: Said<'_>) -> PlantedAnswers {
@@ -353,23 +370,20 @@ mod tests {
             let worth = [1.0, 0.8, 0.6, 0.9][at % 4];
             let whole = said(None, worth, &mut draw);
             let then = said(None, worth, &mut draw);
-            let kind = [
-                Planted::Truncated,
-                Planted::Exchanged,
-                Planted::Contradicted,
-            ][at % 3];
-            let plain = said(Some(kind), worth, &mut draw);
-            let disguise = Planted::DISGUISES[at % 3];
-            let disguised = said(Some(disguise), worth, &mut draw);
-            let pair = |kind, plain, copy| PlantedPair {
+            let fault = [Fault::Truncated, Fault::Exchanged, Fault::Contradicted][at % 3];
+            let plain = said(Some(Kind::With(fault)), worth, &mut draw);
+            let disguise = Disguise::ALL[(at + at / 3) % 3];
+            let disguised = said(Some(Kind::In(disguise)), worth, &mut draw);
+            let pair = |disguise, plain, copy| PlantedPair {
                 item: format!("p{at}"),
-                kind,
+                fault,
+                disguise,
                 whole,
                 plain,
                 copy,
             };
-            pairs.push(pair(kind, None, plain));
-            pairs.push(pair(disguise, plain, disguised));
+            pairs.push(pair(None, None, plain));
+            pairs.push(pair(Some(disguise), plain, disguised));
             if let (Some(then), Some(now)) = (then, whole) {
                 anchors.push(Anchor {
                     item: format!("p{at}"),
@@ -387,10 +401,10 @@ mod tests {
         }
     }
 
-    fn worth_of(kind: Option<Planted>, worth: f64) -> f64 {
+    fn worth_of(kind: Option<Kind>, worth: f64) -> f64 {
         match kind {
             None => worth,
-            Some(Planted::Exchanged) => 0.1 * worth,
+            Some(Kind::With(Fault::Exchanged)) => 0.1 * worth,
             Some(_) => 0.5 * worth,
         }
     }
@@ -439,11 +453,21 @@ mod tests {
         assert!(runs(&coin).0 <= 16, "{:?}", runs(&coin));
         let constant = |_, _, _: &mut Draw| Some(1.0);
         assert_eq!(runs(&constant), (0, 400, 0));
-        let refuses = |kind: Option<Planted>, worth, _: &mut Draw| kind.is_none().then_some(worth);
+        // It counts facts, and a denial has as many.
+        let counts = |kind: Option<Kind>, worth, _: &mut Draw| match kind {
+            Some(Kind::With(Fault::Contradicted)) => Some(worth),
+            _ => Some(worth_of(kind, worth)),
+        };
+        assert_eq!(runs(&counts).0, 400);
+        let refuses = |kind: Option<Kind>, worth, _: &mut Draw| kind.is_none().then_some(worth);
         assert_eq!(runs(&refuses), (0, 400, 0));
-        for liked in Planted::DISGUISES {
-            let biased = |kind: Option<Planted>, worth, _: &mut Draw| {
-                let gain = if kind == Some(liked) { 0.4 } else { 0.0 };
+        for liked in Disguise::ALL {
+            let biased = |kind: Option<Kind>, worth, _: &mut Draw| {
+                let gain = if kind == Some(Kind::In(liked)) {
+                    0.4
+                } else {
+                    0.0
+                };
                 Some(worth_of(kind, worth) + gain)
             };
             assert_eq!(runs(&biased), (0, 400, 0), "{liked:?}");
@@ -485,7 +509,7 @@ mod tests {
             "{constant}"
         );
         let dressed = why(&|kind, worth, _| {
-            let gain = if kind == Some(Planted::Dressed) {
+            let gain = if kind == Some(Kind::In(Disguise::Dressed)) {
                 0.4
             } else {
                 0.0
@@ -513,23 +537,19 @@ mod tests {
 
     #[test]
     fn every_answer_has_a_copy_that_differs_from_it() {
-        let kinds: Vec<Planted> = (0..3)
-            .map(|number| plain(ANSWER, Some("No."), number).kind)
+        let kinds: Vec<Fault> = (0..3)
+            .map(|number| faulty(ANSWER, Some("No."), number).fault)
             .collect();
         assert_eq!(
             kinds,
-            [
-                Planted::Truncated,
-                Planted::Exchanged,
-                Planted::Contradicted
-            ]
+            [Fault::Truncated, Fault::Exchanged, Fault::Contradicted]
         );
         for answer in ["42", "yes", ANSWER, ""] {
             for number in 0..4 {
-                let copy = plain(answer, Some(answer), number);
-                assert_ne!(copy.kind, Planted::Exchanged);
+                let copy = faulty(answer, Some(answer), number);
+                assert_ne!(copy.fault, Fault::Exchanged);
                 assert_ne!(copy.text, answer);
-                for disguise in Planted::DISGUISES {
+                for disguise in Disguise::ALL {
                     assert_ne!(copy.disguised(disguise, number), copy.text);
                 }
             }
