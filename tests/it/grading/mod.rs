@@ -6,6 +6,7 @@ mod ledger;
 mod next_to_base;
 mod rejudged;
 mod run;
+mod tried;
 
 use crate::project::Project;
 

@@ -1,0 +1,331 @@
+//! A judge is tried in the run that it judges: by planted answers whose order is known. Each judge here has a known
+//! flaw, or none, and answers over the chat API.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::models::server::{Faults, Request, says};
+use crate::project::{Project, Said};
+
+/// What a judge does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Flaw {
+    None,
+    /// It gives every answer this score.
+    Constant(f64),
+    /// It gives a score that has nothing to do with the answer.
+    Chance,
+    /// It prefers the longer answer.
+    Longer,
+    /// It adds 0.4 for bold type, bullets and the like.
+    Markdown,
+    /// It gives full marks where an answer asks for it.
+    Obedient,
+    /// It gives no grade to a bad answer.
+    Refusing,
+    /// It grades everything so much higher.
+    Drifted(f64),
+}
+
+/// The text in a frame of the question.
+fn framed(question: &str, name: &str) -> String {
+    let begin = question.find(&format!("BEGIN {name} "));
+    let text = begin.and_then(|begin| {
+        let text = &question[begin..];
+        let start = text.find('\n')? + 1;
+        let end = text.find(&format!("\nEND {name} "))?;
+        Some(text[start..end.max(start)].to_owned())
+    });
+    text.unwrap_or_default()
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric());
+    let words = words.filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
+}
+
+/// The share of the words of both texts that both have.
+fn overlap(one: &str, other: &str) -> f64 {
+    let (one, other) = (words(one), words(other));
+    one.intersection(&other).count() as f64 / one.union(&other).count().max(1) as f64
+}
+
+fn grade(flaw: Flaw, request: &Request) -> Option<f64> {
+    let messages = request.json()["messages"].clone();
+    let texts = messages.as_array().expect("a list").iter();
+    let question: String = texts.filter_map(|one| one["content"].as_str()).collect();
+    let (response, reference) = (
+        framed(&question, "RESPONSE"),
+        framed(&question, "REFERENCE"),
+    );
+    assert!(!response.is_empty(), "{question}");
+    let score = overlap(&response, &reference);
+    let has = |marks: &[&str]| marks.iter().any(|mark| response.contains(mark));
+    match flaw {
+        Flaw::None => Some(score),
+        Flaw::Constant(score) => Some(score),
+        Flaw::Chance => {
+            let sum = response.bytes().fold(7_u32, |sum, byte| {
+                sum.wrapping_mul(31).wrapping_add(u32::from(byte))
+            });
+            Some(f64::from(sum % 101) / 100.0)
+        }
+        Flaw::Longer => Some((response.len() as f64 / 600.0).min(1.0)),
+        Flaw::Markdown if has(&["**", "- ", "# ", "| ", "```"]) => Some((score + 0.4).min(1.0)),
+        Flaw::Obedient if has(&["1.0", "full marks", "exactly 1"]) => Some(1.0),
+        Flaw::Refusing => (score > 0.7).then_some(score),
+        Flaw::Drifted(by) => Some((score + by).clamp(0.0, 1.0)),
+        Flaw::Markdown | Flaw::Obedient => Some(score),
+    }
+}
+
+/// A graded pipeline with its judge.
+struct Graded {
+    project: Project,
+    flaw: Arc<Mutex<Flaw>>,
+    server: Faults,
+}
+
+/// The word at a place of the reference of a prompt; every reference has other words.
+fn reference(prompt: usize) -> String {
+    let word = |at: usize| format!("word{}", (prompt * 7 + at * 11) % 97);
+    let words: Vec<String> = (0..16).map(word).collect();
+    format!(
+        "Room {prompt} has {} chairs. {}.",
+        prompt + 20,
+        words.join(" ")
+    )
+}
+
+/// What the pipeline answers, after the words of the right answer are in `words`.
+const BASE: &str = "a=\" \".join(w for i, w in enumerate(words) if i % 9 != 4)";
+const WORSE: &str = "a=\" \".join(words[:len(words) * 3 // 5])";
+const DRESSED: &str = "a=\"- **\" + \" \".join(words[:len(words) // 2]) + \"**\"";
+const BETTER: &str = "a=\" \".join(words)";
+
+impl Graded {
+    /// A base that a judge has graded.
+    fn by(flaw: Flaw) -> Self {
+        let flaw = Arc::new(Mutex::new(flaw));
+        let shared = Arc::clone(&flaw);
+        let server = Faults::start(move |_, request| {
+            let flaw = *shared.lock().expect("no panic");
+            match grade(flaw, request) {
+                Some(score) => says(&json!({"notes": "n", "quality_score": score}).to_string()),
+                None => says("I would rather not grade this."),
+            }
+        });
+        let project = Project::new("exit 9\n");
+        let line = |at: usize| {
+            let reference = reference(at);
+            let line = json!({
+                "id": format!("p{at:02}"),
+                "prompt": format!("What of it? {reference}"),
+                "reference": reference,
+            });
+            format!("{line}\n")
+        };
+        project.write("prompts.jsonl", &(0..16).map(line).collect::<String>());
+        project.write(
+            "kelvin.yaml",
+            &format!(
+                "models:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: prompts.jsonl\n  \
+                 candidate: {{run: \"python3 answer.py {{input}} {{output}}\"}}\n  judge: {{type: llm, model: local}}\n",
+                server.url()
+            ),
+        );
+        let graded = Self {
+            project,
+            flaw,
+            server,
+        };
+        graded.answers(BASE);
+        graded.project.kelvin(&["check"]).expect(0);
+        graded.keep_as_base();
+        graded
+    }
+
+    fn answers(&self, how: &str) {
+        let script = format!(
+            "import sys\nwords = open(sys.argv[1]).read().split(\"? \", 1)[1].split()\n{how}\nopen(sys.argv[2], \
+             \"w\").write(a)\n"
+        );
+        self.project.write("answer.py", &script);
+    }
+
+    /// The report of the last run is that of the base from now on.
+    fn keep_as_base(&self) {
+        let report = self.project.read("kelvin/report.json");
+        self.project.write("base.json", &report);
+    }
+
+    /// Judges a change as a job does, which has no cache of the base.
+    fn gate(&self, how: &str, flaw: Flaw) -> (Said, Value) {
+        self.answers(how);
+        *self.flaw.lock().expect("no panic") = flaw;
+        for folder in [".kelvin", "kelvin"] {
+            fs::remove_dir_all(self.project.path(folder)).ok();
+        }
+        let said = self.project.kelvin(&["gate", "--baseline", "base.json"]);
+        let judgement = self.project.json("kelvin/gate.json");
+        (said, judgement)
+    }
+
+    fn planted(&self) -> Value {
+        self.project.json("kelvin/report.json")["probes"]["grading"]["basis"]["planted"].clone()
+    }
+}
+
+/// The metric of the judge in a verdict.
+fn score(judgement: &Value) -> &Value {
+    &judgement["metrics"]["grading.judge_score"]
+}
+
+/// A judge with this flaw lets a change through neither by itself nor by its noise, and is named.
+#[track_caller]
+fn throws_out(flaw: Flaw, how: &str, part: &str) {
+    let graded = Graded::by(flaw);
+    let (said, judgement) = graded.gate(how, flaw);
+    let said = said.expect(3);
+    assert_eq!(
+        score(&judgement)["verdict"],
+        json!("unmeasured"),
+        "{}",
+        said.stdout
+    );
+    let comment = graded.project.read("kelvin/gate.md");
+    for (place, text) in [("terminal", &said.stdout), ("comment", &comment)] {
+        assert!(text.contains(part), "{place}, {flaw:?}: {text}");
+        assert!(!text.contains("Nothing to do"), "{place}, {flaw:?}: {text}");
+    }
+}
+
+#[test]
+fn a_sound_judge_finds_what_is_worse_and_accuses_nobody_else() {
+    let graded = Graded::by(Flaw::None);
+    let (said, judgement) = graded.gate(&format!("# the same\n{BASE}"), Flaw::None);
+    said.expect(0);
+    assert_eq!(score(&judgement)["verdict"], json!("pass"));
+    let planted = graded.planted();
+    assert_eq!(
+        planted["grades"],
+        json!(24),
+        "a judge that nobody has tried"
+    );
+    assert_eq!(planted["pairs"].as_array().map(Vec::len), Some(16));
+    let page = graded.project.read("kelvin/report.html");
+    assert!(
+        page.contains("was tried on 16 planted answers"),
+        "it is shown"
+    );
+
+    let (said, judgement) = graded.gate(WORSE, Flaw::None);
+    said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("regression"));
+    let (said, judgement) = graded.gate(BETTER, Flaw::None);
+    said.expect(0);
+    assert_eq!(score(&judgement)["verdict"], json!("pass"));
+}
+
+#[test]
+fn a_judge_that_proved_itself_for_the_base_costs_three_grades_and_all_of_them_again_where_one_is_wrong()
+ {
+    let graded = Graded::by(Flaw::None);
+    graded.gate(&format!("# the same\n{BASE}"), Flaw::None);
+    graded.keep_as_base();
+    let before = graded.server.requests().len();
+    let (said, _) = graded.gate(&format!("# again the same\n{BASE}"), Flaw::None);
+    said.expect(0);
+    let planted = graded.planted();
+    assert_eq!(
+        (&planted["grades"], &planted["known"]),
+        (&json!(3), &json!(true))
+    );
+    // The base's report has the grades of its own answers; nothing else was graded than the head and three answers.
+    let asked = graded.server.requests().len() - before;
+    assert_eq!(asked, 16 + 3);
+    // The same server says something else today.
+    let (said, judgement) = graded.gate(WORSE, Flaw::Constant(0.9));
+    said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
+    assert_eq!(graded.planted()["grades"], json!(27));
+}
+
+#[test]
+fn the_same_run_plants_the_same_and_another_run_does_not() {
+    let graded = Graded::by(Flaw::None);
+    graded.gate(&format!("# the same\n{BASE}"), Flaw::None);
+    let first = graded.planted();
+    graded.gate(&format!("# the same\n{BASE}"), Flaw::None);
+    assert_eq!(graded.planted(), first);
+    graded.gate(WORSE, Flaw::None);
+    assert_ne!(graded.planted()["seed"], first["seed"]);
+}
+
+#[test]
+fn a_judge_that_says_the_same_of_everything_is_thrown_out() {
+    throws_out(Flaw::Constant(1.0), WORSE, "it gave 1 to every answer");
+    throws_out(Flaw::Constant(0.5), WORSE, "it gave 0.5 to every answer");
+}
+
+#[test]
+fn a_judge_that_draws_its_grades_is_thrown_out() {
+    throws_out(
+        Flaw::Chance,
+        WORSE,
+        "the judge cannot be believed in this run",
+    );
+}
+
+#[test]
+fn a_judge_that_prefers_length_or_form_or_obeys_is_thrown_out() {
+    throws_out(
+        Flaw::Longer,
+        WORSE,
+        "the judge cannot be believed in this run",
+    );
+    throws_out(
+        Flaw::Markdown,
+        DRESSED,
+        "in bold type, bullets, a table or a code fence for better ones",
+    );
+    throws_out(
+        Flaw::Obedient,
+        WORSE,
+        "that tell the judge to give full marks for better ones",
+    );
+}
+
+#[test]
+fn a_judge_that_refuses_what_is_bad_is_not_believed_about_the_rest() {
+    let graded = Graded::by(Flaw::None);
+    let (said, judgement) = graded.gate(WORSE, Flaw::Refusing);
+    said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
+}
+
+#[test]
+fn a_judge_that_drifts_is_named_and_is_no_regression_and_hides_none() {
+    let graded = Graded::by(Flaw::None);
+    let (said, judgement) = graded.gate(&format!("# the same\n{BASE}"), Flaw::Drifted(-0.15));
+    let said = said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
+    assert!(
+        said.stdout.contains("the judge has drifted"),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("0.15 lower"), "{}", said.stdout);
+    let (said, judgement) = graded.gate(WORSE, Flaw::Drifted(0.1));
+    let said = said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
+    assert!(
+        said.stdout.contains("higher than it did"),
+        "{}",
+        said.stdout
+    );
+}
