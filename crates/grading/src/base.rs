@@ -5,7 +5,7 @@
 //! well. So the value of each of its repeats is one half, plus the amount by which the candidate lost more against that
 //! answer than against all of them. docs/grading.md has the reasoning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{self, JUDGE_SCORE, WIN_RATE};
 use super::record::{GradedSample, PromptRecord};
@@ -13,6 +13,7 @@ use super::section::GradingSection;
 use kelvin_base::stats;
 use kelvin_page::counted;
 use kelvin_record::{CaseValue, Metric};
+use kelvin_run::judge::Grade;
 
 /// The score of two equally good answers.
 const EVEN: f64 = 0.5;
@@ -56,11 +57,43 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
     } else if old.baseline != new.baseline {
         "the base and the head were graded next to different baselines".to_owned()
     } else {
-        return None;
+        served_otherwise(base, head)?
     };
     Some(format!(
         "{differs}: grade the report of the base anew with `kelvin rejudge`, or measure the base again"
     ))
+}
+
+/// Says that the servers of the judge name other models as those that have graded the head than as those that have
+/// graded the base; none where they name the same ones. The settings are equal then, but the judge is another one.
+fn served_otherwise(base: &GradingSection, head: &GradingSection) -> Option<String> {
+    let (old, new) = (served(base)?, served(head)?);
+    (old != new).then(|| {
+        format!(
+            "the judge is another one: the base was graded by {}, as the server names it, and the head by {}",
+            named(&old),
+            named(&new)
+        )
+    })
+}
+
+/// The names of the models that have graded the answers of a section; none where nothing was graded.
+pub(super) fn served(section: &GradingSection) -> Option<BTreeSet<&str>> {
+    let samples = section.items.values().flat_map(|prompt| &prompt.samples);
+    let mut grades = samples
+        .filter_map(|sample| sample.grade.as_ref())
+        .peekable();
+    grades.peek()?;
+    Some(grades.flat_map(Grade::served).map(String::as_str).collect())
+}
+
+/// The names of models in a sentence.
+fn named(names: &BTreeSet<&str>) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "a model without a name".to_owned(),
+        names => names.join(" and "),
+    }
 }
 
 /// A figure of the base that comes from grading the head against it.

@@ -5,6 +5,7 @@ mod items;
 mod lists;
 mod ranked;
 
+use super::base::served;
 use super::figures::{FAILURE_RATE, FLIP_RATE, JUDGE_SCORE, UNSCORED, WIN_RATE};
 use super::record::{GradingBasis, Scoring};
 use super::section::GradingSection;
@@ -60,10 +61,16 @@ pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chap
         Block::Heading(Phrase::text("Grading")),
         Block::Text(vec![Phrase::text(meaning(basis)), Phrase::text(NOTE)]),
     ];
-    chapter.facts = vec![
-        ("Judge", basis.judge.clone()),
-        ("Candidate", basis.candidate.clone()),
-    ];
+    chapter.facts = vec![("Judge", basis.judge.clone())];
+    let served: Vec<&str> = served(section).into_iter().flatten().collect();
+    if !served.is_empty() {
+        chapter
+            .facts
+            .push(("Judge, as its server names it", served.join(", ")));
+    }
+    chapter
+        .facts
+        .extend([("Candidate", basis.candidate.clone())]);
     chapter.facts.extend(
         basis
             .baseline

@@ -31,6 +31,7 @@ use kelvin_base::failure::Failure;
 
 pub use exhibit::Exhibit;
 pub use grade::{Grade, GradePart, Order, flip_rate};
+pub(crate) use model::declared_identity;
 pub use scorer::ScorerKind;
 #[cfg(any(test, feature = "fixtures"))]
 pub use scorer::tests_only;
