@@ -61,22 +61,18 @@ pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chap
         Block::Heading(Phrase::text("Grading")),
         Block::Text(vec![Phrase::text(meaning(basis)), Phrase::text(NOTE)]),
     ];
-    chapter.facts = vec![("Judge", basis.judge.clone())];
-    let served: Vec<&str> = served(section).into_iter().flatten().collect();
-    if !served.is_empty() {
-        chapter
-            .facts
-            .push(("Judge, as its server names it", served.join(", ")));
-    }
-    chapter
-        .facts
-        .extend([("Candidate", basis.candidate.clone())]);
-    chapter.facts.extend(
-        basis
-            .baseline
-            .clone()
-            .map(|baseline| ("Baseline", baseline)),
-    );
+    let served: Vec<&str> = served(&section.items).into_iter().flatten().collect();
+    let served = (!served.is_empty()).then(|| served.join(", "));
+    let facts = [
+        ("Judge", Some(basis.judge.clone())),
+        ("Judge, as its server names it", served),
+        ("Candidate", Some(basis.candidate.clone())),
+        ("Baseline", basis.baseline.clone()),
+    ];
+    chapter.facts = facts
+        .into_iter()
+        .filter_map(|(name, fact)| Some((name, fact?)))
+        .collect();
     chapter
 }
 

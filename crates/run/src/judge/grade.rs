@@ -186,6 +186,18 @@ impl Grade {
     }
 }
 
+/// The names that servers give to models, for a sentence.
+pub fn model_names<'n>(
+    names: impl IntoIterator<Item = &'n (impl AsRef<str> + 'n + ?Sized)>,
+) -> String {
+    let names = names.into_iter();
+    let names: Vec<String> = names.map(|name| format!("`{}`", name.as_ref())).collect();
+    match names.as_slice() {
+        [] => "a model without a name".to_owned(),
+        names => names.join(" and "),
+    }
+}
+
 /// The share of grades whose two orders lead to different verdicts, with the number of grades that were asked in
 /// both orders; none where no grade was.
 pub fn flip_rate<'g>(grades: impl Iterator<Item = &'g Grade>) -> Option<(f64, usize)> {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Rubric, frame, rubric, scale::Scale};
+use super::super::{Places, Rubric, frame, rubric, scale::Scale};
 use super::hostile_texts::HOSTILE;
 use crate::judge::Exhibit;
 use crate::judge::mode::Mode;
