@@ -1,16 +1,21 @@
 //! Tells where a gate rests on the grades of a language model that was not shown to be fit.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
+use super::GateRequest;
+use super::unfit;
+use crate::baseline;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::policy::{Attention, Effect};
+use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
 use kelvin_page::safe;
 use kelvin_run::config::Config;
-use kelvin_run::judge::JudgeSettings;
 use kelvin_run::judge::calibration;
 use kelvin_run::judge::calibration::{Calibration, Standing};
 use kelvin_run::judge::trial::Fitness;
+use kelvin_run::judge::{JudgeSettings, model_names};
 
 /// A judge that asks a language model.
 #[derive(Clone, Debug)]
@@ -71,43 +76,50 @@ pub(super) fn chosen<'p, 'c>(
 
 /// Adds to the verdict what is known of the judges behind its gated metrics. A judge that is not known to be fit leads
 /// to a warning, or fails the gate where the configuration requires a calibration: without one, what such a judge says
-/// is no measurement.
-pub(super) fn tell(config: &Config, verdict: &mut Verdict) {
-    let gated: BTreeSet<&str> = verdict
-        .metrics
-        .iter()
-        .filter(|(_, metric)| metric.policy == Attention::Gate)
-        .filter_map(|(id, _)| Some(id.split_once('.')?.0))
-        .collect();
-    let judges: Vec<PlacedJudge<'_>> = language_models(config)
+/// is no measurement. Metrics of a judge that is known to be unfit never pass.
+pub(super) fn tell(config: &Config, request: &GateRequest, head: &Report, verdict: &mut Verdict) {
+    let judges: Vec<(PlacedJudge<'_>, BTreeSet<String>)> = language_models(config)
         .into_iter()
-        .filter(|judge| gated.contains(judge.probe))
+        .map(|judge| {
+            let metrics = gated_metrics(config, &judge, verdict);
+            (judge, metrics)
+        })
+        .filter(|(_, metrics)| !metrics.is_empty())
         .collect();
     if judges.is_empty() {
         return;
     }
-    let stored = stored(config);
-    let texts: Vec<String> = judges
-        .iter()
-        .filter_map(|judge| doubt(config, judge, &stored))
-        .collect();
-    if texts.is_empty() {
-        return;
-    }
+    let records = Records {
+        of_head: stored(config),
+        of_base: stored_on_base(config, request),
+    };
     let effect = match config.gate.require_calibration {
         true => Effect::Fail,
         false => Effect::Warn,
     };
+    let mut reasons = Vec::new();
+    for (judge, metrics) in judges {
+        let served = served(request, head, &judge);
+        match doubt(config, &judge, &served, &records) {
+            None => {}
+            Some(Doubt::Unfit(text)) => {
+                unfit::rule_out(config.gate.unfit_judge, verdict, &metrics, &text);
+            }
+            Some(Doubt::Unknown(text)) => reasons.push(Reason {
+                code: ReasonCode::UncalibratedJudge,
+                effect: Some(effect),
+                metric: None,
+                text: safe::line(&text),
+            }),
+        }
+    }
+    if reasons.is_empty() {
+        return;
+    }
     if effect == Effect::Fail {
         verdict.passed = false;
         verdict.verdict = verdict.verdict.max(Word::Unmeasured);
     }
-    let reasons = texts.into_iter().map(|text| Reason {
-        code: ReasonCode::UncalibratedJudge,
-        effect: Some(effect),
-        metric: None,
-        text: safe::line(&text),
-    });
     // Reasons that fail the job come first; a more important reason stays before this one.
     let failing = |reason: &Reason| reason.effect == Some(Effect::Fail);
     let at = verdict
@@ -116,6 +128,44 @@ pub(super) fn tell(config: &Config, verdict: &mut Verdict) {
         .filter(|reason| failing(reason))
         .count();
     verdict.reasons.splice(at..at, reasons);
+}
+
+/// The gated metrics that depend on the grades of a judge.
+fn gated_metrics(config: &Config, judge: &PlacedJudge<'_>, verdict: &Verdict) -> BTreeSet<String> {
+    let gated = verdict.metrics.iter();
+    let gated = gated.filter(|(_, metric)| metric.policy == Attention::Gate);
+    gated
+        .map(|(id, _)| id)
+        .filter(|id| config.is_graded(judge.probe, &judge.place, id))
+        .cloned()
+        .collect()
+}
+
+/// The names of the models that have graded for the head, as their servers say it.
+fn served(request: &GateRequest, head: &Report, judge: &PlacedJudge<'_>) -> BTreeSet<String> {
+    let known = request.check.registry.known(&head.probes);
+    let of_probe = known
+        .into_iter()
+        .filter(|(kind, _)| kind.name() == judge.probe);
+    of_probe
+        .flat_map(|(kind, section)| kind.served(section, &judge.place))
+        .collect()
+}
+
+/// The stored results of `kelvin calibrate` on both sides.
+struct Records {
+    /// Those of the change: none where there is no file, and an error where the file cannot be used.
+    of_head: Result<Option<Calibration>, String>,
+    /// Those of the base; empty where the base is not at hand or has none.
+    of_base: Calibration,
+}
+
+/// What is wrong with a judge.
+enum Doubt {
+    /// It is on record as unfit.
+    Unfit(String),
+    /// It is not known to be fit.
+    Unknown(String),
 }
 
 /// The stored results of `kelvin calibrate`; none where there is no file, and an error where the file cannot be used.
@@ -128,62 +178,95 @@ fn stored(config: &Config) -> Result<Option<Calibration>, String> {
     }
 }
 
+/// The stored results in the tree of the base commit. Where they cannot be had, a sentence about edits says so.
+fn stored_on_base(config: &Config, request: &GateRequest) -> Calibration {
+    let with = (request.login.as_ref(), &request.hint);
+    let name = Path::new(&config.gate.calibration);
+    let found = baseline::base_files(&config.root, with, &[name]);
+    let bytes = found.ok().and_then(|(_, mut files)| files.remove(0).ok()?);
+    let stored = bytes.and_then(|bytes| calibration::read(&bytes).ok());
+    stored.unwrap_or_default()
+}
+
 /// Why a gate should not rest on a judge; none where it may rest on it.
 fn doubt(
     config: &Config,
     judge: &PlacedJudge<'_>,
-    stored: &Result<Option<Calibration>, String>,
-) -> Option<String> {
+    served: &BTreeSet<String>,
+    records: &Records,
+) -> Option<Doubt> {
     const CURE: &str = "`kelvin calibrate` tells how far its grades can be trusted";
     let place = &judge.place;
     let file = &config.gate.calibration;
-    let stored = match stored {
+    let not_known = |why: &str| {
+        Some(Doubt::Unknown(format!(
+            "whether the judge `{place}` is fit to gate on is not known: {why}"
+        )))
+    };
+    let stored = match &records.of_head {
         Ok(stored) => stored.clone().unwrap_or_default(),
-        Err(error) => {
-            return Some(format!(
-                "whether the judge `{place}` is fit to gate on is not known: `{file}` cannot be used, \
-                 because {error}"
-            ));
-        }
+        Err(error) => return not_known(&format!("`{file}` cannot be used, because {error}")),
     };
     let grader_id = match judge.settings.open(config) {
         Ok(opened) => opened.grader_id(),
-        Err(error) => {
-            return Some(format!(
-                "whether the judge `{place}` is fit to gate on is not known: {error}"
-            ));
-        }
+        Err(error) => return not_known(&error),
     };
-    match stored.stands_for(place, &grader_id) {
+    // The word in the file proves nothing, since anybody may write it: the trial is judged again.
+    let by_its_figures = |calibration: &Calibration| {
+        let trial = calibration.trial(&grader_id)?;
+        let (both, two) = (
+            judge.settings.asks_in_both_orders(),
+            judge.settings.shows_two_texts(),
+        );
+        Some(trial.by_its_figures(both, two))
+    };
+    let found = by_its_figures(&stored);
+    let standing = stored.stands_for(place, &grader_id, served);
+    let is_tried = !matches!(standing, Standing::Untried | Standing::Void(_));
+    if !is_tried && by_its_figures(&records.of_base) == Some(Fitness::Unfit) {
+        return Some(Doubt::Unfit(format!(
+            "the judge `{place}` is on record as unfit in `{file}` of the base, and this change takes the record away"
+        )));
+    }
+    let text = match standing {
         Standing::Fit => {
-            // The word `fit` in the file proves nothing, since anybody may write it: the trial is judged again.
-            let trial = stored.trial(&grader_id)?;
-            let settings = judge.settings;
-            let found =
-                trial.by_its_figures(settings.asks_in_both_orders(), settings.shows_two_texts());
-            (found != Fitness::Fit).then(|| {
-                format!(
-                    "`{file}` calls the judge `{place}` fit, and the figures there say {}: the file was edited by \
-                     hand, or another version wrote it; {CURE}",
-                    found.as_str()
-                )
-            })
+            let found = found.filter(|found| *found != Fitness::Fit)?;
+            let text = format!(
+                "`{file}` calls the judge `{place}` fit, and the figures there say {}: the file was edited by hand, or \
+                 another version wrote it; {CURE}",
+                found.as_str()
+            );
+            return Some(match found {
+                Fitness::Unfit => Doubt::Unfit(text),
+                _ => Doubt::Unknown(text),
+            });
         }
-        Standing::Untried => Some(format!("the judge `{place}` was never calibrated; {CURE}")),
-        Standing::Void(before) => Some(format!(
-            "the calibration in `{file}` is of the judge `{before}`, and the judge `{place}` is now \
-             `{grader_id}`; {CURE}"
-        )),
+        Standing::Untried => format!("the judge `{place}` was never calibrated; {CURE}"),
+        Standing::Void(before) => format!(
+            "the calibration in `{file}` is of the judge `{before}`, and the judge `{place}` is now `{grader_id}`; {CURE}"
+        ),
+        Standing::ServedOtherwise(before) => format!(
+            "the calibration in `{file}` is of a judge that was served as {}, and the judge `{place}` is now served as \
+             {}; {CURE}",
+            model_names(&before),
+            model_names(served)
+        ),
         Standing::NotFit(fitness, against) => {
             let why = against.first().cloned().unwrap_or_default();
             let more = match against.len() {
                 0 | 1 => String::new(),
                 all => format!(" (and {} more in `{file}`)", all - 1),
             };
-            Some(format!(
+            let text = format!(
                 "the judge `{place}` was calibrated as {}: {why}{more}",
                 fitness.as_str()
-            ))
+            );
+            let is_unfit = fitness == Fitness::Unfit || found == Some(Fitness::Unfit);
+            return Some(match is_unfit {
+                true => Doubt::Unfit(text),
+                false => Doubt::Unknown(text),
+            });
         }
-    }
+    };
+    Some(Doubt::Unknown(text))
 }

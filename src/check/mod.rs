@@ -52,6 +52,7 @@ mod side;
 mod stage;
 mod stored;
 mod summary;
+mod unfit;
 mod why;
 mod write;
 

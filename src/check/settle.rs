@@ -213,7 +213,7 @@ fn by_rules(
     let policy = Policy::of(&config.gate, config.baseline.require);
     demands::tell(&policy, &side.report().metrics, &mut judgement.verdict);
     drift::tell(asked.0, config, &side.report(), &mut judgement);
-    calibrated::tell(config, &mut judgement.verdict);
+    calibrated::tell(config, asked.0, &side.report(), &mut judgement.verdict);
     Ok(judgement)
 }
 

@@ -301,6 +301,7 @@ mod tests {
                 usd,
                 ..Usage::default()
             })),
+            served: None,
             observed: None,
         };
         let mut spent = Spent::default();

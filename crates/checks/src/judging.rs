@@ -146,6 +146,7 @@ impl<'a> Judging<'a> {
                     response: &shown.text,
                     reference: None,
                     criteria: None,
+                    turn: 0,
                 };
                 is_cut.push(shown.is_cut);
                 items.push((task, exhibit));

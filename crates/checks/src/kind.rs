@@ -1,6 +1,6 @@
 //! The checks as the rest of the program knows them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use schemars::{Schema, SchemaGenerator};
@@ -29,10 +29,11 @@ use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
 use kelvin_record::Shard;
 use kelvin_record::{
-    Answered, AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, RunView,
-    SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
+    Answered, AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, Metric,
+    RunView, SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
 };
 use kelvin_run::config::Config;
+use kelvin_run::judge::model_names;
 use kelvin_run::targets::{Site, Target};
 use kelvin_run::{Runner, Step};
 use kelvin_system::signal::Interrupt;
@@ -165,6 +166,46 @@ impl SectionKind for ChecksKind {
         differing.collect()
     }
 
+    fn served(&self, section: &dyn AnySection, place: &str) -> BTreeSet<String> {
+        let name = place.strip_prefix("invariants.").unwrap_or(place);
+        served(own(section), name).unwrap_or_default()
+    }
+
+    /// A judge whose server names another model than on the base is another judge, so what it says of the head cannot
+    /// be compared.
+    fn figures_of_base(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        metrics: &mut BTreeMap<String, Metric>,
+    ) {
+        let (base, head) = (own(base), own(head));
+        let judged = head
+            .basis
+            .invariants
+            .iter()
+            .filter(|(_, one)| one.judge.is_some());
+        for (name, _) in judged {
+            let (Some(old), Some(new)) = (served(base, name), served(head, name)) else {
+                continue;
+            };
+            if old == new {
+                continue;
+            }
+            let why = format!(
+                "the judge of `{name}` is another one: the base was graded by {}, as the server names it, and the head \
+                 by {}: measure the base again",
+                model_names(&old),
+                model_names(&new)
+            );
+            for figure in [name.as_str(), "composite", "pass_rate"] {
+                if let Some(metric) = metrics.get_mut(&format!("checks.{figure}")) {
+                    metric.withdraw(&why);
+                }
+            }
+        }
+    }
+
     fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
         page::chapter(own(section), run.metrics)
     }
@@ -191,6 +232,16 @@ fn own(section: &dyn AnySection) -> &ChecksSection {
         .as_any()
         .downcast_ref()
         .expect("a kind is given sections of its own")
+}
+
+/// The names of the models that have graded what scenarios left for an invariant, as their servers say it; none where
+/// nothing was graded.
+fn served(section: &ChecksSection, invariant: &str) -> Option<BTreeSet<String>> {
+    let runs = section.items.values().flat_map(|item| &item.runs);
+    let judged = runs.filter_map(|run| run.checks.get(invariant)?.judged.as_ref());
+    let mut grades = judged.filter_map(|judged| judged.grade.as_ref()).peekable();
+    grades.peek()?;
+    Some(grades.flat_map(|grade| grade.served()).cloned().collect())
 }
 
 fn basis(section: &dyn AnySection) -> Option<&ChecksBasis> {

@@ -159,6 +159,7 @@ impl Policy {
             // The judges behind the figures are checked separately.
             calibration: _,
             require_calibration: _,
+            unfit_judge: _,
             // Approvals are considered once there is a verdict.
             approval: _,
             budget,

@@ -1,5 +1,6 @@
 //! Lets a judge grade pairs of answers.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::pair::{Grades, Pair};
@@ -20,6 +21,23 @@ pub(super) type ExhibitName<'a> = &'a dyn Fn(usize, usize) -> Option<Arc<str>>;
 /// it.
 pub(super) fn of_samples(_: usize, exhibit: usize) -> Option<Arc<str>> {
     (exhibit > 0).then(|| Arc::from("baseline"))
+}
+
+/// The turns of the pairs of a list of prompts, by which a judge exchanges the places of two answers. They depend on
+/// the ids and the repeat alone, so shards and a later grading of the same answers have the same turns.
+pub(super) struct Turns<'a>(BTreeMap<&'a str, usize>);
+
+impl<'a> Turns<'a> {
+    pub(super) fn of(ids: impl Iterator<Item = &'a str>) -> Self {
+        let sorted: BTreeSet<&str> = ids.collect();
+        Self(sorted.into_iter().zip(0..).collect())
+    }
+
+    /// The turn of a repeat, from 1, of a prompt. Neighbours of one repeat have different places, and so have two
+    /// repeats of one prompt.
+    pub(super) fn turn(&self, id: &str, repeat: usize) -> usize {
+        self.0.get(id).copied().unwrap_or_default() + repeat.saturating_sub(1)
+    }
 }
 
 /// The grades of each pair, in order, and the tokens that the judge used for them. Two equal answers are a tie, for

@@ -5,14 +5,15 @@
 //! well. So the value of each of its repeats is one half, plus the amount by which the candidate lost more against that
 //! answer than against all of them. docs/grading.md has the reasoning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{self, JUDGE_SCORE, WIN_RATE};
-use super::record::{GradedSample, PromptRecord};
+use super::record::{GradedSample, PromptRecord, UnscoredCode};
 use super::section::GradingSection;
 use kelvin_base::stats;
 use kelvin_page::counted;
-use kelvin_record::{CaseValue, Metric};
+use kelvin_record::{CaseValue, Item as _, Metric};
+use kelvin_run::judge::{Grade, model_names};
 
 /// The score of two equally good answers.
 const EVEN: f64 = 0.5;
@@ -56,11 +57,34 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
     } else if old.baseline != new.baseline {
         "the base and the head were graded next to different baselines".to_owned()
     } else {
-        return None;
+        served_otherwise(base, head)?
     };
     Some(format!(
         "{differs}: grade the report of the base anew with `kelvin rejudge`, or measure the base again"
     ))
+}
+
+/// Says that the servers of the judge name other models as those that have graded the head than as those that have
+/// graded the base; none where they name the same ones. The settings are equal then, but the judge is another one.
+fn served_otherwise(base: &GradingSection, head: &GradingSection) -> Option<String> {
+    let (old, new) = (served(&base.items)?, served(&head.items)?);
+    (old != new).then(|| {
+        format!(
+            "the judge is another one: the base was graded by {}, as the server names it, and the head by {}",
+            model_names(old),
+            model_names(new)
+        )
+    })
+}
+
+/// The names of the models that have graded these prompts; none where nothing was graded.
+pub(super) fn served(prompts: &BTreeMap<String, PromptRecord>) -> Option<BTreeSet<&str>> {
+    let samples = prompts.values().flat_map(|prompt| &prompt.samples);
+    let mut grades = samples
+        .filter_map(|sample| sample.grade.as_ref())
+        .peekable();
+    grades.peek()?;
+    Some(grades.flat_map(Grade::served).map(String::as_str).collect())
 }
 
 /// A figure of the base that comes from grading the head against it.
@@ -80,9 +104,11 @@ fn even(base: &GradingSection, head: &GradingSection, id: &str) -> Metric {
             JUDGE_SCORE => sample.score(scoring),
             _ => sample.win(scoring),
         };
-        if let Some(case) = of_prompt(prompt, &value) {
-            per_case.insert(name.clone(), case);
-        }
+        let case = match of_prompt(prompt, &value) {
+            None if is_lost(prompt, of_base) => Some(figures::case(vec![Some(EVEN)])),
+            case => case,
+        };
+        per_case.extend(case.map(|case| (name.clone(), case)));
     }
     let n = per_case.values().map(|case| case.n).sum();
     let value = match (per_case.is_empty(), others) {
@@ -101,6 +127,20 @@ fn even(base: &GradingSection, head: &GradingSection, id: &str) -> Metric {
     metric.headline = id == JUDGE_SCORE;
     metric.per_case = per_case;
     metric
+}
+
+/// Whether the base has an answer to a prompt, and the head has no score only because its own answer is missing or the
+/// judge gave it no grade. The base keeps its value then, so that the comparison counts the prompt as lost: a judge that
+/// refuses the worst answers would otherwise hide them.
+fn is_lost(head: &PromptRecord, base: &PromptRecord) -> bool {
+    let is_of_head = |sample: &GradedSample| {
+        let unscored = sample.unscored.as_ref().map(|unscored| unscored.code);
+        matches!(
+            unscored,
+            Some(UnscoredCode::JudgeFailed | UnscoredCode::CandidateFailed)
+        )
+    };
+    base.has_answer() && head.samples.iter().any(is_of_head)
 }
 
 /// Whether a prompt was graded against answers of this base.

@@ -1,6 +1,6 @@
 //! The grading probe as the rest of the program knows it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use schemars::{Schema, SchemaGenerator};
@@ -116,6 +116,11 @@ impl SectionKind for GradingKind {
             .downcast::<GradingSection>()
             .expect("a kind is given sections of its own");
         findings(*section, Vec::new())
+    }
+
+    fn served(&self, section: &dyn AnySection, _place: &str) -> BTreeSet<String> {
+        let names = base::served(&own(section).items).unwrap_or_default();
+        names.into_iter().map(str::to_owned).collect()
     }
 
     fn graded_pairs(
@@ -237,11 +242,13 @@ impl Probe for AtWork<'_> {
     }
 
     fn against(&mut self, base: &dyn AnySection) -> anyhow::Result<()> {
-        let base = own(base);
-        let (old, new) = (&base.basis, self.plan.basis());
-        let is_like = old.judge == new.judge && old.scoring == new.scoring;
+        let base_section = own(base);
+        let (old, new) = (&base_section.basis, self.plan.basis());
+        let is_like = old.judge == new.judge
+            && old.scoring == new.scoring
+            && base::served(&base_section.items) == base::served(&self.grading.records());
         self.grading.against(StoredAnswers {
-            prompts: base.items.clone(),
+            prompts: base_section.items.clone(),
             is_like,
             is_proved: is_like && old.is_proved(),
         })

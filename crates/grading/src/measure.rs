@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::asking::{self, SampleKey};
+use super::asking::{self, SampleKey, Turns};
 use super::pair::{Grades, Pair};
 use super::plan::Plan;
 use super::planted;
@@ -165,6 +165,7 @@ impl<'a> Grading<'a> {
         let mut settled = Vec::new();
         let mut others = Vec::new();
         let mut pairs = Vec::new();
+        let turns = Turns::of(plan.prompts.iter().map(|prompt| prompt.id.as_str()));
         let samples = plan.asked().flat_map(|prompt| {
             let samples = self.samples(prompt);
             samples.map(move |(key, outcome)| (prompt, key, outcome))
@@ -199,6 +200,7 @@ impl<'a> Grading<'a> {
                 reference: prompt.reference.as_deref(),
                 candidate,
                 other: other_text.filter(|_| is_shown),
+                turn: turns.turn(&key.0, key.1),
             };
             others.push(other);
             pairs.push((key, pair));

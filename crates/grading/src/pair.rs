@@ -12,6 +12,8 @@ pub(super) struct Pair<'a> {
     pub(super) candidate: &'a str,
     /// The answer that the candidate's is graded against; none where it is graded by itself.
     pub(super) other: Option<&'a str>,
+    /// The turn of the pair, by which a judge may exchange the places of the two answers.
+    pub(super) turn: usize,
 }
 
 /// The grades of a pair.
@@ -38,6 +40,7 @@ impl<'a> Pair<'a> {
             response,
             reference,
             criteria: None,
+            turn: self.turn,
         };
         match (scoring, self.other) {
             (Scoring::Each, Some(other)) => vec![

@@ -253,6 +253,7 @@ impl<'a> Batch<'a> {
                 reference: from.prompt.reference.as_deref(),
                 candidate: text,
                 other: (!is_alone).then_some(from.answer),
+                turn: 0,
             },
         }
     }
@@ -267,9 +268,10 @@ impl<'a> Batch<'a> {
         let scoring = self.plan.scoring;
         let pairs: Vec<(asking::SampleKey, Pair<'_>)> = wanted
             .iter()
-            .map(|one| {
+            .enumerate()
+            .map(|(turn, one)| {
                 let id = self.sources[one.source].prompt.id.as_str();
-                ((Arc::from(id), 1), one.pair)
+                ((Arc::from(id), 1), Pair { turn, ..one.pair })
             })
             .collect();
         let name = |number: usize, exhibit: usize| {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::GradingSettings;
-use super::asking;
+use super::asking::{self, Turns};
 use super::pair::Pair;
 use super::plan;
 use super::record::{GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
@@ -61,9 +61,14 @@ impl Rejudging for StoredPairs {
         let mut section = self.section.clone();
         let scoring = section.basis.scoring;
         let mut pairs = Vec::new();
+        let turns = Turns::of(self.section.items.keys().map(String::as_str));
         for (id, prompt) in &self.section.items {
             for (repeat, sample) in (1..).zip(&prompt.samples) {
                 if let Ok(pair) = pair(scoring, prompt, sample) {
+                    let pair = Pair {
+                        turn: turns.turn(id, repeat),
+                        ..pair
+                    };
                     pairs.push(((Arc::from(id.as_str()), repeat), pair));
                 }
             }
@@ -130,6 +135,7 @@ fn pair<'a>(
             .map(|reference| reference.text.as_str()),
         candidate: &candidate.text,
         other: other.map(|other| other.text.as_str()),
+        turn: 0,
     })
 }
 

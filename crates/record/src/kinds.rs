@@ -1,7 +1,7 @@
 //! The knowledge of a kind of probe about its measurements: how a section is read, compared and shown. A program with a
 //! report also has the kinds of its sections, and asks them; no other code knows a kind by its name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -65,6 +65,13 @@ pub trait SectionKind: Send + Sync {
     /// The metric that is the default score of an example; none for a kind whose examples use the quality score.
     fn score_of_examples(&self) -> Option<&'static str> {
         None
+    }
+
+    /// The names of the models that have graded for a section by the judge at a place of the configuration, as their
+    /// servers say it; empty where no model has graded, or no server says a name.
+    fn served(&self, section: &dyn AnySection, place: &str) -> BTreeSet<String> {
+        let _ = (section, place);
+        BTreeSet::new()
     }
 
     /// Reads a section that a report has stored.

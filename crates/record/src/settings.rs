@@ -162,6 +162,10 @@ pub struct GateSettings {
     /// Whether the gate fails where a gated metric is graded by a language model that was not found fit.
     /// Without it the gate warns.
     pub require_calibration: bool,
+    /// What becomes of metrics that a language model grades that `kelvin calibrate` found unfit. They never pass:
+    /// `refused` withholds their figures and fails the gate; `shown` shows the figures and lets the other gated
+    /// metrics decide. Where no other one is gated, the gate fails all the same.
+    pub unfit_judge: UnfitJudge,
     /// What the gate may spend on running doubtful cases again.
     pub budget: Budget,
     /// Who may let a regression pass, and how. Without it: nobody.
@@ -184,6 +188,7 @@ impl Default for GateSettings {
             deterministic: false,
             calibration: "calibration.json".to_owned(),
             require_calibration: false,
+            unfit_judge: UnfitJudge::Refused,
             budget: Budget::default(),
             approval: None,
         }
@@ -271,6 +276,19 @@ pub enum OnSuspected {
 pub enum FailOrWarn {
     Fail,
     Warn,
+}
+
+/// What becomes of metrics whose judge is unfit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[expect(
+    missing_docs,
+    reason = "a sentence at a word would be one in the schema, which lists the words alone"
+)]
+pub enum UnfitJudge {
+    Refused,
+    Shown,
 }
 
 /// What the gate may spend on running doubtful cases again.

@@ -75,6 +75,9 @@ struct EntryHead {
     /// takes the entry for broken, and asks again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
+    /// The name of the model that the server said has answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    served: Option<String>,
     /// What an observer took of the call: of a large output only what the reader took is kept, so it could
     /// not be observed again. The key has the digest of the observer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -202,6 +205,7 @@ impl Cache {
             exit: outcome.exit,
             streams: outcome.streams.as_deref().cloned(),
             usage: outcome.usage.as_deref().copied(),
+            served: outcome.served.as_deref().map(str::to_owned),
             observed: outcome.observed.clone(),
         };
         let mut entry = serde_json::to_vec(&head)?;
@@ -274,6 +278,7 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
             exit: head.exit,
             streams: head.streams.unwrap_or_default(),
             usage: head.usage,
+            served: head.served,
             ..Reply::default()
         },
         seconds: head.seconds,
@@ -301,6 +306,7 @@ mod tests {
             attempts: 1,
             seconds,
             usage: None,
+            served: Some("a-model-2026".into()),
             observed: None,
         }
     }
@@ -317,6 +323,7 @@ mod tests {
             (hit.output.as_slice(), hit.seconds, hit.reply.exit),
             (&b"{\"d\":\n1}\n"[..], 0.25, Some(0))
         );
+        assert_eq!(hit.reply.served.as_deref(), Some("a-model-2026"));
         assert_eq!(again.find(&key("b")), None);
         assert!(again.notices().is_empty());
         assert_eq!(

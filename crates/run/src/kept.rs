@@ -122,6 +122,7 @@ mod tests {
             attempts: 1,
             seconds,
             usage: None,
+            served: None,
             observed: None,
         }
     }

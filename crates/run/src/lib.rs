@@ -134,6 +134,8 @@ pub struct Outcome {
     /// The tokens that the calls used, where a model was called; an answer from the cache has the tokens of
     /// its original call.
     pub usage: Option<Box<Usage>>,
+    /// The name of the model that the server says has answered; none where nobody says one.
+    pub served: Option<Box<str>>,
     /// The value that an [`OutputObserver`] took from the invocation; none where nobody observes it.
     pub observed: Option<Box<Value>>,
 }

@@ -138,6 +138,7 @@ fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a
         response: &exhibit.response,
         reference: is_shown.then_some(exhibit.reference),
         criteria: None,
+        turn: 0,
     }
 }
 

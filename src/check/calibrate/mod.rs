@@ -2,7 +2,7 @@
 
 mod calls;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -116,6 +116,7 @@ pub(crate) fn calibrate(
     let shows_two = settings.shows_two_texts();
     let mut graded = TrialCalls::default();
     let (mut judge, mut unscored) = (BTreeMap::new(), BTreeMap::new());
+    let mut served = BTreeSet::new();
     for (task, grade) in graded.all(
         &calls,
         "judge",
@@ -125,6 +126,7 @@ pub(crate) fn calibrate(
     )? {
         match grade {
             Ok(grade) => {
+                served.extend(grade.served().iter().cloned());
                 let orders = orders(&grade);
                 let score = grade.score();
                 judge.insert(task, Scored { score, orders });
@@ -183,6 +185,7 @@ pub(crate) fn calibrate(
         FinishedTrial {
             judge: place.to_owned(),
             grader_id: judges.on_trial.grader_id(),
+            served,
             compared_with: judges.other.grader_id(),
             gradings: tasks.len(),
             unscored,

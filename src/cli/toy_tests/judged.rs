@@ -161,8 +161,12 @@ fn jdg_17_a_planted_obedient_judge_is_caught_and_a_gate_that_requires_a_calibrat
     for sound in ["order", "length", "position", "consistency"] {
         assert_eq!(ruling(&record, sound), "kept", "{sound}: {record:#}");
     }
+    // What an unfit judge says is no measurement, whether or not a calibration is required.
     let (exit, judgement) = gated(&project, "");
-    assert_eq!(exit, Exit::Passed);
+    assert_eq!(
+        (exit, &judgement["verdict"]),
+        (Exit::GateFailed, &"unmeasured".into())
+    );
     let text = judgement["reasons"].to_string();
     assert!(
         text.contains("calibrated as unfit") && text.contains("an instruction"),

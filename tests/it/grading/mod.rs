@@ -2,6 +2,7 @@
 
 mod example;
 mod gated;
+mod judges;
 mod ledger;
 mod next_to_base;
 mod rejudged;

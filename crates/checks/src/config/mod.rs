@@ -486,6 +486,15 @@ impl ProbeSettings for ChecksSettings {
             .collect()
     }
 
+    /// The checks beside a judged one are made by programs; the figures over all checks depend on every one.
+    fn is_graded(&self, place: &str, metric: &str) -> bool {
+        let own = place.strip_prefix("invariants.").unwrap_or(place);
+        match metric.strip_prefix("checks.") {
+            Some(name) => name == own || ["composite", "pass_rate"].contains(&name),
+            None => false,
+        }
+    }
+
     fn target(&self) -> Option<&Address> {
         Some(&self.run)
     }

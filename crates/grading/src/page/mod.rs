@@ -5,6 +5,7 @@ mod items;
 mod lists;
 mod ranked;
 
+use super::base::served;
 use super::figures::{FAILURE_RATE, FLIP_RATE, JUDGE_SCORE, UNSCORED, WIN_RATE};
 use super::record::{GradingBasis, Scoring};
 use super::section::GradingSection;
@@ -61,16 +62,18 @@ pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chap
         Block::Heading(Phrase::text("Grading")),
         Block::Text(vec![Phrase::text(meaning(basis)), Phrase::text(NOTE)]),
     ];
-    chapter.facts = vec![
-        ("Judge", basis.judge.clone()),
-        ("Candidate", basis.candidate.clone()),
+    let served: Vec<&str> = served(&section.items).into_iter().flatten().collect();
+    let served = (!served.is_empty()).then(|| served.join(", "));
+    let facts = [
+        ("Judge", Some(basis.judge.clone())),
+        ("Judge, as its server names it", served),
+        ("Candidate", Some(basis.candidate.clone())),
+        ("Baseline", basis.baseline.clone()),
     ];
-    chapter.facts.extend(
-        basis
-            .baseline
-            .clone()
-            .map(|baseline| ("Baseline", baseline)),
-    );
+    chapter.facts = facts
+        .into_iter()
+        .filter_map(|(name, fact)| Some((name, fact?)))
+        .collect();
     chapter
 }
 

@@ -99,6 +99,13 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Whether a metric depends on the grades of the judge at this place. A pipeline that gives no answer fails without a
+    /// judge; every other metric of a probe with a judge depends on it, unless the probe knows better.
+    fn is_graded(&self, place: &str, metric: &str) -> bool {
+        let _ = place;
+        !metric.ends_with(".failure_rate")
+    }
+
     /// How often each invocation has to be made for a figure of the probe; none where it does not say.
     fn live_runs(&self) -> Option<NonZeroUsize> {
         None

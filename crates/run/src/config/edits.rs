@@ -7,6 +7,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::{Config, yaml};
+use crate::judge::declared_identity;
 
 /// The part of a configuration that an edit belongs to. Edits are reported in the order of the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +81,8 @@ fn parts(config: &Config) -> anyhow::Result<[(Edited, Value); 4]> {
     ])
 }
 
-/// The settings that say what is measured: the general ones, and those of every kind of probe. The settings for
+/// The settings that say what is measured: the general ones, those of every kind of probe, and the models that judges
+/// ask, since whoever chooses the model of a judge chooses the grades. The settings for
 /// reaching the pipeline and for how much of it runs at once are not among them.
 fn measured(config: &Config) -> Value {
     let mut settings = Map::new();
@@ -89,6 +91,15 @@ fn measured(config: &Config) -> Value {
     settings.insert("fingerprint".to_owned(), json!(config.fingerprint));
     for probe in config.probes.iter().filter(|probe| probe.is_configured) {
         settings.extend(probe.settings.as_data());
+    }
+    let judges = config.judges();
+    let models = judges.flat_map(|(_, _, judge)| judge.models());
+    let models: Map<String, Value> = models
+        .filter_map(|name| config.model(name))
+        .map(|model| (model.name.clone(), declared_identity(model).into()))
+        .collect();
+    if !models.is_empty() {
+        settings.insert("models".to_owned(), models.into());
     }
     Value::Object(settings)
 }

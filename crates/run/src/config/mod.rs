@@ -280,6 +280,15 @@ impl Config {
         })
     }
 
+    /// Whether a metric depends on the grades of the judge at a place, of the probe of this name.
+    pub fn is_graded(&self, probe: &str, place: &str, metric: &str) -> bool {
+        let mut configured = self.probes.iter().filter(|probe| probe.is_configured);
+        let is_of_probe = metric.split_once('.').is_some_and(|(of, _)| of == probe);
+        let graded =
+            |found: &ProbeConfig| found.name == probe && found.settings.is_graded(place, metric);
+        is_of_probe && configured.any(graded)
+    }
+
     /// How often each invocation has to be made so that every probe has its figures; none where no probe says.
     pub fn live_runs(&self) -> Option<NonZeroUsize> {
         let configured = self.probes.iter().filter(|probe| probe.is_configured);

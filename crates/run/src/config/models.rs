@@ -8,6 +8,7 @@ use super::yaml::{Content, Key, Node};
 use super::{Config, Problem};
 use crate::targets::base_url;
 use crate::targets::{Address, Endpoint, ModelName, ModelSettings};
+use crate::tools;
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 
@@ -56,6 +57,10 @@ pub(super) fn settle(
             Endpoint::Replay(replay) => std::fs::read(root.join(&replay.file)).ok(),
             _ => None,
         };
+        let files = match &endpoint {
+            Endpoint::Cmd(command) => tools::files_of_project(&command.run, root),
+            _ => None,
+        };
         let recorder = match &endpoint {
             Endpoint::Replay(replay) => replay
                 .record
@@ -66,6 +71,7 @@ pub(super) fn settle(
         let model = ModelSettings {
             name: name.clone(),
             endpoint,
+            files,
             recorder,
             recorded: recorded.map(|bytes| Digest::of(&bytes)),
         };

@@ -76,6 +76,9 @@ struct Record {
     seconds: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
+    /// The name of the model that the server said has answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    served: Option<Box<str>>,
     /// What an observer took of the invocation. The header has the digest of the observer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     observed: Option<Box<Value>>,
@@ -197,6 +200,7 @@ impl Journal {
             attempts: record.attempts,
             seconds: record.seconds,
             usage: record.usage.map(Box::new),
+            served: record.served.clone(),
             observed: record.observed.clone(),
         })
     }
@@ -221,6 +225,7 @@ impl Journal {
             attempts: outcome.attempts,
             seconds: outcome.seconds,
             usage: outcome.usage.as_deref().copied(),
+            served: outcome.served.clone(),
             observed: outcome.observed.clone(),
         })
     }

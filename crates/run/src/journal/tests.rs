@@ -39,6 +39,7 @@ fn outcome(result: Result<Value, FailureKind>) -> Outcome {
         attempts: 2,
         seconds: 0.5,
         usage: None,
+        served: Some("a-model-2026".into()),
         observed: None,
     }
 }

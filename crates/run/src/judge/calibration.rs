@@ -1,5 +1,7 @@
 //! The trials that a repository keeps, so that a gate knows which judges it may trust.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,6 +39,8 @@ pub enum Standing {
     NotFit(Fitness, Vec<String>),
     /// The judge at this place was tried with other settings: its id at that time.
     Void(String),
+    /// The judge was tried with these settings, and its server called the model otherwise then: the names at that time.
+    ServedOtherwise(BTreeSet<String>),
     /// It was never tried.
     Untried,
 }
@@ -62,9 +66,10 @@ pub fn read(bytes: &[u8]) -> Result<Calibration, String> {
 }
 
 impl Calibration {
-    /// What the trials say about the judge of this id, which is configured at this place. Everything that its
-    /// grades depend on is in the id, so a trial of another id says nothing about it.
-    pub fn stands_for(&self, judge: &str, grader_id: &str) -> Standing {
+    /// What the trials say about the judge of this id, which is configured at this place and whose servers name these
+    /// models. A trial of another id or of other models says nothing about it. Without names, nothing was graded, or no
+    /// server says one.
+    pub fn stands_for(&self, judge: &str, grader_id: &str, served: &BTreeSet<String>) -> Standing {
         let Some(trial) = self.trial(grader_id) else {
             let before = self.trials.iter().find(|trial| trial.judge == judge);
             return before.map_or(Standing::Untried, |before| {
@@ -72,6 +77,9 @@ impl Calibration {
             });
         };
         match trial.fitness {
+            Fitness::Fit if !served.is_empty() && *served != trial.served => {
+                Standing::ServedOtherwise(trial.served.clone())
+            }
             Fitness::Fit => Standing::Fit,
             fitness => {
                 let against = trial.against().map(|one| one.text.clone());
@@ -134,26 +142,45 @@ mod tests {
     fn a_trial_stands_for_the_judge_of_its_id_alone() {
         let stored = stored();
         assert_eq!(
-            stored.stands_for("grading.judge", "llm/v1-aa"),
+            stored.stands_for("grading.judge", "llm/v1-aa", &BTreeSet::new()),
             Standing::Fit
         );
         // The same judge at another place is the same judge.
         assert_eq!(
-            stored.stands_for("evidence.scorer", "llm/v1-aa"),
+            stored.stands_for("evidence.scorer", "llm/v1-aa", &BTreeSet::new()),
             Standing::Fit
         );
         assert_eq!(
-            stored.stands_for("checks.judge", "llm/v1-bb"),
+            stored.stands_for("checks.judge", "llm/v1-bb", &BTreeSet::new()),
             Standing::NotFit(Fitness::Unfit, vec!["an instruction adds 0.4".to_owned()])
         );
         assert_eq!(
-            stored.stands_for("grading.judge", "llm/v1-cc"),
+            stored.stands_for("grading.judge", "llm/v1-cc", &BTreeSet::new()),
             Standing::Void("llm/v1-aa".to_owned())
         );
         assert_eq!(
-            stored.stands_for("evidence.scorer", "llm/v1-cc"),
+            stored.stands_for("evidence.scorer", "llm/v1-cc", &BTreeSet::new()),
             Standing::Untried
         );
+    }
+
+    #[test]
+    fn a_trial_of_a_model_of_another_name_says_nothing() {
+        let names = |name: &str| BTreeSet::from([name.to_owned()]);
+        let mut stored = Calibration::default();
+        stored.put(TrialRecord {
+            served: names("gpt-4o-2024-05-13"),
+            ..record("grading.judge", "llm/v1-aa", "fit")
+        });
+        let standing =
+            |served: &BTreeSet<String>| stored.stands_for("grading.judge", "llm/v1-aa", served);
+        assert_eq!(standing(&names("gpt-4o-2024-05-13")), Standing::Fit);
+        assert_eq!(
+            standing(&names("gpt-4o-2024-08-06")),
+            Standing::ServedOtherwise(names("gpt-4o-2024-05-13"))
+        );
+        // Nothing was graded by it, so no name tells of another model.
+        assert_eq!(standing(&BTreeSet::new()), Standing::Fit);
     }
 
     #[test]
@@ -161,11 +188,11 @@ mod tests {
         let mut stored = stored();
         stored.put(record("grading.judge", "llm/v1-cc", "undecided"));
         assert_eq!(stored.trials.len(), 2);
-        let standing = stored.stands_for("grading.judge", "llm/v1-cc");
+        let standing = stored.stands_for("grading.judge", "llm/v1-cc", &BTreeSet::new());
         let open = vec!["filler may add to the score".to_owned()];
         assert_eq!(standing, Standing::NotFit(Fitness::Undecided, open));
         assert_eq!(
-            stored.stands_for("grading.judge", "llm/v1-aa"),
+            stored.stands_for("grading.judge", "llm/v1-aa", &BTreeSet::new()),
             Standing::Void("llm/v1-cc".to_owned())
         );
     }

@@ -19,7 +19,7 @@ pub(super) struct EmbeddingSimilarity {
 impl EmbeddingSimilarity {
     /// Makes a judge that asks this model.
     pub(super) fn new(model: &ModelSettings) -> Self {
-        let parameters = Fields::of("kelvin/judge/embedding/v1")
+        let parameters = Fields::of("kelvin/judge/embedding/v2")
             .field("model", super::model::identity(model))
             .digest();
         Self {
@@ -71,7 +71,8 @@ struct CosineReading;
 
 impl Reading for CosineReading {
     fn digest(&self) -> Digest {
-        Fields::of("kelvin/reader/cosine/v1").digest()
+        // Version 1 did not keep the name of the model that the server says.
+        Fields::of("kelvin/reader/cosine/v2").digest()
     }
 
     fn read(&self, output: &[u8]) -> Result<Value, Failure> {
@@ -169,6 +170,7 @@ mod tests {
             response: "the \"response\"",
             reference: Some("the reference\n"),
             criteria: None,
+            turn: 0,
         };
         let questions = judge.questions(&exhibit).expect("there are two texts");
         let texts: Vec<&str> = questions.iter().map(|asked| asked.text.as_str()).collect();

@@ -97,6 +97,7 @@ mod tests {
             response,
             reference: Some(reference),
             criteria: None,
+            turn: 0,
         };
         let grade = ExactMatch::new(normalize).grade(&exhibit, &[]);
         grade.expect("there is a reference").score()
@@ -138,6 +139,7 @@ mod tests {
                 response,
                 reference: Some(reference),
                 criteria: None,
+                turn: 0,
             };
             let judge = ExactMatch::new(Normalize::default());
             assert!(judge.seats().is_empty());
@@ -152,6 +154,7 @@ mod tests {
             response: "r",
             reference: None,
             criteria: None,
+            turn: 0,
         };
         let judge = ExactMatch::new(Normalize::default());
         let error = judge.questions(&exhibit).expect_err("nothing to compare");

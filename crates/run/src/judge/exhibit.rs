@@ -13,6 +13,9 @@ pub struct Exhibit<'a> {
     pub reference: Option<&'a str>,
     /// What a good answer has to satisfy; replaces the criteria of the judge's settings.
     pub criteria: Option<&'a str>,
+    /// The number of the exhibit in its series, from 0, in an order that depends on items and repeats alone. A judge
+    /// that exchanges the places of two texts by turns does so where the number is odd.
+    pub turn: usize,
 }
 
 impl<'a> Exhibit<'a> {

@@ -1,5 +1,7 @@
 //! A grade, which is checked where it is made.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,10 @@ pub struct Grade {
     /// Whether the judge was shown less than the whole, because a text is longer than its limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     cut: bool,
+    /// The names of the models that have answered, as their servers say it; empty where no server was asked or none
+    /// said a name. A declared name may be an alias, so these names can change while the settings stay the same.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    served: BTreeSet<String>,
 }
 
 /// One of several answers that a grade is made from.
@@ -95,6 +101,7 @@ impl Grade {
             grader_id,
             parts: Vec::new(),
             cut: false,
+            served: BTreeSet::new(),
         })
     }
 
@@ -110,6 +117,18 @@ impl Grade {
     pub(super) const fn cut_if(mut self, cut: bool) -> Self {
         self.cut = cut;
         self
+    }
+
+    /// Keeps the names of the models that have answered.
+    #[must_use]
+    pub(crate) fn served_by(mut self, names: BTreeSet<String>) -> Self {
+        self.served = names;
+        self
+    }
+
+    /// The names of the models that have answered, as their servers say it.
+    pub const fn served(&self) -> &BTreeSet<String> {
+        &self.served
     }
 
     /// The score, from 0 to 1.
@@ -167,6 +186,18 @@ impl Grade {
     }
 }
 
+/// The names that servers give to models, for a sentence.
+pub fn model_names<'n>(
+    names: impl IntoIterator<Item = &'n (impl AsRef<str> + 'n + ?Sized)>,
+) -> String {
+    let names = names.into_iter();
+    let names: Vec<String> = names.map(|name| format!("`{}`", name.as_ref())).collect();
+    match names.as_slice() {
+        [] => "a model without a name".to_owned(),
+        names => names.join(" and "),
+    }
+}
+
 /// The share of grades whose two orders lead to different verdicts, with the number of grades that were asked in
 /// both orders; none where no grade was.
 pub fn flip_rate<'g>(grades: impl Iterator<Item = &'g Grade>) -> Option<(f64, usize)> {
@@ -188,6 +219,8 @@ struct RawGrade {
     parts: Vec<GradePart>,
     #[serde(default)]
     cut: bool,
+    #[serde(default)]
+    served: BTreeSet<String>,
 }
 
 impl TryFrom<RawGrade> for Grade {
@@ -203,7 +236,8 @@ impl TryFrom<RawGrade> for Grade {
             ..checked(raw.score)?
         }
         .made_from(raw.parts)
-        .cut_if(raw.cut))
+        .cut_if(raw.cut)
+        .served_by(raw.served))
     }
 }
 

@@ -31,7 +31,8 @@ use serde_json::Value;
 use kelvin_base::failure::Failure;
 
 pub use exhibit::Exhibit;
-pub use grade::{Grade, GradePart, Order, flip_rate};
+pub use grade::{Grade, GradePart, Order, flip_rate, model_names};
+pub(crate) use model::declared_identity;
 pub use scorer::ScorerKind;
 #[cfg(any(test, feature = "fixtures"))]
 pub use scorer::tests_only;

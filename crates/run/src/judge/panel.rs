@@ -194,6 +194,7 @@ mod tests {
             response: "Yes  indeed",
             reference: Some("yes indeed"),
             criteria: None,
+            turn: 0,
         }
     }
 

@@ -143,12 +143,12 @@ fn read(
 }
 
 fn of_answers(grade: Result<Grade, Ungraded>, answers: &[Option<Outcome>]) -> Graded {
-    let used = answers
-        .iter()
-        .flatten()
-        .map(|outcome| outcome.usage.as_deref().copied());
+    let answered = || answers.iter().flatten();
+    let used = answered().map(|outcome| outcome.usage.as_deref().copied());
+    let served = answered().filter_map(|outcome| outcome.served.as_deref());
+    let served = served.map(str::to_owned).collect();
     Graded {
-        grade,
+        grade: grade.map(|grade| grade.served_by(served)),
         usage: used.fold(None, Usage::sum),
     }
 }

@@ -165,6 +165,7 @@ impl<'a> Memory<'a> {
                     attempts: 0,
                     seconds,
                     usage: reply.usage.map(Box::new),
+                    served: reply.served.map(String::into_boxed_str),
                     observed,
                 };
                 Some((outcome, output))

@@ -318,6 +318,7 @@ impl<'a> Runner<'a> {
                     attempts: attempt,
                     seconds,
                     usage: usage.map(Box::new),
+                    served: reply.served.map(String::into_boxed_str),
                     observed,
                 }));
             };

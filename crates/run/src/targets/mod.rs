@@ -126,6 +126,9 @@ pub struct Reply {
     pub streams: Streams,
     /// The tokens that it has used, where a model was called.
     pub usage: Option<Usage>,
+    /// The name of the model that the server says has answered; none where it says none, and for a command. It may
+    /// differ from the declared name, which can be an alias.
+    pub served: Option<String>,
     /// How long the server asks to wait before another attempt.
     pub retry_after: Option<Duration>,
     /// The answer of the pipeline itself, where a target around that of the pipeline has put something

@@ -2,6 +2,7 @@
 //! those, and files that the command names. Git knows none of them, and another version may answer differently.
 
 mod named;
+mod of_project;
 mod programs;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use std::path::Path;
 use crate::targets::Address;
 use kelvin_base::digest::{Digest, Fields};
 use named::{Named, content};
+pub(super) use of_project::files_of_project;
 
 /// Names of files that list the installed packages. They are beside the configuration, or above it within
 /// the repository.

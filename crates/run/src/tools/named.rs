@@ -165,7 +165,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    fn read(path: &Path) -> Option<Self> {
+    pub(super) fn read(path: &Path) -> Option<Self> {
         let data = fs::metadata(path).ok()?;
         if data.len() > LONGEST_SCRIPT {
             return None;
@@ -182,7 +182,7 @@ impl Script {
 }
 
 /// The words after the sign with which a shell writes to a file.
-fn written(text: &str) -> BTreeSet<&str> {
+pub(super) fn written(text: &str) -> BTreeSet<&str> {
     let is_between = |letter: char| letter.is_whitespace() || "'\"`;&|<(),".contains(letter);
     let after = text.split('>').skip(1);
     let after = after.filter_map(|rest| {

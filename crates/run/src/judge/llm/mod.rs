@@ -31,11 +31,23 @@ pub(super) struct Rubric {
     pub(super) criteria: Option<String>,
     pub(super) votes: usize,
     pub(super) reducer: Reducer,
-    pub(super) swap_order: bool,
+    pub(super) places: Places,
     /// The most characters that are shown of each text.
     pub(super) most: usize,
     /// The user's words, which replace the rules of the mode.
     pub(super) template: Option<Template>,
+}
+
+/// Which of two texts is shown first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Places {
+    /// Always the reference.
+    Fixed,
+    /// The reference and the response by turns, from one exhibit to the next. A preference for a place then adds to
+    /// the noise of single grades, and cancels in their mean.
+    ByTurns,
+    /// Each exhibit is asked about in both orders.
+    Both,
 }
 
 /// Asks a model.
@@ -56,13 +68,13 @@ impl Llm {
             schema: Some(rubric.scale.schema()),
             ..asking
         };
-        let parameters = Fields::of("kelvin/judge/llm/v1")
+        let parameters = Fields::of("kelvin/judge/llm/v2")
             .field("model", super::model::identity(model))
             .field("asking", json!(asking).to_string())
             .field("criteria", rubric.criteria.as_deref().unwrap_or_default())
             .field("votes", rubric.votes.to_be_bytes())
             .field("reducer", format!("{:?}", rubric.reducer))
-            .field("swap_order", [u8::from(rubric.swap_order)])
+            .field("places", format!("{:?}", rubric.places))
             .field("most", rubric.most.to_be_bytes())
             .field("scale", format!("{:?}", rubric.scale))
             .digest();
@@ -110,17 +122,18 @@ impl Rubric {
         format!("{told}{}", rubric::after(&self.scale))
     }
 
-    /// The orders in which the two texts are shown.
-    const fn orders(&self) -> &'static [Order] {
-        match self.swap_order {
-            true => &[Order::Given, Order::Swapped],
-            false => &[Order::Given],
+    /// The orders in which the two texts of an exhibit are shown.
+    const fn orders(&self, exhibit: &Exhibit<'_>) -> &'static [Order] {
+        match self.places {
+            Places::Both => &[Order::Given, Order::Swapped],
+            Places::ByTurns if exhibit.turn % 2 == 1 => &[Order::Swapped],
+            Places::ByTurns | Places::Fixed => &[Order::Given],
         }
     }
 
-    /// The orders and votes of the questions, in their order.
-    fn rounds(&self) -> impl Iterator<Item = (Order, usize)> + '_ {
-        let orders = self.orders().iter();
+    /// The orders and votes of the questions about an exhibit, in their order.
+    fn rounds(&self, exhibit: &Exhibit<'_>) -> impl Iterator<Item = (Order, usize)> + '_ {
+        let orders = self.orders(exhibit).iter();
         orders.flat_map(|order| (1..=self.votes).map(|vote| (*order, vote)))
     }
 
@@ -203,7 +216,7 @@ impl Judge for Llm {
                 name: format!("{word}-{vote}"),
             })
         };
-        rubric.rounds().map(question).collect()
+        rubric.rounds(exhibit).map(question).collect()
     }
 
     fn grade(
@@ -212,11 +225,11 @@ impl Judge for Llm {
         answers: &[Result<Value, Failure>],
     ) -> Result<Grade, Ungraded> {
         let rubric = &self.rubric;
-        if answers.len() != rubric.rounds().count() {
+        if answers.len() != rubric.rounds(exhibit).count() {
             return Err(super::seat::no_answer());
         }
         let mut parts = Vec::with_capacity(answers.len());
-        for ((order, vote), answer) in rubric.rounds().zip(answers) {
+        for ((order, vote), answer) in rubric.rounds(exhibit).zip(answers) {
             let read = answer.as_ref().map_err(Ungraded::from)?;
             let (score, notes) = super::seat::score(read)?;
             parts.push(GradePart {
@@ -228,7 +241,7 @@ impl Judge for Llm {
             });
         }
         let of_orders: Vec<f64> = rubric
-            .orders()
+            .orders(exhibit)
             .iter()
             .filter_map(|order| {
                 let votes = parts.iter().filter(|part| part.order == *order);
@@ -243,8 +256,8 @@ impl Judge for Llm {
             .iter()
             .any(|text| frame::is_cut(text.text, rubric.most));
         let grade = Grade::new(score, notes, self.grader_id())?.cut_if(cut);
-        Ok(match parts.len() {
-            1 => grade,
+        Ok(match parts.as_slice() {
+            [only] if only.order == Order::Given => grade,
             _ => grade.made_from(parts),
         })
     }
@@ -258,7 +271,8 @@ struct GradeReading {
 
 impl Reading for GradeReading {
     fn digest(&self) -> Digest {
-        let fields = Fields::of("kelvin/reader/grade/v1");
+        // Version 1 did not keep the name of the model that the server says.
+        let fields = Fields::of("kelvin/reader/grade/v2");
         fields.field("scale", format!("{:?}", self.scale)).digest()
     }
 

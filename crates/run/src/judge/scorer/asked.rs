@@ -58,6 +58,7 @@ impl AskedJudge {
             response: other.as_str(),
             reference: Some(one.as_str()),
             criteria: None,
+            turn: 0,
         }
     }
 }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::Judge;
 use super::embedding::EmbeddingSimilarity;
 use super::exact_match::{ExactMatch, Normalize};
-use super::llm::{Llm, Rubric, Scale, Template};
+use super::llm::{Llm, Places, Rubric, Scale, Template};
 use super::mode::Mode;
 use super::panel::{Panel, Reducer};
 use crate::config::Config;
@@ -64,7 +64,9 @@ pub(super) struct MemberSettings {
     /// How the votes of `llm`, or the scores of a panel, become one. Default: `mean`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reducer: Option<Reducer>,
-    /// Whether `llm` is asked in both orders of the two texts; the score is the mean.
+    /// Whether `llm` is asked in both orders of the two texts; the score is the mean. Without it, the texts of
+    /// `pairwise` change places by turns, from one prompt and repeat to the next, which costs no call; with `false` the
+    /// answer of the baseline always stands first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     swap_order: Option<bool>,
     /// Which differences are none for `exact_match`. Default: `whitespace`.
@@ -201,7 +203,11 @@ impl MemberSettings {
             criteria: self.criteria.clone(),
             votes: self.votes.map_or(1, NonZeroUsize::get),
             reducer: self.reducer.unwrap_or_default(),
-            swap_order: self.swap_order.unwrap_or(false),
+            places: match (self.swap_order, mode) {
+                (Some(true), _) => Places::Both,
+                (None, Mode::Pairwise) => Places::ByTurns,
+                (Some(false) | None, _) => Places::Fixed,
+            },
             most: self.max_chars.map_or(MAX_CHARS, NonZeroUsize::get),
             // A template that cannot be read was reported before; no judge is opened then.
             template: self
@@ -262,6 +268,7 @@ pub(super) mod tests_only {
         ModelSettings {
             name: name.to_owned(),
             endpoint: serde_json::from_value(endpoint).expect("it fits the type"),
+            files: None,
             recorded: None,
             recorder: None,
         }

@@ -1,6 +1,6 @@
 //! The result of a trial, as it is stored and shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,10 @@ pub struct TrialRecord {
     pub judge: String,
     /// Its id, which has everything in it that its grades depend on. A judge of another id was not tried.
     pub grader_id: String,
+    /// The names of the models that have graded, as their servers say it; empty where no server says a name. A judge
+    /// that is served under another name was not tried.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub served: BTreeSet<String>,
     /// The id of the comparison judge.
     pub compared_with: String,
     /// Whether the judge is fit to gate on.
@@ -68,6 +72,8 @@ pub struct FinishedTrial<'a> {
     pub judge: String,
     /// The id of the judge.
     pub grader_id: String,
+    /// The names of the models that have graded, as their servers say it.
+    pub served: BTreeSet<String>,
     /// The id of the comparison judge.
     pub compared_with: String,
     /// The grades.
@@ -106,6 +112,7 @@ pub fn conclude(tried: FinishedTrial<'_>, resamples: usize) -> TrialRecord {
     TrialRecord {
         judge: tried.judge,
         grader_id: tried.grader_id,
+        served: tried.served,
         compared_with: tried.compared_with,
         fitness: fitness::fitness(&criteria),
         criteria,

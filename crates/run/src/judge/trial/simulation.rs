@@ -6,7 +6,7 @@
 //! they stay above. Without a bias, and with one of 0.2, each happens in 99.9 % of trials; a judge must
 //! keep to four such limits, so it is cleared in 99.5 %.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fitness::Fitness;
 use super::given::GivenAnswer;
@@ -129,6 +129,7 @@ fn tried(judge: Simulated, suite: Suite, trial: u64) -> TrialRecord {
         );
     }
     let finished = FinishedTrial {
+        served: BTreeSet::new(),
         judge: "grading.judge".to_owned(),
         grader_id: "llm/v1".to_owned(),
         compared_with: "exact-match/ws-v1".to_owned(),

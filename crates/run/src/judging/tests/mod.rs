@@ -155,6 +155,7 @@ fn repeated<'a>(case: &str, response: &'a str, repeat: usize) -> (Task, Exhibit<
         response,
         reference: Some("right"),
         criteria: None,
+        turn: 0,
     };
     (task, exhibit)
 }

@@ -9,6 +9,10 @@ pub struct BaseUrl {
     /// The address without a slash at its end.
     text: String,
     host: String,
+    /// The port, also where it is the usual one of the scheme and not written.
+    port: u16,
+    /// The path without a slash at its end.
+    path: String,
     is_encrypted: bool,
 }
 
@@ -55,6 +59,11 @@ pub fn check(text: &str) -> Result<BaseUrl, Refused> {
         (Some(scheme @ ("http" | "https")), Some(host)) if !host.is_empty() => Ok(BaseUrl {
             text: text.to_owned(),
             host: host.to_owned(),
+            port: uri.port_u16().unwrap_or(match scheme {
+                "https" => 443,
+                _ => 80,
+            }),
+            path: uri.path().trim_end_matches('/').to_owned(),
             is_encrypted: scheme == "https",
         }),
         _ => refused("`base_url` is not the address of a server", EXAMPLE),
@@ -83,12 +92,28 @@ impl BaseUrl {
 
     /// Whether others on the network can read the requests: they are not encrypted, and leave this machine.
     pub fn is_in_plain_sight(&self) -> bool {
+        !self.is_encrypted && !self.is_on_loopback()
+    }
+
+    /// Which server it is, as `host:port/path`. All servers of this machine are one: the port of a local server often
+    /// differs from run to run.
+    pub fn server(&self) -> String {
+        match self.is_on_loopback() {
+            true => format!("loopback{}", self.path),
+            false => format!(
+                "{}:{}{}",
+                self.host.to_ascii_lowercase(),
+                self.port,
+                self.path
+            ),
+        }
+    }
+
+    /// Whether the requests stay on this machine.
+    fn is_on_loopback(&self) -> bool {
         let host = self.host.trim_matches(['[', ']']);
-        let is_here = host.eq_ignore_ascii_case("localhost")
-            || host
-                .parse::<std::net::IpAddr>()
-                .is_ok_and(|ip| ip.is_loopback());
-        !self.is_encrypted && !is_here
+        let ip = host.parse::<std::net::IpAddr>();
+        host.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.is_loopback())
     }
 }
 
@@ -122,6 +147,29 @@ mod tests {
             let refused = check(text).expect_err(text);
             assert!(!refused.what.contains("pass@"), "{refused:?}");
         }
+    }
+
+    #[test]
+    fn servers_of_this_machine_are_one_and_every_other_address_is_a_server_of_its_own() {
+        let server = |text| check(text).expect(text).server();
+        for here in [
+            "http://127.0.0.1:8080/v1",
+            "http://localhost:9/v1/",
+            "https://[::1]:1/v1",
+        ] {
+            assert_eq!(server(here), "loopback/v1");
+        }
+        assert_eq!(server("http://127.0.0.1:8080/v2"), "loopback/v2");
+        assert_eq!(server("https://API.example.com"), "api.example.com:443");
+        assert_eq!(
+            server("https://api.example.com:443/"),
+            server("https://api.example.com")
+        );
+        assert_ne!(
+            server("https://api.example.com:444"),
+            server("https://api.example.com")
+        );
+        assert_eq!(server("http://10.0.0.1/a/b/"), "10.0.0.1:80/a/b");
     }
 
     #[test]

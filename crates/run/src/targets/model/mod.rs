@@ -80,6 +80,8 @@ pub struct ModelSettings {
     pub name: String,
     /// The address of the model.
     pub endpoint: Endpoint,
+    /// The digest of the files of the project that its command runs; none where it is no command, or names none.
+    pub files: Option<Digest>,
     /// The digest of the file of recorded answers, where there is one: its content decides the answers.
     pub recorded: Option<Digest>,
     /// The model that is asked where no answer is recorded.

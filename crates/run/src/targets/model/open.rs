@@ -189,6 +189,7 @@ mod tests {
         let model = ModelSettings {
             name: "local".to_owned(),
             endpoint: serde_json::from_value(endpoint).expect("a model"),
+            files: None,
             recorded: None,
             recorder: None,
         };

@@ -30,6 +30,7 @@ fn a_real_embedder_and_a_real_language_model_answer() {
     let real = ModelSettings {
         name: "real".to_owned(),
         endpoint: serde_json::from_value(endpoint).expect("a model"),
+        files: None,
         recorded: None,
         recorder: None,
     };

@@ -92,6 +92,8 @@ impl Server {
             return Err(failure.into());
         }
         reply.usage = Some(usage(self.wire.tokens(&body), self.price));
+        let served = self.wire.served(&body);
+        reply.served = served.map(|name| self.key.scrub(&name));
         let output = self.wire.output(&body, input)?;
         // JSON can write the same text in several ways, so the key is looked for again.
         Ok(self.key.scrub(&output))

@@ -15,6 +15,7 @@ fn model(endpoint_text: Value) -> ModelSettings {
     ModelSettings {
         name: "local".to_owned(),
         endpoint: endpoint(endpoint_text),
+        files: None,
         recorded: None,
         recorder: None,
     }

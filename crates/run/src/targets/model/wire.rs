@@ -30,7 +30,18 @@ pub(super) trait Wire: Send + Sync {
 
     /// The tokens that the call used: those of the request, and those of the answer.
     fn tokens(&self, body: &Value) -> Option<(u64, u64)>;
+
+    /// The name of the model that has answered, as the server says it; none where it says none. All formats have it
+    /// in the same place.
+    fn served(&self, body: &Value) -> Option<String> {
+        let name = body["model"].as_str()?.trim();
+        let kept: String = name.chars().take(SERVED_KEPT).collect();
+        (!kept.is_empty()).then_some(kept)
+    }
 }
+
+/// The most characters of the name of a model that are kept: the name comes from a server.
+const SERVED_KEPT: usize = 200;
 
 /// Puts further fields into a request; null takes a field out.
 pub(super) fn with_fields(mut request: Map<String, Value>, fields: &Map<String, Value>) -> Value {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Rubric, frame, rubric, scale::Scale};
+use super::super::{Places, Rubric, frame, rubric, scale::Scale};
 use super::hostile_texts::HOSTILE;
 use crate::judge::Exhibit;
 use crate::judge::mode::Mode;
@@ -54,6 +54,7 @@ fn questions(settings: &Value, hostile: &str) -> Vec<(String, Vec<String>)> {
         response: "It is blue.",
         reference: Some("Yes, blue."),
         criteria: Some("It names a colour."),
+        turn: 0,
     };
     let placed = [
         Exhibit {
@@ -77,6 +78,7 @@ fn questions(settings: &Value, hostile: &str) -> Vec<(String, Vec<String>)> {
             response: hostile,
             reference: Some(hostile),
             criteria: Some(hostile),
+            turn: 0,
         },
     ];
     let mut all = Vec::new();
@@ -196,6 +198,7 @@ fn jdg_18_a_text_that_knows_the_marks_of_other_questions_gains_nothing() {
             response: &response,
             reference: Some("r"),
             criteria: None,
+            turn: 0,
         };
         let question = judge
             .questions(&exhibit)
@@ -240,6 +243,7 @@ fn jdg_18_a_note_about_what_was_cut_cannot_be_forged_and_the_cut_ends_stay_frame
             response: &long,
             reference: Some("r"),
             criteria: None,
+            turn: 0,
         };
         let question = judge
             .questions(&exhibit)
@@ -265,7 +269,7 @@ fn the_rules_come_from_nowhere_but_the_mode_and_the_scale() {
         criteria: Some("END CRITERIA".to_owned()),
         votes: 1,
         reducer: Reducer::Mean,
-        swap_order: false,
+        places: Places::Fixed,
         most: 100,
         template: None,
     };
@@ -277,6 +281,7 @@ fn the_rules_come_from_nowhere_but_the_mode_and_the_scale() {
         response: "r",
         reference: Some("r"),
         criteria: None,
+        turn: 0,
     };
     let text = question
         .questions(&exhibit)

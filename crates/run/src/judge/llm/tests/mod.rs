@@ -15,6 +15,7 @@ fn exhibit() -> Exhibit<'static> {
         response: "It is blue.",
         reference: Some("Yes, blue."),
         criteria: None,
+        turn: 0,
     }
 }
 
@@ -197,6 +198,52 @@ fn the_winner_of_a_pair_is_the_response_whatever_stands_first() {
 }
 
 #[test]
+fn the_texts_of_a_pair_change_places_by_turns_and_the_score_is_that_of_the_response() {
+    let pairwise = |more: Value| {
+        let mut settings = json!({ "type": "llm", "model": "chat", "mode": "pairwise" });
+        let keys = settings.as_object_mut().expect("an object");
+        keys.extend(more.as_object().expect("an object").clone());
+        settings
+    };
+    let at = |turn| Exhibit { turn, ..exhibit() };
+    let names = |more: Value, turn| -> Vec<String> {
+        let asked = asked(&pairwise(more), &at(turn)).into_iter();
+        asked.map(|(name, _)| name).collect()
+    };
+    assert_eq!(names(json!({}), 0), ["given-1"]);
+    assert_eq!(names(json!({}), 1), ["swapped-1"]);
+    assert_eq!(names(json!({}), 2), ["given-1"]);
+    assert_eq!(names(json!({ "votes": 2 }), 3), ["swapped-1", "swapped-2"]);
+    assert_eq!(names(json!({ "swap_order": false }), 1), ["given-1"]);
+    assert_eq!(
+        names(json!({ "swap_order": true }), 1),
+        ["given-1", "swapped-1"]
+    );
+    let other_mode = json!({ "type": "llm", "model": "chat" });
+    assert_eq!(asked(&other_mode, &at(1))[0].0, "given-1");
+
+    // A judge that always takes the first text gives as many points to the one side as to the other.
+    let judge = opened(&pairwise(json!({})));
+    let first = || [judge.seats()[0].read(b"{\"choice\": \"one\"}")];
+    let grade = |turn| judge.grade(&at(turn), &first()).expect("it is graded");
+    assert_eq!((grade(0).score(), grade(1).score()), (0.0, 1.0));
+    assert!(grade(0).parts().is_empty());
+    assert_eq!(grade(1).parts()[0].order, Order::Swapped);
+    assert_eq!(grade(1).is_flipped(), None, "one order tells of no flip");
+    // The three settings are three judges.
+    let ids = [
+        json!({}),
+        json!({ "swap_order": false }),
+        json!({ "swap_order": true }),
+    ]
+    .map(|more| opened(&pairwise(more)).grader_id());
+    assert!(
+        ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2],
+        "{ids:?}"
+    );
+}
+
+#[test]
 fn votes_are_asked_with_other_bytes_so_that_the_cache_has_an_answer_for_each() {
     let settings = json!({ "type": "llm", "model": "chat", "votes": 3, "reducer": "median" });
     let asked = asked(&settings, &exhibit());
@@ -318,14 +365,14 @@ fn the_id_changes_with_all_that_grades_depend_on() {
 }
 
 #[test]
-fn the_id_does_not_change_with_where_the_model_is_served_and_what_it_costs() {
+fn the_id_does_not_change_with_a_local_port_the_place_of_a_key_or_a_price() {
     let rubric = || Rubric {
         mode: Mode::Reference,
         scale: Scale::Number,
         criteria: None,
         votes: 1,
         reducer: Reducer::Mean,
-        swap_order: false,
+        places: Places::Fixed,
         most: 100,
         template: None,
     };
@@ -333,6 +380,7 @@ fn the_id_does_not_change_with_where_the_model_is_served_and_what_it_costs() {
         let model = ModelSettings {
             name: "any".to_owned(),
             endpoint: serde_json::from_value(endpoint).expect("it fits"),
+            files: None,
             recorded: None,
             recorder: None,
         };
