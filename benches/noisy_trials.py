@@ -1,15 +1,18 @@
 """The gate on the shipped cases: what it must fail, and how often it may cry wolf.
 
 usage: noisy_trials.py [--kelvin PATH] [--trials 100] [--base-repeats 1] [--flip 0.05 0.15] [--jobs 1]
-                       [--keep-answers SECONDS]
+                       [--keep-answers SECONDS] [--copies N]
 
 Everything happens in a repository with a remote: the base is saved with `kelvin baseline save`, the
 change is a branch, and `kelvin gate` is called without any option. The grounded example is replaced by the position-biased one, which has to fail for invariance; by the
 constant one, which has to fail for sensitivity; and by itself with its code said otherwise, which has
 to pass. Then the noisy example is gated against itself at each noise, with a seed for each trial: at
-least 95 of 100 have to pass. Every run is a whole process of the real binary. In the trials the decisions of the
+least 95 of 100 have to pass. It is the same pipeline, so no gate may say that its answers are others, only that some
+runs answer otherwise: the trials are counted by what the gate says of the answers. Every run is a whole process of the real binary. In the trials the decisions of the
 grounded example come from a table that its own answers were written to, and the chance has a seed.
 With one job at a time a seed decides everything; with more, which repeat gets which answer is open.
+
+With `--copies 2` there are twice as many cases, each with another title.
 
 With `--keep-answers` the noisy example has a cache of its own by input, empty on either side: the first
 call takes so many seconds, later ones take none and give the same answer. Both sides have `repeats: 5`.
@@ -20,6 +23,7 @@ import collections
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -55,10 +59,14 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_"
 
 
 class Project:
-    def __init__(self, folder, kelvin):
+    def __init__(self, folder, kelvin, copies=1):
         self.folder, self.kelvin = folder / "work", kelvin
         self.folder.mkdir()
         shutil.copytree(ROOT / "cases", self.folder / "cases")
+        for copy in range(2, copies + 1):
+            for case in sorted((ROOT / "cases").iterdir()):
+                text = case.read_text().replace("\n", f", request {copy}\n", 1)
+                (self.folder / "cases" / f"{case.stem}-{copy}.md").write_text(text)
         shutil.copytree(ROOT / "examples", self.folder / "examples")
         self.git("init", "--quiet", "--bare", "--initial-branch=main", str(folder / "remote"))
         self.git("init", "--quiet", "--initial-branch=main")
@@ -99,6 +107,7 @@ class Project:
         )
         if done.returncode not in (0, 3):
             sys.exit(f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        self.said = done.stdout
         return done.returncode
 
     def judgement(self):
@@ -188,10 +197,11 @@ def main():
     parser.add_argument("--base-repeats", default=1, type=int)
     parser.add_argument("--flip", default=[0.05, 0.15], type=float, nargs="+")
     parser.add_argument("--jobs", default=1, type=int)
+    parser.add_argument("--copies", default=1, type=int, metavar="N")
     parser.add_argument("--keep-answers", type=float, metavar="SECONDS")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        project = Project(Path(folder), options.kelvin.resolve())
+        project = Project(Path(folder), options.kelvin.resolve(), options.copies)
         pair(project)
         program, table = record(project)
         # Every noise is tried before the verdict on all of them.
@@ -202,10 +212,12 @@ def main():
 
 def noise(project, program, table, flip, options):
     """The trials at one noise; gives whether enough of them passed."""
-    words, passed, runs, start = collections.Counter(), 0, 0.0, time.monotonic()
+    words, answers = collections.Counter(), collections.Counter()
+    passed, runs, start = 0, 0.0, time.monotonic()
     for seed in range(options.trials):
         judged = trial(project, program, table, seed, flip, options)
         words[judged["verdict"]] += 1
+        answers[of_answers(project, judged)] += 1
         passed += judged["passed"]
         report = json.loads((project.folder / "kelvin/report.json").read_text())
         calls = report["run"]["session"]["cost"]["invocations"]
@@ -215,9 +227,25 @@ def noise(project, program, table, flip, options):
     seconds = time.monotonic() - start
     print(
         f"noise {flip}: {passed} of {options.trials} trials passed, {dict(words)}, "
-        f"{runs / options.trials:.1f} runs of the suite each, {seconds:.0f} s"
+        f"{runs / options.trials:.1f} runs of the suite each, {seconds:.0f} s; answers: {dict(answers)}"
     )
     return passed >= least(options.trials)
+
+
+def of_answers(project, judged):
+    """What the gate has said of the answers, in a few words."""
+    counts = judged["answers"]["evidence"]
+    said = " ".join(project.said[project.said.index("Gate ") :].split())
+    # What a headline, a reason or a list says of answers that changed begins with these words.
+    changed = re.search(r"\d+ of \d+ cases (is|are) answered otherwise(?! in some runs)", said)
+    varied = re.search(r"\d+ of \d+ cases (is|are) answered otherwise in some runs(, as \w+)?", said)
+    assert bool(changed) == (counts["other"] > 0), (counts, said)
+    assert bool(varied) == (counts["varied"] > 0), (counts, said)
+    if changed:
+        return "changed"
+    if not varied:
+        return "nothing said"
+    return "vary, as on the base" if varied.group(2) else "vary, unlike the base"
 
 
 def least(trials):
