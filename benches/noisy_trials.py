@@ -1,7 +1,7 @@
 """The gate on the shipped cases: what it must fail, and how often it may cry wolf.
 
 usage: noisy_trials.py [--kelvin PATH] [--trials 100] [--base-repeats 1] [--flip 0.05 0.15] [--jobs 1]
-                       [--keep-answers SECONDS] [--copies N]
+                       [--keep-answers SECONDS] [--copies N] [--answers-only]
 
 Everything happens in a repository with a remote: the base is saved with `kelvin baseline save`, the
 change is a branch, and `kelvin gate` is called without any option. The grounded example is replaced by the position-biased one, which has to fail for invariance; by the
@@ -12,7 +12,8 @@ runs answer otherwise: the trials are counted by what the gate says of the answe
 grounded example come from a table that its own answers were written to, and the chance has a seed.
 With one job at a time a seed decides everything; with more, which repeat gets which answer is open.
 
-With `--copies 2` there are twice as many cases, each with another title.
+With `--copies 2` there are twice as many cases, each with another title. With `--answers-only` no replacement is gated,
+and each case has one variant: enough for what is said of the answers, in a tenth of the time.
 
 With `--keep-answers` the noisy example has a cache of its own by input, empty on either side: the first
 call takes so many seconds, later ones take none and give the same answer. Both sides have `repeats: 5`.
@@ -40,7 +41,9 @@ governing_types: [release_rule, verification_record]
 env: [TRIAL, FLIP_PROBABILITY, KEEP_ANSWERS, WAIT_SECONDS]
 jobs: {jobs}
 repeats: {repeats}
-"""
+{more}"""
+# One variant of each case, which tells as much of its answer as the case itself.
+ANSWERS_ONLY = "variants: {reorder: 1, pad_length: 0, pad_content: 0, swap: 0}\n"
 # Writes each answer of the grounded example under the hash of its input, as the program reads it.
 RECORD = """\
 import json, shutil, subprocess, sys
@@ -59,7 +62,8 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_"
 
 
 class Project:
-    def __init__(self, folder, kelvin, copies=1):
+    def __init__(self, folder, kelvin, copies=1, more=""):
+        self.more = more
         self.folder, self.kelvin = folder / "work", kelvin
         self.folder.mkdir()
         shutil.copytree(ROOT / "cases", self.folder / "cases")
@@ -85,7 +89,9 @@ class Project:
     def commit(self, branch, pipeline, repeats=1, jobs=None):
         """Commits a configuration: the base on `main`, anything else on a branch that begins there."""
         self.git("checkout", "--quiet", *(["-B", branch] if branch != "main" else [branch, "--"]))
-        config = CONFIG.format(run=pipeline, jobs=jobs or os.cpu_count() or 2, repeats=repeats)
+        config = CONFIG.format(
+            run=pipeline, jobs=jobs or os.cpu_count() or 2, repeats=repeats, more=self.more
+        )
         (self.folder / "kelvin.yaml").write_text(config)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "-m", branch)
@@ -197,12 +203,18 @@ def main():
     parser.add_argument("--base-repeats", default=1, type=int)
     parser.add_argument("--flip", default=[0.05, 0.15], type=float, nargs="+")
     parser.add_argument("--jobs", default=1, type=int)
+    parser.add_argument("--answers-only", action="store_true")
     parser.add_argument("--copies", default=1, type=int, metavar="N")
     parser.add_argument("--keep-answers", type=float, metavar="SECONDS")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        project = Project(Path(folder), options.kelvin.resolve(), options.copies)
-        pair(project)
+        more = ANSWERS_ONLY if options.answers_only else ""
+        project = Project(Path(folder), options.kelvin.resolve(), options.copies, more)
+        if options.answers_only:
+            project.git("commit", "--quiet", "--allow-empty", "-m", "empty")
+            project.commit("main", "python3 examples/grounded/pipeline.py {input} {output}")
+        else:
+            pair(project)
         program, table = record(project)
         # Every noise is tried before the verdict on all of them.
         wanting = [flip for flip in options.flip if not noise(project, program, table, flip, options)]
