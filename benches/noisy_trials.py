@@ -1,15 +1,19 @@
 """The gate on the shipped cases: what it must fail, and how often it may cry wolf.
 
 usage: noisy_trials.py [--kelvin PATH] [--trials 100] [--base-repeats 1] [--flip 0.05 0.15] [--jobs 1]
-                       [--keep-answers SECONDS]
+                       [--keep-answers SECONDS] [--copies N] [--answers-only]
 
 Everything happens in a repository with a remote: the base is saved with `kelvin baseline save`, the
 change is a branch, and `kelvin gate` is called without any option. The grounded example is replaced by the position-biased one, which has to fail for invariance; by the
 constant one, which has to fail for sensitivity; and by itself with its code said otherwise, which has
 to pass. Then the noisy example is gated against itself at each noise, with a seed for each trial: at
-least 95 of 100 have to pass. Every run is a whole process of the real binary. In the trials the decisions of the
+least 95 of 100 have to pass. It is the same pipeline, so no gate may say that its answers are others, only that some
+runs answer otherwise: the trials are counted by what the gate says of the answers. Every run is a whole process of the real binary. In the trials the decisions of the
 grounded example come from a table that its own answers were written to, and the chance has a seed.
 With one job at a time a seed decides everything; with more, which repeat gets which answer is open.
+
+With `--copies 2` there are twice as many cases, each with another title. With `--answers-only` no replacement is gated,
+and each case has one variant: enough for what is said of the answers, in a tenth of the time.
 
 With `--keep-answers` the noisy example has a cache of its own by input, empty on either side: the first
 call takes so many seconds, later ones take none and give the same answer. Both sides have `repeats: 5`.
@@ -20,6 +24,7 @@ import collections
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -36,7 +41,9 @@ governing_types: [release_rule, verification_record]
 env: [TRIAL, FLIP_PROBABILITY, KEEP_ANSWERS, WAIT_SECONDS]
 jobs: {jobs}
 repeats: {repeats}
-"""
+{more}"""
+# One variant of each case, which tells as much of its answer as the case itself.
+ANSWERS_ONLY = "variants: {reorder: 1, pad_length: 0, pad_content: 0, swap: 0}\n"
 # Writes each answer of the grounded example under the hash of its input, as the program reads it.
 RECORD = """\
 import json, shutil, subprocess, sys
@@ -55,10 +62,15 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_"
 
 
 class Project:
-    def __init__(self, folder, kelvin):
+    def __init__(self, folder, kelvin, copies=1, more=""):
+        self.more = more
         self.folder, self.kelvin = folder / "work", kelvin
         self.folder.mkdir()
         shutil.copytree(ROOT / "cases", self.folder / "cases")
+        for copy in range(2, copies + 1):
+            for case in sorted((ROOT / "cases").iterdir()):
+                text = case.read_text().replace("\n", f", request {copy}\n", 1)
+                (self.folder / "cases" / f"{case.stem}-{copy}.md").write_text(text)
         shutil.copytree(ROOT / "examples", self.folder / "examples")
         self.git("init", "--quiet", "--bare", "--initial-branch=main", str(folder / "remote"))
         self.git("init", "--quiet", "--initial-branch=main")
@@ -77,7 +89,9 @@ class Project:
     def commit(self, branch, pipeline, repeats=1, jobs=None):
         """Commits a configuration: the base on `main`, anything else on a branch that begins there."""
         self.git("checkout", "--quiet", *(["-B", branch] if branch != "main" else [branch, "--"]))
-        config = CONFIG.format(run=pipeline, jobs=jobs or os.cpu_count() or 2, repeats=repeats)
+        config = CONFIG.format(
+            run=pipeline, jobs=jobs or os.cpu_count() or 2, repeats=repeats, more=self.more
+        )
         (self.folder / "kelvin.yaml").write_text(config)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "-m", branch)
@@ -99,6 +113,7 @@ class Project:
         )
         if done.returncode not in (0, 3):
             sys.exit(f"{' '.join(command)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        self.said = done.stdout
         return done.returncode
 
     def judgement(self):
@@ -188,11 +203,18 @@ def main():
     parser.add_argument("--base-repeats", default=1, type=int)
     parser.add_argument("--flip", default=[0.05, 0.15], type=float, nargs="+")
     parser.add_argument("--jobs", default=1, type=int)
+    parser.add_argument("--answers-only", action="store_true")
+    parser.add_argument("--copies", default=1, type=int, metavar="N")
     parser.add_argument("--keep-answers", type=float, metavar="SECONDS")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        project = Project(Path(folder), options.kelvin.resolve())
-        pair(project)
+        more = ANSWERS_ONLY if options.answers_only else ""
+        project = Project(Path(folder), options.kelvin.resolve(), options.copies, more)
+        if options.answers_only:
+            project.git("commit", "--quiet", "--allow-empty", "-m", "empty")
+            project.commit("main", "python3 examples/grounded/pipeline.py {input} {output}")
+        else:
+            pair(project)
         program, table = record(project)
         # Every noise is tried before the verdict on all of them.
         wanting = [flip for flip in options.flip if not noise(project, program, table, flip, options)]
@@ -202,10 +224,12 @@ def main():
 
 def noise(project, program, table, flip, options):
     """The trials at one noise; gives whether enough of them passed."""
-    words, passed, runs, start = collections.Counter(), 0, 0.0, time.monotonic()
+    words, answers = collections.Counter(), collections.Counter()
+    passed, runs, start = 0, 0.0, time.monotonic()
     for seed in range(options.trials):
         judged = trial(project, program, table, seed, flip, options)
         words[judged["verdict"]] += 1
+        answers[of_answers(project, judged)] += 1
         passed += judged["passed"]
         report = json.loads((project.folder / "kelvin/report.json").read_text())
         calls = report["run"]["session"]["cost"]["invocations"]
@@ -215,9 +239,25 @@ def noise(project, program, table, flip, options):
     seconds = time.monotonic() - start
     print(
         f"noise {flip}: {passed} of {options.trials} trials passed, {dict(words)}, "
-        f"{runs / options.trials:.1f} runs of the suite each, {seconds:.0f} s"
+        f"{runs / options.trials:.1f} runs of the suite each, {seconds:.0f} s; answers: {dict(answers)}"
     )
     return passed >= least(options.trials)
+
+
+def of_answers(project, judged):
+    """What the gate has said of the answers, in a few words."""
+    counts = judged["answers"]["evidence"]
+    said = " ".join(project.said[project.said.index("Gate ") :].split())
+    # What a headline, a reason or a list says of answers that changed begins with these words.
+    changed = re.search(r"\d+ of \d+ cases (is|are) answered otherwise(?! in some runs)", said)
+    varied = re.search(r"\d+ of \d+ cases (is|are) answered otherwise in some runs(, as \w+)?", said)
+    assert bool(changed) == (counts["other"] > 0), (counts, said)
+    assert bool(varied) == (counts["varied"] > 0), (counts, said)
+    if changed:
+        return "changed"
+    if not varied:
+        return "nothing said"
+    return "vary, as on the base" if varied.group(2) else "vary, unlike the base"
 
 
 def least(trials):

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::Checked;
 use super::head::{Head, OtherSettings};
 use super::settle::{judge, written};
+use super::write::JudgedPage;
 use super::{GateRequest, Judged, write};
 use kelvin_base::exit::Misuse;
 use kelvin_gate::Judgement;
@@ -55,7 +56,7 @@ pub(super) fn gate(
     let Finished(mut report) = head;
     report.run.session.decision = judgement.decision();
     let judgement = request.check.masked_judgement(judgement)?;
-    write::judged_page(&report, &out, &judgement)?;
+    write::judged_page(&report, &out, JudgedPage::of(&judgement, &request.hint))?;
     written(Checked::of(report, out), judgement, None)
 }
 

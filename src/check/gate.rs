@@ -5,6 +5,7 @@ use anyhow::{Context as _, ensure};
 use super::head::{Head, OtherSettings};
 use super::settle::{judge, written};
 use super::stage::Stage;
+use super::write::JudgedPage;
 use super::{Checked, GateRequest, Judged, Mode, Request, finished, stage, write};
 use crate::baseline;
 use crate::baseline::{Remote, Unknown};
@@ -42,7 +43,8 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         };
         let judgement = request.check.masked_judgement(judgement)?;
         let (report, out) = (&checked.report, &checked.out);
-        write::files(report, out, &stage.texts(), Some(&judgement))?;
+        let page = JudgedPage::of(&judgement, &request.hint);
+        write::files(report, out, &stage.texts(), Some(page))?;
         let base = base
             .map(|base| request.check.masked_report(base))
             .transpose()?;

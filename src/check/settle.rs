@@ -23,7 +23,7 @@ use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::readings::Readings;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{Reason, ReasonCode, Verdict};
-use kelvin_gate::{Gate, Judgement, changes, demands, flips};
+use kelvin_gate::{Gate, Judgement, answers, changes, demands, flips};
 use kelvin_github::publish::comment;
 use kelvin_record::ComparedSide;
 use kelvin_run::Observer;
@@ -392,6 +392,7 @@ fn weigh(
     why::tell(&head, &mut verdict);
     let unchecked = claims::told(provenance, base, &head);
     say_first(&mut verdict, left_out, unchecked);
+    answers::add_hits(&mut verdict, (base, &head));
 
     let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
     let cases = changes::of(&compare(&old, &new), &verdict);

@@ -3,13 +3,50 @@
 use std::fs;
 use std::path::Path;
 
+use crate::baseline::Hint;
 use kelvin_base::digest::Digest;
 use kelvin_base::file;
 use kelvin_gate::report;
 use kelvin_gate::report::Report;
 use kelvin_gate::{Judgement, opening};
+use kelvin_page::Opening;
 use kelvin_page::html::Texts;
 use kelvin_run as run;
+
+/// A verdict for the page of its report.
+#[derive(Clone, Copy)]
+pub(super) struct JudgedPage<'j> {
+    /// The verdict.
+    judgement: &'j Judgement,
+    /// Whether the page stays beside the files of the run. A workflow keeps the page without them, so its page leads to
+    /// none.
+    stays_with_files: bool,
+}
+
+impl<'j> JudgedPage<'j> {
+    /// The page of a gate.
+    pub(super) const fn of(judgement: &'j Judgement, hint: &Hint) -> Self {
+        Self {
+            judgement,
+            stays_with_files: !hint.in_workflow,
+        }
+    }
+
+    /// A page that is kept without the files of its run.
+    pub(super) const fn alone(judgement: &'j Judgement) -> Self {
+        Self {
+            judgement,
+            stays_with_files: false,
+        }
+    }
+
+    fn opening(self, report: &Report, out: &Path) -> Opening {
+        opening::opening_with(self.judgement, &|probe, item| match self.stays_with_files {
+            true => files_of(report, out, probe, item),
+            false => Vec::new(),
+        })
+    }
+}
 
 /// Writes every file of the report. The run report comes last, so that it exists only when all others do. If the report
 /// was judged, its HTML page begins with the verdict.
@@ -17,7 +54,7 @@ pub(super) fn files(
     report: &Report,
     out: &Path,
     texts: &Texts<'_>,
-    judgement: Option<&Judgement>,
+    judged: Option<JudgedPage<'_>>,
 ) -> anyhow::Result<()> {
     for (_, section) in report.probes.iter() {
         for (id, record) in section.records() {
@@ -33,7 +70,7 @@ pub(super) fn files(
     for (folder, page) in report::page::items(report) {
         file::write(&out.join(folder).join("report.md"), page.as_bytes())?;
     }
-    run_files(report, out, texts, judgement)
+    run_files(report, out, texts, judged)
 }
 
 /// Writes a report for which no pipeline was run.
@@ -51,13 +88,13 @@ pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
 pub(super) fn judged_page(
     report: &Report,
     out: &Path,
-    judgement: &Judgement,
+    judged: JudgedPage<'_>,
 ) -> anyhow::Result<()> {
     html(
         report,
         out,
         &|item, part| text(report, out, item, part),
-        Some(judgement),
+        Some(judged),
     )
 }
 
@@ -73,21 +110,39 @@ fn html(
     report: &Report,
     out: &Path,
     texts: &Texts<'_>,
-    judgement: Option<&Judgement>,
+    judged: Option<JudgedPage<'_>>,
 ) -> anyhow::Result<()> {
-    let opening = judgement.map(opening::opening);
+    let opening = judged.map(|judged| judged.opening(report, out));
     file::write_with(&out.join("report.html"), |file| {
         report::page::to_html(file, report, opening, texts)
     })
+}
+
+/// The input and the output of an item in the folder of the report, with paths relative to it, as far as they are there.
+fn files_of(report: &Report, out: &Path, probe: &str, item: &str) -> Vec<(&'static str, String)> {
+    let Some(kind) = report.probes.kind(probe) else {
+        return Vec::new();
+    };
+    let folder = run::folder_of(Path::new(kind.folder().unwrap_or_default()), item, None, 1);
+    // What is no plain file was put there by somebody else, so no page leads to it.
+    let found = |name: &str| {
+        let path = folder.join(name);
+        let is_file = fs::symlink_metadata(out.join(&path)).is_ok_and(|data| data.is_file());
+        is_file.then(|| path.to_str().map(str::to_owned)).flatten()
+    };
+    let input = run::INPUTS.iter().find_map(|name| found(name));
+    let input = input.map(|path| ("input", path));
+    let output = found(run::OUTPUT).map(|path| ("output", path));
+    input.into_iter().chain(output).collect()
 }
 
 fn run_files(
     report: &Report,
     out: &Path,
     texts: &Texts<'_>,
-    judgement: Option<&Judgement>,
+    judged: Option<JudgedPage<'_>>,
 ) -> anyhow::Result<()> {
-    html(report, out, texts, judgement)?;
+    html(report, out, texts, judged)?;
     file::write(
         &out.join("report.md"),
         report::page::to_markdown(report).as_bytes(),

@@ -15,6 +15,7 @@ use crate::check::{Checked, Mode, Request};
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::Judgement;
+use kelvin_gate::judgement::AnswersShown;
 use kelvin_gate::report;
 use kelvin_github::publish::comment;
 use kelvin_github::publish::mask::Masker;
@@ -331,32 +332,33 @@ impl CheckArgs {
     }
 }
 
-/// Prints a finished check, and the verdict where there is one.
+/// Prints a finished check, and the verdict with as many of its changed answers where there is one.
 pub(super) fn print(
     args: &CheckArgs,
     registry: Registry,
     checked: &Checked,
-    judgement: Option<&Judgement>,
+    judged: Option<(&Judgement, AnswersShown)>,
 ) -> anyhow::Result<()> {
     if args.format == Format::Text && args.log_format == LogFormat::Json {
         return Ok(());
     }
-    show(args.format, checked, judgement)?;
+    show(args.format, checked, judged)?;
     if args.format == Format::Text {
+        let judgement = judged.map(|(judgement, _)| judgement);
         super::say(&after::after(args, registry, checked, judgement));
     }
     Ok(())
 }
 
-/// Prints a report in a format, or the verdict on it.
+/// Prints a report in a format, or the verdict on it; a text has as many of the changed answers.
 pub(super) fn show(
     format: Format,
     checked: &Checked,
-    judgement: Option<&Judgement>,
+    judged: Option<(&Judgement, AnswersShown)>,
 ) -> anyhow::Result<()> {
     let text = match format {
         Format::Json => {
-            if let Some(judgement) = judgement {
+            if let Some((judgement, _)) = judged {
                 super::say(&(serde_json::to_string_pretty(judgement)? + "\n"));
                 return Ok(());
             }
@@ -364,8 +366,8 @@ pub(super) fn show(
             report::json::write(&mut text, &checked.report)?;
             text
         }
-        Format::Markdown => match judgement {
-            Some(judgement) => {
+        Format::Markdown => match judged {
+            Some((judgement, _)) => {
                 comment::alone(&checked.report, judgement, &checked.out).into_bytes()
             }
             None => report::page::to_markdown(&checked.report).into_bytes(),
@@ -373,9 +375,9 @@ pub(super) fn show(
         Format::Text => {
             let folder = shown(&checked.out);
             let mut page = report::page::to_terminal(&checked.report, &folder, style());
-            if let Some(judgement) = judgement {
+            if let Some((judgement, answers)) = judged {
                 page.push('\n');
-                page.push_str(&judgement.terminal());
+                page.push_str(&judgement.terminal(answers));
             }
             page.into_bytes()
         }

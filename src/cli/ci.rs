@@ -19,6 +19,7 @@ use crate::check::{GateRequest, Request};
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
+use kelvin_gate::judgement::AnswersShown;
 use kelvin_github::publish::commands;
 use kelvin_github::publish::mask::Masker;
 use kelvin_github::publish::post::Mode;
@@ -134,7 +135,9 @@ pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
         if on_github {
             super::say(&commands::stop(&request.guard));
         }
-        let shown = show(Format::Text, &ran.checked, ran.judgement.as_ref());
+        let judged = ran.judgement.as_ref();
+        let judged = judged.map(|judgement| (judgement, AnswersShown::OTHERS_ON_THE_PAGE));
+        let shown = show(Format::Text, &ran.checked, judged);
         if on_github {
             super::say(&commands::resume(&request.guard));
         }

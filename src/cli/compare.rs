@@ -14,11 +14,12 @@ use kelvin_gate::align::{AlignedReports, align, align_by};
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::fingerprints::{Differences, differences};
+use kelvin_gate::judgement::AnswersShown;
 use kelvin_gate::policy::Policy;
 use kelvin_gate::provenance::Source;
 use kelvin_gate::readings::Readings;
 use kelvin_gate::verdict::Word;
-use kelvin_gate::{Gate, Judgement, Next, changes, flips};
+use kelvin_gate::{Gate, Judgement, Next, answers, changes, flips};
 use kelvin_github::publish::comment;
 use kelvin_record::{ItemComparison, Nouns};
 
@@ -39,6 +40,9 @@ pub(super) struct CompareArgs {
     /// Refuses retrieval runs whose chunker versions differ or are not known.
     #[arg(long)]
     strict_chunker_version: bool,
+    /// Shows every answer that changed, instead of the first ten.
+    #[arg(long)]
+    all: bool,
     /// What is printed.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -96,6 +100,7 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
         incomparable,
     };
     let (mut verdict, reading) = readings.settle(verdict);
+    answers::add_hits(&mut verdict, (&base, &head));
     let AlignedReports {
         base,
         head,
@@ -113,7 +118,9 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     }
     .differing(notices.chain(told.told).collect());
     let text = match args.format {
-        Format::Text => judgement.terminal() + &next(args, &judgement),
+        Format::Text => {
+            judgement.terminal(AnswersShown::by_flag(args.all)) + &next(args, &judgement)
+        }
         Format::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
         Format::Json => serde_json::to_string_pretty(&judgement)? + "\n",
     };

@@ -17,6 +17,7 @@ use crate::check;
 use crate::check::GateRequest;
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
+use kelvin_gate::judgement::AnswersShown;
 use kelvin_record::settings::OnSuspected;
 use kelvin_run::config::{BaselineOverride, GateOverrides};
 
@@ -40,6 +41,9 @@ pub(super) struct GateArgs {
     /// otherwise.
     #[arg(long, overrides_with = "rerun")]
     no_rerun: bool,
+    /// Shows every answer that changed, instead of the first ten.
+    #[arg(long)]
+    all: bool,
     /// Judges this report, such as one that `kelvin merge` has written, and runs nothing.
     #[arg(
         long,
@@ -210,7 +214,7 @@ pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> 
         &args.check,
         registry,
         &judged.checked,
-        Some(&judged.judgement),
+        Some((&judged.judgement, AnswersShown::by_flag(args.all))),
     )?;
     Ok(judged.exit())
 }

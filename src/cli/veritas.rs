@@ -13,6 +13,7 @@ use crate::check;
 use crate::check::{GateRequest, Request};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
+use kelvin_gate::judgement::AnswersShown;
 use kelvin_run::config::Overrides;
 
 /// How often every invocation is made unless a number is given.
@@ -72,7 +73,7 @@ pub(super) fn main(args: &VeritasArgs, registry: Registry) -> anyhow::Result<Exi
     let judged = judged?;
     if nowhere.is_some() {
         // The page would name files that were removed with the folder.
-        super::say(&judged.judgement.terminal());
+        super::say(&judged.judgement.terminal(AnswersShown::All));
         super::say("A dry run: nothing of it was kept, and nobody was asked to decide.\n");
         let again = Again::kelvin("gate veritas")
             .config(&args.config)
@@ -81,7 +82,8 @@ pub(super) fn main(args: &VeritasArgs, registry: Registry) -> anyhow::Result<Exi
         super::say(&again.next());
     } else {
         super::history::record(registry, &args.config, &judged.checked.report, false);
-        show(Format::Text, &judged.checked, Some(&judged.judgement))?;
+        let page = (&judged.judgement, AnswersShown::OTHERS_ON_THE_PAGE);
+        show(Format::Text, &judged.checked, Some(page))?;
         if judged.judgement.asks_nothing() {
             super::say(&Again::kelvin("view").config(&args.config).next());
         }

@@ -145,7 +145,7 @@ def wrong(browser, page):
     if browser.run("document.querySelectorAll('script').length") != 1:
         found.append("it has a script that is not ours")
     for selector in ("img", "iframe", "object", "embed", "base", "link", "form[action]", "svg animate",
-                     "a:not([href^='#'])", "[onload]", "[onerror]", "[onclick]", "[onmouseover]",
+                     "a:not([href^='#']):not([href^='./'])", "[onload]", "[onerror]", "[onclick]", "[onmouseover]",
                      "[onfocus]", "[autofocus]"):
         if browser.run(f"document.querySelectorAll({json.dumps(selector)}).length"):
             found.append(f"it has {selector}")
@@ -265,6 +265,9 @@ def answers(browser, page):
     for width in (1280, 390):
         browser.show(page, width=width, phone=width < 500)
         # What is far from the window is not laid out, and has no text.
+        browser.run("document.querySelectorAll('.answers tbody tr').forEach("
+                    "one => { one.style.contentVisibility = 'visible' })")
+        browser.run("document.querySelectorAll('.answers details').forEach(one => { one.open = true })")
         browser.run("document.querySelector('.answers').scrollIntoView()")
         time.sleep(0.2)
         table = browser.run("document.querySelector('.answers').innerText")
@@ -276,13 +279,34 @@ def answers(browser, page):
             found.append(f"it scrolls sideways at {width}: it is {wide} wide")
         if not browser.run("!!document.querySelector('.find')"):
             continue
-        shown = "[...document.querySelectorAll('.answers tbody tr')].filter(e => !e.hidden).length"
+        shown = "[...document.querySelectorAll('.answers tbody tr:not(.more)')].filter(e => !e.hidden).length"
         everything = browser.run(shown)
         for wanted, most in (("no such words", 0), (browser.run("document.querySelector('.answers .asked').textContent"), everything - 1)):
             browser.run("{ const find = document.querySelector('.find'); find.value = " + json.dumps(wanted) + ";"
                         " find.dispatchEvent(new Event('input')) }")
             if browser.run(shown) > most:
                 found.append(f"{wanted!r} finds {browser.run(shown)} of {everything} answers")
+            stray = ("[...document.querySelectorAll('.answers tr.more')]"
+                     ".filter(e => e.hidden != e.previousElementSibling.hidden).length")
+            if browser.run(stray):
+                found.append(f"{wanted!r} leaves {browser.run(stray)} folds without their answers")
+    found += folds(browser, page)
+    return found
+
+
+def folds(browser, page):
+    """A fold below an answer opens and closes without a pointer."""
+    found = []
+    browser.show(page)
+    if not browser.run("!!document.querySelector('.answers details')"):
+        return found
+    browser.run("document.querySelector('.answers summary').focus()")
+    browser.press("Enter", 13, "\r")
+    if not browser.run("document.querySelector('.answers details').open"):
+        found.append("Enter does not open the fold below an answer")
+    browser.press(" ", 32, " ")
+    if browser.run("document.querySelector('.answers details').open"):
+        found.append("Space does not close the fold below an answer")
     return found
 
 

@@ -100,6 +100,49 @@ fn labels_that_are_exchanged_are_told_first_although_no_figure_moves() {
 }
 
 #[test]
+fn a_terminal_shows_ten_of_the_other_answers_or_all_of_them() {
+    let project = tickets(&classifier("bug", "feature"));
+    for at in 8..13 {
+        let text = project
+            .read("cases/t00.md")
+            .replace("Ticket 0", &format!("Ticket {at}"));
+        project.write(&format!("cases/t{at:02}.md"), &text);
+    }
+    let (said, _) = gate_after(&project, |project| {
+        project.write("pipeline.sh", &classifier("feature", "bug"));
+    });
+    let shown = |said: &Said| {
+        let lines = gate_of(said).into_iter();
+        let lines = lines.filter(|line| line.starts_with('t') && line.contains(" → "));
+        lines
+            .map(|line| line[..3].to_owned())
+            .collect::<Vec<String>>()
+    };
+    let all: Vec<String> = (0..13).map(|at| format!("t{at:02}")).collect();
+    assert_eq!(shown(&said), all[..10]);
+    assert!(
+        gate_of(&said).contains(&"and 3 more, with `--all`"),
+        "{}",
+        said.stdout
+    );
+    let said = project.kelvin(&["gate", "--all", "--baseline", "base.json"]);
+    assert_eq!(shown(&said), all);
+    assert!(!said.stdout.contains(" more, "), "{}", said.stdout);
+    let compared = ["compare", "base.json", "kelvin/report.json"];
+    let said = project.kelvin(&compared).expect(0);
+    assert_eq!(shown(&said), all[..10]);
+    assert!(
+        gate_of(&said).contains(&"and 3 more, with `--all`"),
+        "{}",
+        said.stdout
+    );
+    let said = project
+        .kelvin(&[&compared[..], &["--all"]].concat())
+        .expect(0);
+    assert_eq!(shown(&said), all);
+}
+
+#[test]
 fn other_answers_fail_where_the_same_are_asked_for_and_noise_does_not() {
     let project = tickets(&classifier("bug", "feature"));
     project.config("gate: {answers: same}\n");

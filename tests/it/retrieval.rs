@@ -127,6 +127,73 @@ fn answers_by(project: &Project, from: &str, to: &str) {
 }
 
 #[test]
+fn a_changed_answer_stands_beside_the_hits_of_both_sides_and_leads_to_its_files() {
+    let project = example();
+    let text = r#""doc_id": chunk["doc_id"], "text": chunk["text"],"#;
+    answers_by(&project, r#""doc_id": chunk["doc_id"],"#, text);
+    project.kelvin(&["check"]).expect(0);
+    project.write("base.json", &project.read("kelvin/report.json"));
+    answers_by(&project, "return found[:most]", "return found[:most][::-1]");
+    project
+        .kelvin(&["gate", "--baseline", "base.json"])
+        .expect(3);
+    let judgement = project.json("kelvin/gate.json");
+    let answers = judgement["answers"]["retrieval"]["answers"].as_array();
+    let answers = answers.expect("a list");
+    let changed = answers.iter().find(|answer| answer["item"] == "renew");
+    let hits = &changed.expect("it is answered otherwise")["hits"];
+    let (base, head) = (&hits["base"], &hits["head"]);
+    // What was expected stood first and is last now.
+    assert_eq!(base[0]["name"], json!("borrowing#2"), "{hits}");
+    assert_eq!(base[0]["expected"], json!(true));
+    let title = base[0]["title"].as_str().expect("a title");
+    assert!(title.starts_with("A loan can be renewed twice"), "{title}");
+    assert_eq!(
+        hits["expected"][0],
+        json!({ "name": "borrowing#2", "title": title }),
+        "{hits}"
+    );
+    let last = base[0]["other_rank"].as_u64().expect("the head has it");
+    assert!(last > 1, "{hits}");
+    let at = usize::try_from(last).expect("a rank") - 1;
+    assert_eq!(
+        (
+            &head[at]["name"],
+            &head[at]["other_rank"],
+            &head[at]["expected"]
+        ),
+        (&json!("borrowing#2"), &json!(1), &json!(true))
+    );
+    let page = project.read("kelvin/report.html");
+    for text in [
+        "<summary>Hits<span class=\"hidden\"> of renew</span>, base and now</summary>",
+        "<code>borrowing#2</code> <q>A loan can be renewed twice",
+        &format!(
+            "<b>expected</b> <span class=\"moved down\"><span aria-hidden=\"true\">▼</span> down to {last}</span>"
+        ),
+        "down from 1</span>",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    for (what, file) in [("input", "input.json"), ("output", "output.json")] {
+        let path = format!("retrieval/renew/baseline/{file}");
+        let address = path.replace('/', "&#x2f;");
+        let link = format!("<a href=\".&#x2f;{address}\">{what}<");
+        assert!(page.contains(&link), "{link}");
+        project.read(&format!("kelvin/{path}"));
+    }
+    // In a workflow the page is kept without these files.
+    project.write("event.json", "{}");
+    let flags = ["--event", "event.json", "--event-name", "workflow_dispatch"];
+    project
+        .kelvin(&[&["gate", "--baseline", "base.json"][..], &flags].concat())
+        .expect(3);
+    let page = project.read("kelvin/report.html");
+    assert!(page.contains(" of renew</span>, base and now</summary>"));
+    assert!(!page.contains("href=\".&#x2f;"), "it leads to files");
+}
+
+#[test]
 fn a_search_that_never_cites_hears_no_word_about_it_and_one_that_stops_citing_is_red() {
     let project = example();
     project.kelvin(&["check", "--out", "cites"]).expect(0);

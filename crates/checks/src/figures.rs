@@ -33,8 +33,8 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
         metrics.insert(format!("{ALL}.{name}"), metric.of_family(ALL));
     };
     let why = "no run of a scenario could be scored";
-    let mut composite = of_runs(scenarios, why, &|run| run.composite);
-    let mut pass_rate = of_runs(scenarios, why, &|run| passes(run.outcome));
+    let mut composite = of_runs(scenarios.iter(), why, &|run| run.composite);
+    let mut pass_rate = of_runs(scenarios.iter(), why, &|run| passes(run.outcome));
     // A run in which nothing could be scored must not pass because it has no figure.
     composite.gated = !scenarios.is_empty();
     pass_rate.gated = !scenarios.is_empty();
@@ -42,11 +42,18 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
     put("pass_rate", pass_rate);
     for (name, invariant) in &basis.invariants {
         let why = "no run has an outcome of this check";
-        let mut metric = of_runs(scenarios, why, &|run| run.checks.get(name)?.score);
+        // An invariant of single scenarios is measured on those that bring it.
+        let looked_at = scenarios.iter().filter(|(_, scenario)| {
+            let mut runs = scenario.runs.iter();
+            !invariant.own || runs.any(|run| run.checks.contains_key(name))
+        });
+        let looked_at: Vec<(&String, &ScenarioRecord)> = looked_at.collect();
+        let score = |run: &ScenarioRun| run.checks.get(name)?.score;
+        let mut metric = of_runs(looked_at.iter().copied(), why, &score);
         metric.is_declared = invariant.gate;
         // A check that never applies has no figure to gate; the figure of a check that could not be looked at is
         // missing.
-        let mut runs = scenarios.values().flat_map(|scenario| &scenario.runs);
+        let mut runs = looked_at.iter().flat_map(|(_, scenario)| &scenario.runs);
         metric.gated = runs.any(|run| {
             let check = run.checks.get(name);
             check.is_none_or(|check| check.outcome != Outcome::Skipped)
@@ -54,7 +61,7 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
         put(name, metric);
     }
     let failed = |run: &ScenarioRun| Some(f64::from(u8::from(run.outcome == Outcome::Error)));
-    let mut failure_rate = of_runs(scenarios, "nothing was run", &failed).lower_is_better();
+    let mut failure_rate = of_runs(scenarios.iter(), "nothing was run", &failed).lower_is_better();
     failure_rate.gated = failure_rate.value.is_some();
     failure_rate.is_failure_rate = true;
     put("failure_rate", failure_rate);
@@ -115,8 +122,8 @@ fn passes(outcome: Outcome) -> Option<f64> {
 }
 
 /// The mean over the scenarios, each with the mean of its runs.
-fn of_runs(
-    scenarios: &Scenarios,
+fn of_runs<'s>(
+    scenarios: impl Iterator<Item = (&'s String, &'s ScenarioRecord)>,
     why: &str,
     value: &dyn Fn(&ScenarioRun) -> Option<f64>,
 ) -> Metric {

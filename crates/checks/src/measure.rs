@@ -32,7 +32,7 @@ pub(super) fn records(
             runs: (1..)
                 .zip(runs)
                 .map(|(run, called)| {
-                    let mut ran = scenario_run(called, settings);
+                    let mut ran = scenario_run(called, settings, scenario);
                     judging.put(id, run, &mut ran.checks);
                     scoring::settle(&mut ran, &settings.basis);
                     ran
@@ -46,7 +46,7 @@ pub(super) fn records(
     scenarios.iter().map(record).collect()
 }
 
-fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
+fn scenario_run(called: &Called, settings: &ChecksSettings, scenario: &Scenario) -> ScenarioRun {
     let answer = match &called.result {
         Ok(value) => ScenarioAnswer::deserialize(value).map_err(|error| {
             // The reader has already read the same value, so this does not happen.
@@ -71,7 +71,7 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
         Err(failure) => ScenarioRun {
             outcome: Outcome::Error,
             composite: None,
-            checks: skipped(settings, &failure.kind),
+            checks: skipped(settings, scenario, &failure.kind),
             output: None,
             forbidden: Vec::new(),
             failure: Some(failure),
@@ -80,13 +80,17 @@ fn scenario_run(called: &Called, settings: &ChecksSettings) -> ScenarioRun {
 }
 
 /// The results of the checks where the pipeline did not finish, so that there is nothing to look at.
-fn skipped(settings: &ChecksSettings, why: &FailureKind) -> BTreeMap<String, CheckResult> {
+fn skipped(
+    settings: &ChecksSettings,
+    scenario: &Scenario,
+    why: &FailureKind,
+) -> BTreeMap<String, CheckResult> {
     let reason = match why {
         FailureKind::ServiceFailed => "a service of the scenario failed",
         FailureKind::NotStarted => "the scenario could not be carried out",
         _ => "the pipeline failed",
     };
-    let invariants = settings.invariants.iter();
+    let invariants = settings.invariants_of(scenario);
     invariants
         .map(|invariant| {
             let result = CheckResult {

@@ -80,6 +80,9 @@ pub(crate) struct InvariantBasis {
     pub(super) weight: f64,
     /// Whether the composite is 0 where it does not hold.
     pub(super) gate: bool,
+    /// Whether it holds only for the scenarios that bring it themselves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) own: bool,
     /// Who grades it; none where nobody is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) judge: Option<JudgeBasis>,

@@ -24,9 +24,45 @@ pub(super) struct Scenario {
     /// The answer that is expected, for checks that compare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expected: Option<Value>,
+    /// The invariants that hold for this scenario alone, by name, as they are written.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) invariants: BTreeMap<String, Value>,
+    /// The folder that its workspace is a copy of, in place of that of all scenarios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) template: Option<String>,
+    /// The line that it stands in; 0 where it is in no file of scenarios.
+    #[serde(skip)]
+    pub(super) line: usize,
 }
 
 impl Scenario {
+    /// A scenario of which nothing is known but what it asks.
+    pub(super) const fn asking(id: String, prompt: String) -> Self {
+        Self {
+            id,
+            prompt,
+            params: BTreeMap::new(),
+            expected: None,
+            invariants: BTreeMap::new(),
+            template: None,
+            line: 0,
+        }
+    }
+
+    /// Whether another scenario expects the same, and looks at it in the same way.
+    pub(super) fn is_judged_as(&self, other: &Self) -> bool {
+        self.expected == other.expected
+            && self.invariants == other.invariants
+            && self.template == other.template
+    }
+
+    /// Takes over what another scenario expects, and how it looks at it.
+    pub(super) fn judge_as(&mut self, other: &Self) {
+        self.expected.clone_from(&other.expected);
+        self.invariants.clone_from(&other.invariants);
+        self.template.clone_from(&other.template);
+    }
+
     /// The input of the wrapped call: the whole scenario.
     pub(super) fn text(&self) -> String {
         let text = serde_json::to_string(self).expect("every part of it is JSON");

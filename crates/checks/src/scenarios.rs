@@ -43,33 +43,19 @@ pub(super) fn read(
 ) -> anyhow::Result<Scenarios> {
     let (plain, files, notices) = match &settings.source {
         Source::Alone => {
-            let scenario = Scenario {
-                id: ALONE.to_owned(),
-                prompt: String::new(),
-                params: BTreeMap::new(),
-                expected: None,
-            };
+            let scenario = Scenario::asking(ALONE.to_owned(), String::new());
             (vec![scenario], Vec::new(), Vec::new())
         }
         Source::Cases(cases) => {
             let (texts, notices) = case_files::texts(root, cases)?;
             let files = texts.iter().map(|case| root.join(&*case.file)).collect();
-            let scenario = |case: case_files::CaseText| Scenario {
-                id: case.name.to_string(),
-                prompt: case.text,
-                params: BTreeMap::new(),
-                expected: None,
-            };
+            let scenario =
+                |case: case_files::CaseText| Scenario::asking(case.name.to_string(), case.text);
             (texts.into_iter().map(scenario).collect(), files, notices)
         }
         Source::File(name) => {
-            let path = root.join(name);
-            let mut scenarios = lines(&path, name)?;
-            let notices = match rules {
-                Some(rules) => expect_as(&mut scenarios, &lines(&rules.join(name), name)?),
-                None => Vec::new(),
-            };
-            (scenarios, vec![path], notices)
+            let (scenarios, notices) = of_file((root, rules), name)?;
+            (scenarios, vec![root.join(name)], notices)
         }
     };
     clashes(&plain, settings)?;
@@ -94,8 +80,26 @@ pub(super) fn read(
     })
 }
 
-/// Expects of a scenario what the rules expect of the scenario with the same name and question. Where the question
-/// differs, nobody can tell whether a different answer is right, and a notice says so.
+/// Reads a file of scenarios. Where the rules come from another folder, a scenario with the same question there also
+/// takes from there what is expected, its own invariants and its template.
+///
+/// # Errors
+///
+/// A [`Misuse`] with everything that is wrong with the file.
+pub(super) fn of_file(
+    (root, rules): (&Path, Option<&Path>),
+    name: &str,
+) -> Result<(Vec<Scenario>, Vec<Notice>), Misuse> {
+    let mut scenarios = lines(&root.join(name), name)?;
+    let notices = match rules {
+        Some(rules) => expect_as(&mut scenarios, &lines(&rules.join(name), name)?),
+        None => Vec::new(),
+    };
+    Ok((scenarios, notices))
+}
+
+/// Expects of a scenario what the rules expect of the scenario with the same name and question, in the same workspace.
+/// Where the question differs, nobody can tell whether a different answer is right, and a notice says so.
 fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
     let words =
         |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
@@ -104,13 +108,13 @@ fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
         let Some(before) = rules.iter().find(|one| one.id == scenario.id) else {
             continue;
         };
-        if before.expected == scenario.expected {
+        if before.is_judged_as(scenario) {
             continue;
         }
         let is_same =
             words(&before.prompt) == words(&scenario.prompt) && before.params == scenario.params;
         match is_same {
-            true => scenario.expected.clone_from(&before.expected),
+            true => scenario.judge_as(before),
             false => unknown.push(format!("`{}`", scenario.id)),
         }
     }
@@ -160,18 +164,23 @@ fn suits(all: &[Scenario], settings: &ChecksSettings, rules: &Path) -> Result<()
                 ));
             }
         };
-        for invariant in &settings.invariants {
+        for invariant in settings.invariants_of(scenario) {
             let place = format!("invariants.{}.check", invariant.name);
             refuse(place, invariant.check.suits(scenario));
         }
         for (name, service) in &settings.services {
             refuse(format!("services.{name}.init"), service.suits(scenario));
         }
-        if let Some(template) = settings.template.as_ref().filter(|one| one.has_fields()) {
-            refuse(
-                "workspace.template".to_owned(),
-                template.suits(scenario, rules),
-            );
+        let is_own = scenario.template.is_some();
+        let template = settings.template_of(scenario);
+        // Whether the folder of all scenarios is there was asked before.
+        if let Some(template) = template.filter(|one| is_own || one.has_fields()) {
+            let place = if is_own {
+                "template"
+            } else {
+                "workspace.template"
+            };
+            refuse(place.to_owned(), template.suits(scenario, rules));
         }
     }
     if problems.is_empty() {
@@ -191,7 +200,7 @@ fn expecting_nothing(all: &[Scenario], settings: &ChecksSettings) -> Option<Noti
     let comparing = settings
         .invariants
         .iter()
-        .filter(|one| one.compares.is_some());
+        .filter(|one| one.compares.is_some() && one.own.is_none());
     let comparing: Vec<String> = comparing.map(|one| format!("`{}`", one.name)).collect();
     let without = all.iter().filter(|scenario| scenario.expected.is_none());
     let without: Vec<&str> = without.map(|scenario| scenario.id.as_str()).collect();
@@ -259,7 +268,10 @@ fn lines(path: &Path, name: &str) -> Result<Vec<Scenario>, Misuse> {
             Ok(scenario) if !seen.insert(scenario.id.clone()) => {
                 refuse(1, format!("the id `{}` is there twice", scenario.id));
             }
-            Ok(scenario) => scenarios.push(scenario),
+            Ok(scenario) => scenarios.push(Scenario {
+                line: at + 1,
+                ..scenario
+            }),
         }
     }
     if problems.is_empty() && scenarios.is_empty() {
@@ -269,7 +281,7 @@ fn lines(path: &Path, name: &str) -> Result<Vec<Scenario>, Misuse> {
     match problems.is_empty() {
         true => Ok(scenarios),
         false => Err(Misuse::new(problems.join("\n"))
-            .help("a scenario has the keys `id`, `prompt`, `params` and `expected`")
+            .help("a scenario has the keys `id`, `prompt`, `params`, `expected`, `invariants` and `template`")
             .at(path, first_line)),
     }
 }

@@ -154,6 +154,7 @@ mod tests {
                 description: "it holds".to_owned(),
                 weight: *weight,
                 gate: *gate,
+                own: false,
                 judge: None,
             };
             ((*name).to_owned(), basis)

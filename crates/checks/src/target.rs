@@ -76,7 +76,7 @@ impl Place {
         };
         fs::create_dir(&place.private)?;
         fs::create_dir(&place.workspace)?;
-        if let Some(template) = &settings.template {
+        if let Some(template) = settings.template_of(scenario) {
             let template = template.of_scenario(scenario).map_err(io::Error::other)?;
             copy(&rules.join(template), &place.workspace)?;
         }
@@ -276,7 +276,7 @@ impl ScenarioTarget<'_> {
             to_judge: std::collections::BTreeMap::new(),
             forbidden: Vec::new(),
         };
-        for invariant in &self.settings.invariants {
+        for invariant in self.settings.invariants_of(scene.scenario) {
             let finding = match self.rule_files.changed(&invariant.runs) {
                 None => invariant.check.look(scene)?,
                 // Neither the check nor its opposite holds, so the finding is not negated.

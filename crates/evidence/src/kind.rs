@@ -25,10 +25,6 @@ use kelvin_run::config::Config;
 use kelvin_run::judge;
 
 impl Kind for EvidenceKind {
-    fn folder(&self) -> Option<&'static str> {
-        None
-    }
-
     fn how_to_configure(&self) -> &'static str {
         "add `run`, `cases`, `decision_field` and `governing_types`"
     }
@@ -39,6 +35,10 @@ impl Kind for EvidenceKind {
 }
 
 impl SectionKind for EvidenceKind {
+    fn folder(&self) -> Option<&'static str> {
+        None
+    }
+
     fn name(&self) -> &'static str {
         "evidence"
     }

@@ -10,11 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use super::flips::bare;
 use super::governing::OwnAnswers;
+use super::verdict::Verdict;
 use crate::compare::AnswerPairs;
-use kelvin_page::{AnswerList, AnswerRow, Phrase, safe};
+use crate::report::Report;
+use kelvin_page::{ANSWERS, AnswerList, AnswerRow, HitsBeside, Phrase, RankedRow, safe};
+use kelvin_record::{RankedHit, RankedHits};
 
 /// The most answers that are kept: the reports have them all.
-const KEPT: usize = 500;
+const KEPT: usize = 5_000;
 
 /// Longer answers are cut.
 const LONGEST: usize = 600;
@@ -65,6 +68,23 @@ pub struct ChangedAnswer {
     pub base: String,
     /// The same on the head.
     pub head: String,
+    /// The ranked hits of both sides, where the probe asks a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hits: Option<RankedHits>,
+}
+
+/// Adds to the changed answers of a search the hits of both sides, which people look at beside the answers. The answers
+/// that no page lists get none.
+pub fn add_hits(verdict: &mut Verdict, (base, head): (&Report, &Report)) {
+    for (probe, changed) in &mut verdict.answers {
+        let sections = base.probes.of(probe).zip(head.probes.of(probe));
+        let Some((sections, kind)) = sections.zip(head.probes.kind(probe)) else {
+            continue;
+        };
+        for answer in changed.answers.iter_mut().take(ANSWERS) {
+            answer.hits = kind.ranked_hits(sections, &answer.item);
+        }
+    }
 }
 
 impl ChangedAnswers {
@@ -114,6 +134,7 @@ impl ChangedAnswers {
                     expected: question(&other.item.expected),
                     base: safe::cut(&other.base, LONGEST),
                     head: safe::cut(&other.head, LONGEST),
+                    hits: None,
                 })
                 .collect(),
         })
@@ -223,6 +244,29 @@ impl ChangedAnswer {
             expected: self.expected.as_deref().map(bare),
             base: bare(&self.base),
             head: bare(&self.head),
+            hits: self.hits.as_ref().map(beside),
+            files: Vec::new(),
         }
+    }
+}
+
+fn beside(hits: &RankedHits) -> HitsBeside {
+    let rows = |hits: &[RankedHit]| -> Vec<RankedRow> {
+        let rows = hits.iter().map(|hit| RankedRow {
+            rank: hit.rank,
+            name: hit.name.clone(),
+            title: hit.title.clone(),
+            is_expected: hit.expected,
+            other_rank: hit.other_rank,
+        });
+        rows.collect()
+    };
+    let expected = hits.expected.iter();
+    HitsBeside {
+        expected: expected
+            .map(|one| (one.name.clone(), one.title.clone()))
+            .collect(),
+        base: (rows(&hits.base), hits.base_left),
+        head: (rows(&hits.head), hits.head_left),
     }
 }

@@ -71,6 +71,35 @@ pub struct Judgement {
     pub approval: Option<Approval>,
 }
 
+/// How many of the changed answers a terminal shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswersShown {
+    /// The first [`LISTED`].
+    First {
+        /// Where a reader finds the others, in words that go on after a number of them.
+        others: &'static str,
+    },
+    /// All that the verdict has.
+    All,
+}
+
+impl AnswersShown {
+    /// The first ones, where the page of the run has the others.
+    pub const OTHERS_ON_THE_PAGE: Self = Self::First {
+        others: "in report.html",
+    };
+
+    /// All of them or, for a command with the flag `--all`, the first ones.
+    pub const fn by_flag(is_all: bool) -> Self {
+        match is_all {
+            true => Self::All,
+            false => Self::First {
+                others: "with `--all`",
+            },
+        }
+    }
+}
+
 impl Judgement {
     /// A verdict with its base.
     pub fn with_base(verdict: Verdict, base: Provenance) -> Self {
@@ -127,7 +156,7 @@ impl Judgement {
     }
 
     /// The verdict for a terminal.
-    pub fn terminal(&self) -> String {
+    pub fn terminal(&self, shown: AnswersShown) -> String {
         let mut page = String::new();
         let opening = opening(self);
         let color = match opening.tone {
@@ -148,7 +177,7 @@ impl Judgement {
             indented(&mut page, mark(reason.effect), &reason.text);
         }
         for list in &opening.answers {
-            answers(&mut page, list);
+            answers(&mut page, list, shown);
         }
         for (id, metric) in self.verdict.shown() {
             let _ = writeln!(
@@ -228,9 +257,13 @@ const fn is_none_at_all(count: &usize) -> bool {
 }
 
 /// The items with another answer, each with both answers in one line and the question in the next.
-fn answers(page: &mut String, list: &AnswerList) {
+fn answers(page: &mut String, list: &AnswerList, shown: AnswersShown) {
     const ANSWER: usize = 32;
-    for row in list.rows.iter().take(LISTED) {
+    let (most, elsewhere) = match shown {
+        AnswersShown::First { others } => (LISTED, others),
+        AnswersShown::All => (usize::MAX, "in the reports of both sides"),
+    };
+    for row in list.rows.iter().take(most) {
         let name = safe::cut(&row.item, 24);
         let answer = |text: &str| safe::cut(text, ANSWER);
         let (base, head) = (answer(&row.base), answer(&row.head));
@@ -248,9 +281,9 @@ fn answers(page: &mut String, list: &AnswerList) {
             let _ = writeln!(page, "      {}", safe::cut(asked, 72));
         }
     }
-    let left = list.left + list.rows.len().saturating_sub(LISTED);
+    let left = list.left + list.rows.len().saturating_sub(most);
     if left > 0 {
-        let _ = writeln!(page, "  and {left} more, in report.html");
+        let _ = writeln!(page, "  and {left} more, {elsewhere}");
     }
     for note in &list.notes {
         indented(page, "-", note);

@@ -31,7 +31,7 @@ pub use document::{
 };
 pub use estimate::{BANDS, Estimate, band, brief, display};
 pub use notices::{FailedInvocation, NoticeCount, label};
-pub use opening::{AnswerList, AnswerRow, FlippedAnswer, Opening};
+pub use opening::{ANSWERS, AnswerList, AnswerRow, FlippedAnswer, HitsBeside, Opening, RankedRow};
 pub use spread::Spread;
 pub use trend::{Trend, TrendLine, TrendStep};
 pub use words::{

@@ -58,6 +58,9 @@ impl Opening {
     }
 }
 
+/// The most changed answers of one kind of item that the page lists, which keeps it quick.
+pub const ANSWERS: usize = 500;
+
 /// The items of one kind whose answers differ from those of the base. All text but the title is foreign.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerList {
@@ -86,6 +89,36 @@ pub struct AnswerRow {
     pub base: String,
     /// The current answer.
     pub head: String,
+    /// The ranked hits of both sides, where the answers come from a search.
+    pub hits: Option<HitsBeside>,
+    /// The files of the item that lie beside the page, each with its path relative to the page.
+    pub files: Vec<(&'static str, String)>,
+}
+
+/// The ranked hits of both sides. All text is foreign.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HitsBeside {
+    /// What is expected, each with its title where that is known.
+    pub expected: Vec<(String, Option<String>)>,
+    /// The hits of the base and how many more there were.
+    pub base: (Vec<RankedRow>, usize),
+    /// The current hits and how many more there are.
+    pub head: (Vec<RankedRow>, usize),
+}
+
+/// One hit of one side.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankedRow {
+    /// Its rank, from 1.
+    pub rank: u32,
+    /// Its name.
+    pub name: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// Whether it is expected.
+    pub is_expected: bool,
+    /// Its rank on the other side; none where the other side does not have it.
+    pub other_rank: Option<u32>,
 }
 
 /// An answer that went wrong. All text is foreign.

@@ -17,12 +17,6 @@ use crate::rescoring::Rescoring;
 
 /// A kind of probe: a way to run the system under test and to use its answers.
 pub trait Kind: Configure + SectionKind {
-    /// The folder of its files within the output folder; none for the one kind whose items have folders at the top
-    /// level.
-    fn folder(&self) -> Option<&'static str> {
-        Some(self.name())
-    }
-
     /// The lines that a configuration without this probe needs to get it, for a message.
     fn how_to_configure(&self) -> &'static str;
 

@@ -78,6 +78,20 @@ impl Answer {
             Self::Null => Cow::Borrowed("null"),
         }
     }
+
+    /// The most frequent of some answers; among equally frequent ones the first. None where there is no answer.
+    pub fn usual<'a>(answers: impl Iterator<Item = &'a Self>) -> Option<&'a Self> {
+        let mut counts: Vec<(&Self, usize)> = Vec::new();
+        for answer in answers {
+            match counts.iter_mut().find(|(known, _)| *known == answer) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((answer, 1)),
+            }
+        }
+        let most = counts.iter().map(|(_, count)| *count).max()?;
+        let first = counts.into_iter().find(|(_, count)| *count == most);
+        first.map(|(answer, _)| answer)
+    }
 }
 
 impl PartialEq for Answer {

@@ -15,6 +15,7 @@ use crate::findings::{Findings, RunView, SettingDiffers};
 use crate::flip::Flip;
 use crate::graded::GradedPair;
 use crate::metric::Metric;
+use crate::ranked::RankedHits;
 use crate::scored::{CheckSaid, ScoredInvocation};
 use crate::section::AnySection;
 use crate::{Nouns, estimate, family};
@@ -32,6 +33,12 @@ pub trait SectionKind: Send + Sync {
 
     /// The words for one item and for several items.
     fn nouns(&self) -> (&'static str, &'static str);
+
+    /// The folder of its files within the output folder; none for the one kind whose items have folders at the top
+    /// level.
+    fn folder(&self) -> Option<&'static str> {
+        Some(self.name())
+    }
 
     /// The names in a table for the fingerprint of the items, and for that of the command.
     fn fact_names(&self) -> (&'static str, &'static str) {
@@ -221,6 +228,16 @@ pub trait SectionKind: Send + Sync {
     /// a judge could say which of them are the same.
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
         let _ = section;
+        None
+    }
+
+    /// The ranked hits of both sections for an item; none where the probe keeps none for this item.
+    fn ranked_hits(
+        &self,
+        (base, head): (&dyn AnySection, &dyn AnySection),
+        item: &str,
+    ) -> Option<RankedHits> {
+        let _ = (base, head, item);
         None
     }
 

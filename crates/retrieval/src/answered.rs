@@ -56,7 +56,7 @@ fn expected(labels: &Labels) -> Option<String> {
 }
 
 /// The answer of a run; none where the run failed or lacks the query.
-fn answer(run: &Retrieved) -> Option<Answer> {
+pub(super) fn answer(run: &Retrieved) -> Option<Answer> {
     run.ran().then(|| match &run.answer {
         Some(answer) => Answer::Kept(text(answer)),
         None => Answer::Text(hits(run)),

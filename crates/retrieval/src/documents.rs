@@ -5,7 +5,10 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
+use super::golden::GoldenQuery;
+use super::record::{TITLE, named, title_of};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 
@@ -18,6 +21,8 @@ pub struct Documents {
     pub paths: BTreeMap<String, BTreeSet<String>>,
     /// The ids of chunks, each with its document.
     pub chunks: BTreeMap<String, String>,
+    /// The titles of chunks and documents, or the beginnings of their texts, by the name that people see.
+    pub titles: BTreeMap<String, String>,
     /// The digest of the file.
     pub digest: Option<Digest>,
 }
@@ -58,12 +63,26 @@ fn digits(name: &str) -> String {
     Digest::of(name.as_bytes()).short(DIGITS)
 }
 
-/// One line. Its other keys, such as the text, are for the pipeline.
+/// One line. Its other keys are for the pipeline.
 #[derive(Deserialize)]
-struct Line {
+struct Line<'l> {
     doc_id: String,
     chunk_id: Option<String>,
     path: Option<String>,
+    // These two are shown and never judged, so a value of another type in them is no error.
+    #[serde(borrow)]
+    title: Option<&'l RawValue>,
+    #[serde(borrow)]
+    text: Option<&'l RawValue>,
+}
+
+impl Line<'_> {
+    /// The title or, where there is none, the beginning of the text.
+    fn title(&self) -> Option<String> {
+        let texts = [self.title, self.text].into_iter().flatten();
+        let mut texts = texts.filter_map(|raw| serde_json::from_str::<String>(raw.get()).ok());
+        texts.find_map(|text| title_of(&text, TITLE))
+    }
 }
 
 impl Documents {
@@ -85,11 +104,18 @@ impl Documents {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let line: Line = serde_json::from_slice(line).map_err(|error| {
+            let line: Line<'_> = serde_json::from_slice(line).map_err(|error| {
                 Misuse::new(format!("`{shown}`, line {number}: {error}"))
                     .help("each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`")
             })?;
             all.documents.insert(line.doc_id.clone());
+            if let Some(title) = line.title() {
+                let doc = all.titles.entry(line.doc_id.clone());
+                doc.or_insert_with(|| title.clone());
+                if let Some(chunk) = &line.chunk_id {
+                    all.titles.insert(named(&line.doc_id, Some(chunk)), title);
+                }
+            }
             if let Some(path) = line.path {
                 let docs = all.paths.entry(path).or_default();
                 docs.insert(line.doc_id.clone());
@@ -107,6 +133,32 @@ impl Documents {
             )));
         }
         Ok(all)
+    }
+
+    /// Forgets the titles of what no golden query expects.
+    pub(super) fn keep_titles(&mut self, golden: &[GoldenQuery]) {
+        let names = golden.iter().flat_map(|query| self.names(query));
+        let names: BTreeSet<String> = names.collect();
+        self.titles.retain(|name, _| names.contains(name));
+    }
+
+    /// The titles of what a query expects, by the name that people see.
+    pub(super) fn titles_of(&self, query: &GoldenQuery) -> BTreeMap<String, String> {
+        let names = self.names(query).into_iter();
+        names
+            .filter_map(|name| {
+                let title = self.titles.get(&name)?.clone();
+                Some((name, title))
+            })
+            .collect()
+    }
+
+    /// What a query expects, by the name that people see.
+    fn names(&self, query: &GoldenQuery) -> Vec<String> {
+        let chunks = query.chunks().into_iter();
+        let chunks = chunks.filter_map(|chunk| Some(named(self.chunks.get(chunk)?, Some(chunk))));
+        let docs = query.docs().into_iter().map(str::to_owned);
+        chunks.chain(docs).collect()
     }
 }
 

@@ -91,6 +91,7 @@ pub fn evaluate(request: &EvalRequest) -> anyhow::Result<Evaluation> {
                 judged: true,
                 ..Labels::default()
             },
+            expected_titles: BTreeMap::new(),
             runs: vec![run],
         };
         queries.insert(query, record);

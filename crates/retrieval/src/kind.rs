@@ -22,7 +22,8 @@ use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_record::Shard;
 use kelvin_record::{
     AlignedSection, AlignedSections, Answered, AnySection, Findings, Forecast, ItemComparison,
-    Listing, RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint, WantedRepeats,
+    Listing, RankedHits, RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint,
+    WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Step};
@@ -36,7 +37,7 @@ impl Kind for RetrievalKind {
         let settings: &RetrievalSettings = config
             .settings()
             .expect("a kind reads the items of a configuration that asks for it");
-        let corpus = match &settings.corpus {
+        let mut corpus = match &settings.corpus {
             Some(corpus) => Some(Documents::load(&config.root.join(corpus))?),
             None => None,
         };
@@ -44,6 +45,9 @@ impl Kind for RetrievalKind {
             .as_ref()
             .map(|corpus| (&corpus.documents, &corpus.chunks));
         let golden = golden::read(&config.root.join(&settings.golden), exist)?;
+        if let Some(corpus) = &mut corpus {
+            corpus.keep_titles(&golden);
+        }
         Ok(Box::new(Queries {
             config,
             settings,
@@ -135,6 +139,16 @@ impl SectionKind for RetrievalKind {
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
         let section = section.as_any().downcast_ref::<RetrievalSection>()?;
         Some(answered::of(section))
+    }
+
+    fn ranked_hits(
+        &self,
+        (base, head): (&dyn AnySection, &dyn AnySection),
+        item: &str,
+    ) -> Option<RankedHits> {
+        let base = base.as_any().downcast_ref::<RetrievalSection>()?;
+        let head = head.as_any().downcast_ref::<RetrievalSection>()?;
+        compare::ranked((base, head), item)
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

@@ -79,6 +79,7 @@ pub(crate) fn queries(
             of_answer: Some(query.of_answer()),
             query: query.query.clone(),
             folder: folder(&query.id),
+            expected_titles: output::titles(query, questions.corpus.as_ref()),
             labels: output::labels(query, questions.corpus.as_ref()),
             runs: runs
                 .map(|outcome| retrieved(questions, settings, query, outcome))

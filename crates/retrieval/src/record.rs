@@ -49,8 +49,11 @@ impl Item for QueryRecord {
     }
 
     /// Shortens the texts that came back. The question and what is expected stay, since the golden set with them lies
-    /// in the repository.
+    /// in the repository. The titles of a corpus may be what an answer says, so they go with the answers.
     fn shorten(&mut self, texts: KeptTexts) {
+        if texts == KeptTexts::None {
+            self.expected_titles.clear();
+        }
         for run in &mut self.runs {
             run.shorten(texts);
         }
@@ -117,6 +120,10 @@ pub struct QueryRecord {
     pub folder: Option<String>,
     /// What is known of it.
     pub labels: Labels,
+    /// The titles of what is expected, or the beginnings of its texts, by the name that people see; as far as the
+    /// corpus has them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub expected_titles: BTreeMap<String, String>,
     /// What came back; one a repeat.
     pub runs: Vec<Retrieved>,
 }
@@ -161,6 +168,13 @@ impl Labels {
     /// Whether the system can and should answer: the labels expect something, and not a refusal.
     pub const fn wants_an_answer(&self) -> bool {
         !self.refuse && (self.chunks || self.docs || self.content)
+    }
+
+    /// Whether a hit is of an expected chunk or document.
+    pub(super) fn expects(&self, hit: &Hit) -> bool {
+        let chunk = hit.chunk_id.as_ref();
+        chunk.is_some_and(|chunk| self.expected_chunks.contains_key(chunk))
+            || self.expected_docs.contains(&hit.doc_id)
     }
 
     /// Whether a citation leads to what is expected, among the hits of its own query. Where no expected document is
@@ -307,6 +321,9 @@ fn shorten(name: &mut String, most: usize) {
         name.truncate(end);
     }
 }
+
+/// How many columns of the title of a hit, or of its text, a record keeps.
+pub(super) const TITLE: usize = 80;
 
 /// The part of a title that is kept, at most `most` columns; none where nothing of the title can be shown.
 pub(super) fn title_of(text: &str, most: usize) -> Option<String> {

@@ -152,7 +152,8 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
             surfaces.warn(&format!("nobody was asked for approval: {why}"));
         }
         if judgement.approval.is_some() {
-            write::judged_page(&checked.report, &checked.out, judgement)?;
+            let page = write::JudgedPage::alone(judgement);
+            write::judged_page(&checked.report, &checked.out, page)?;
             settle::write(&checked, judgement)?;
         }
     }

@@ -12,12 +12,10 @@ use kelvin_base::digest::Digest;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_record::ScoredInvocation;
 use kelvin_run as run;
-use kelvin_run::INPUTS;
+use kelvin_run::{INPUTS, OUTPUT};
 
 /// A larger input or output is left out; it is never cut.
 const LARGEST: u64 = 8 * 1024 * 1024;
-/// The file with the output of an invocation.
-const OUTPUT: &str = "output.json";
 
 /// The fields of the input, and those of the output.
 type Both = (Map<String, Value>, Map<String, Value>);

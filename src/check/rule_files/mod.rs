@@ -23,7 +23,8 @@ use mentions::{Files, Reached};
 
 /// Labels of files that are reported but not used for a measurement: items, which are compared one by one.
 const OF_ITEMS: [&str; 3] = ["golden set", "corpus", "prompts"];
-/// The label of the file of scenarios. Of its lines, only the expected values say what is measured.
+/// The label of the file of scenarios. Of its lines, only what is expected says what is measured: the expected value, the
+/// scenario's own invariants, and its template.
 const SCENARIOS: &str = "scenarios";
 /// The label of the template.
 pub(super) const TEMPLATE: &str = "template of the workspace";
@@ -256,13 +257,16 @@ fn expects_otherwise(
     if config::is_same_data(&base, &head) {
         return Ok(false);
     }
-    let expected = |bytes: &[u8]| -> BTreeMap<String, Value> {
+    let expected = |bytes: &[u8]| -> BTreeMap<String, [Value; 3]> {
         let text = String::from_utf8_lossy(bytes).into_owned();
         let lines = text
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines
-            .filter_map(|line| Some((line["id"].as_str()?.to_owned(), line["expected"].clone())))
+            .filter_map(|line| {
+                let expected = ["expected", "invariants", "template"].map(|key| line[key].clone());
+                Some((line["id"].as_str()?.to_owned(), expected))
+            })
             .collect()
     };
     let (base, head) = (expected(&base), expected(&head));

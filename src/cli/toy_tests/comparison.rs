@@ -15,6 +15,7 @@ use super::kind::{self, findings};
 use super::record::ToySection;
 use kelvin_base::exit::Exit;
 use kelvin_gate::Judgement;
+use kelvin_gate::judgement::AnswersShown;
 use kelvin_github::publish::{Context, Publication, annotations};
 use kelvin_page::{Block, ComparisonPage, Phrase};
 use kelvin_record::{
@@ -133,7 +134,7 @@ fn it_aligns_its_sections_and_everything_shows_what_became_of_its_words() {
         "{comment}"
     );
     let stored = read_back(&judgement, kind::registry()).expect("it is read");
-    let shown = stored.terminal();
+    let shown = stored.terminal(AnswersShown::OTHERS_ON_THE_PAGE);
     let lines: Vec<&str> = shown.lines().collect();
     let title = lines
         .iter()
@@ -195,7 +196,7 @@ fn without_it_registered_its_comparison_is_kept_and_not_understood() {
     newer["a_field_of_a_later_version"] = json!(["what it means is not known"]);
     let stored = read_back(&newer, Registry::shipped()).expect("it is read");
     let again = serde_json::to_value(&stored).expect("it is JSON");
-    let shown = stored.terminal();
+    let shown = stored.terminal(AnswersShown::OTHERS_ON_THE_PAGE);
     assert_eq!(again, judgement);
     assert!(!shown.contains("words are quieter"), "{shown}");
     // Where it is known, what cannot be its comparison is an error with its name.

@@ -3,6 +3,7 @@ mod expected;
 mod gate;
 mod judged;
 mod mock;
+mod own;
 mod services;
 mod tampered;
 

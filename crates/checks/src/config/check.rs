@@ -51,22 +51,12 @@ fn invariants(node: &Node, found: &mut Vec<Problem>) {
     let mut weights = Some(0.0);
     for (key, invariant) in invariants {
         named(&key.text, &key.at, found);
-        if let Some((text, at)) = invariant.text(&["description"])
-            && text.trim().is_empty()
-        {
-            found.push(Problem::new(
-                at.clone(),
-                "the description must not be empty",
-            ));
-        }
+        one(invariant, &declared, found);
         let weight = match invariant.get(&["weight"]).map(|node| node.to_json()) {
             None => Some(1.0),
             Some(weight) => weight.as_f64(),
         };
         weights = weights.zip(weight).map(|(sum, weight)| sum + weight);
-        if let Some(check) = invariant.get(&["check"]) {
-            look(check, &declared, found);
-        }
     }
     if weights == Some(0.0) && !invariants.is_empty() {
         found.push(
@@ -79,8 +69,23 @@ fn invariants(node: &Node, found: &mut Vec<Problem>) {
     }
 }
 
+/// Reports what is wrong with the keys of one invariant.
+pub(super) fn one(invariant: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
+    if let Some((text, at)) = invariant.text(&["description"])
+        && text.trim().is_empty()
+    {
+        found.push(Problem::new(
+            at.clone(),
+            "the description must not be empty",
+        ));
+    }
+    if let Some(check) = invariant.get(&["check"]) {
+        look(check, services, found);
+    }
+}
+
 /// The name of an invariant is a part of the id of a metric.
-fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
+pub(super) fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || !name.chars().all(is_plain) {
         let what = format!("`{name}` is no name of an invariant");

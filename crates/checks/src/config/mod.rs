@@ -2,6 +2,7 @@
 
 mod check;
 mod nodes;
+mod own;
 mod services;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ use super::kinds;
 use super::own_check::{Looking, OwnCheck};
 use super::record::{ChecksBasis, InvariantBasis, JudgeBasis};
 use super::rule_files;
+use super::scenario::Scenario;
 use super::services::Service;
 use super::template::Template;
 use kelvin_base::digest::{Digest, Fields};
@@ -44,7 +46,9 @@ pub(crate) struct ChecksSettings {
     pub(super) matrix: BTreeMap<String, Vec<Parameter>>,
     /// The folder that every workspace is a copy of, relative to the root.
     pub(super) template: Option<Template>,
-    /// The invariants: what must hold, by name.
+    /// The templates that scenarios bring, by what is written for each.
+    templates: BTreeMap<String, Template>,
+    /// The invariants: what must hold, those of all scenarios first.
     pub(super) invariants: Vec<Invariant>,
     /// The invariants that a judge grades.
     pub(super) judged: Vec<JudgedCheck>,
@@ -84,6 +88,8 @@ pub(super) enum Source {
 pub(super) struct Invariant {
     /// Its name.
     pub(super) name: String,
+    /// What is written for it in the scenarios that bring it; none where it holds for all scenarios.
+    pub(super) own: Option<Value>,
     /// The check that looks at it.
     pub(super) check: Looking,
     /// The key of the value that the check compares with, where the scenario's `expected` is that value.
@@ -123,6 +129,22 @@ impl ChecksSettings {
         let values = self.values.iter();
         let fields = values.fold(fields, |fields, (name, value)| fields.field(name, value));
         fields.digest()
+    }
+
+    /// The invariants that hold for a scenario: those of all scenarios, and its own.
+    pub(super) fn invariants_of(&self, scenario: &Scenario) -> impl Iterator<Item = &Invariant> {
+        self.invariants.iter().filter(|invariant| {
+            let own = invariant.own.as_ref();
+            own.is_none_or(|own| scenario.invariants.get(&invariant.name) == Some(own))
+        })
+    }
+
+    /// The template of the workspace of a scenario: its own, else that of all scenarios; none where neither is named.
+    pub(super) fn template_of(&self, scenario: &Scenario) -> Option<&Template> {
+        match &scenario.template {
+            Some(own) => self.templates.get(own),
+            None => self.template.as_ref(),
+        }
     }
 
     /// A text that has the names of variables in place of their values.
@@ -182,7 +204,17 @@ impl Configure for ChecksKind {
         let declared = services::declared(&keys.services);
         let services = services::settle(part, config, &keys.services, &mut values)?;
         files.extend(services.files);
-        for (name, invariant) in &keys.invariants {
+        let own = own::read(config, &keys, &declared)?;
+        let shared = keys.invariants.iter();
+        let each = shared
+            .map(|(name, invariant)| (name, None, invariant))
+            .chain(
+                own.invariants
+                    .iter()
+                    .map(|one| (&one.name, Some(&one.written), &one.keys)),
+            );
+        let mut bases: BTreeMap<String, InvariantBasis> = BTreeMap::new();
+        for (name, written, invariant) in each {
             let check = serde_json::to_value(&invariant.check)?;
             let filled = interpolate::filled(&check, &interpolate::of_environment, &mut values);
             let filled: CheckKeys = serde_json::from_value(filled)?;
@@ -207,8 +239,22 @@ impl Configure for ChecksKind {
             if let CheckKeys::LlmAsJudge(keys) = &filled {
                 judged.push(judge(part, config, name, keys)?);
             }
+            let judge = judged.iter().find(|check| check.name == *name);
+            let basis = InvariantBasis {
+                description: invariant.description.trim().to_owned(),
+                weight: invariant.weight,
+                gate: invariant.gate,
+                own: written.is_some(),
+                judge: judge.map(|check| JudgeBasis {
+                    grader_id: check.judge.grader_id(),
+                    pass_threshold: check.pass_threshold,
+                    max_errors: check.max_errors,
+                }),
+            };
+            bases.entry(name.clone()).or_insert(basis);
             invariants.push(Invariant {
                 name: name.clone(),
+                own: written.cloned(),
                 check: looking,
                 compares: filled.compares_with_expected(),
                 is_negated: filled.is_negated(),
@@ -238,27 +284,9 @@ impl Configure for ChecksKind {
             source,
             matrix: keys.matrix,
             template: template.transpose()?,
+            templates: own.templates,
             basis: ChecksBasis {
-                invariants: keys
-                    .invariants
-                    .iter()
-                    .map(|(name, invariant)| {
-                        let basis = InvariantBasis {
-                            description: invariant.description.trim().to_owned(),
-                            weight: invariant.weight,
-                            gate: invariant.gate,
-                            judge: judged
-                                .iter()
-                                .find(|check| check.name == *name)
-                                .map(|check| JudgeBasis {
-                                    grader_id: check.judge.grader_id(),
-                                    pass_threshold: check.pass_threshold,
-                                    max_errors: check.max_errors,
-                                }),
-                        };
-                        (name.clone(), basis)
-                    })
-                    .collect(),
+                invariants: bases,
                 pass_threshold: keys.scoring.pass_threshold,
                 gate_strict: keys.scoring.gate_strict,
                 replicas,
@@ -469,8 +497,8 @@ impl ProbeSettings for ChecksSettings {
     }
 
     fn folders(&self) -> Vec<(&'static str, &Path)> {
-        let template = self.template.iter();
-        template
+        let templates = self.template.iter().chain(self.templates.values());
+        templates
             .map(|template| ("template of the workspace", template.measured()))
             .collect()
     }

@@ -19,7 +19,7 @@ pub(super) use http_mock::{
     AssertionKeys, DefaultKeys, HttpMockAssertionsKeys, HttpMockKeys, RouteKeys,
 };
 pub(super) use judged::LlmAsJudgeKeys;
-pub(super) use sections::{Aggregation, ChecksKeys, OWN, Parameter, REQUIRED};
+pub(super) use sections::{Aggregation, ChecksKeys, InvariantKeys, OWN, Parameter, REQUIRED};
 #[cfg(feature = "sql")]
 pub(super) use services::{Isolation, ReadyKeys, ServerKeys};
 pub(super) use services::{ServiceKeys, SqliteKeys};

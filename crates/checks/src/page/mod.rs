@@ -464,6 +464,7 @@ mod tests {
             description: description.to_owned(),
             weight: 1.0,
             gate: false,
+            own: false,
             judge: None,
         };
         let scenario = ScenarioRecord {

@@ -61,8 +61,8 @@ impl<'p> OwnAnswers<'p> {
                 let (base, head) = sides(item);
                 Some(OtherAnswer {
                     item,
-                    base: usual(base)?.to_string(),
-                    head: usual(head)?.to_string(),
+                    base: Answer::usual(base)?.to_string(),
+                    head: Answer::usual(head)?.to_string(),
                 })
             })
             .collect()
@@ -74,7 +74,7 @@ impl<'p> OwnAnswers<'p> {
         let others = self.answered().filter(|(at, _)| !self.is_changed[*at]);
         let mut varied = (0, 0);
         for (_, item) in others {
-            let usual = usual(sides(item).0);
+            let usual = Answer::usual(sides(item).0);
             let (mut base, mut head) = sides(item);
             varied.0 += usize::from(base.any(|one| Some(one) != usual));
             varied.1 += usize::from(head.any(|one| Some(one) != usual));
@@ -184,20 +184,6 @@ fn spreads(side: &Side<f64>) -> Vec<(f64, f64, f64)> {
             (mean, squares, n - 1.0)
         })
         .collect()
-}
-
-/// The most frequent answer; among equally frequent ones the first.
-fn usual<'a>(answers: impl Iterator<Item = &'a Answer>) -> Option<&'a Answer> {
-    let mut counts: Vec<(&Answer, usize)> = Vec::new();
-    for answer in answers {
-        match counts.iter_mut().find(|(known, _)| *known == answer) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((answer, 1)),
-        }
-    }
-    let most = counts.iter().map(|(_, count)| *count).max()?;
-    let first = counts.into_iter().find(|(_, count)| *count == most);
-    first.map(|(answer, _)| answer)
 }
 
 #[cfg(test)]

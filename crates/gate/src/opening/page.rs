@@ -6,7 +6,9 @@ use crate::judgement::{change, said, sense, value};
 use crate::policy::Attention;
 use crate::verdict::{MetricVerdict, ReasonCode, Word};
 use crate::{Judgement, flips};
-use kelvin_page::{Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow};
+use kelvin_page::{
+    ANSWERS, Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow,
+};
 use kelvin_record::Flip;
 
 /// The number of answers that went wrong and are shown in full.
@@ -16,6 +18,15 @@ const REASONS: usize = 5;
 
 /// The first words of every page and screen about a verdict.
 pub fn opening(judgement: &Judgement) -> Opening {
+    opening_with(judgement, &|_, _| Vec::new())
+}
+
+/// The same for a page beside the files of the run. `files`: the files of an item of a probe, each with a word for it and
+/// its path relative to the page.
+pub fn opening_with(
+    judgement: &Judgement,
+    files: &dyn Fn(&str, &str) -> Vec<(&'static str, String)>,
+) -> Opening {
     let verdict = &judgement.verdict;
     let (tone, mark, word) = word(judgement);
     let told = verdict.reasons.iter().take(REASONS);
@@ -52,7 +63,17 @@ pub fn opening(judgement: &Judgement) -> Opening {
             Some(_) => format!("Compared with {}", judgement.provenance()),
             None => format!("Compared with nothing: {}", judgement.provenance()),
         }),
-        answers: answers().filter_map(ChangedAnswers::list).collect(),
+        answers: verdict
+            .answers
+            .iter()
+            .filter_map(|(probe, changed)| {
+                let mut list = changed.list()?;
+                for row in list.rows.iter_mut().take(ANSWERS) {
+                    row.files = files(probe, &row.item);
+                }
+                Some(list)
+            })
+            .collect(),
         flips: judgement.flips.iter().take(FLIPS).map(flipped).collect(),
         more_flips: judgement.flips.len().saturating_sub(FLIPS),
         metrics: metrics(judgement),

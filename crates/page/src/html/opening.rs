@@ -1,16 +1,21 @@
 //! The beginning of the page where its run was judged.
 
+use std::cmp::Ordering;
+
 use serde::Serialize;
 
 use super::blocks::{Budget, DetailView, TableView};
 use super::diff::words;
 use super::foreign::shortened;
 use crate::{
-    AnswerList, AnswerRow, Detail, FlippedAnswer, Opening, Phrase, RunPage, Tone, capitalized, safe,
+    ANSWERS, AnswerList, AnswerRow, Detail, FlippedAnswer, HitsBeside, Opening, Phrase, RankedRow,
+    RunPage, Tone, capitalized, safe,
 };
 
 /// The most columns of an answer.
 const ANSWER: usize = 600;
+/// The most columns of the name or the title of a hit.
+const HIT: usize = 100;
 /// The most columns of a reason, which may contain the printed text of a program.
 const REASON: usize = 400;
 
@@ -52,6 +57,32 @@ struct AnswerView {
     expected: Option<String>,
     base: Vec<(bool, String)>,
     head: Vec<(bool, String)>,
+    hits: Option<HitsView>,
+    /// Links to files, each with its text.
+    files: Vec<(&'static str, String)>,
+}
+
+/// The hits of both sides beside each other.
+#[derive(Serialize)]
+struct HitsView {
+    expected: Vec<(String, Option<String>)>,
+    sides: [SideView; 2],
+}
+
+#[derive(Serialize)]
+struct SideView {
+    title: &'static str,
+    hits: Vec<HitView>,
+    left: usize,
+}
+
+#[derive(Serialize)]
+struct HitView {
+    name: String,
+    title: Option<String>,
+    is_expected: bool,
+    /// How the hit has moved: a word for the style, a sign that only repeats the words, and the words.
+    moved: Option<(&'static str, &'static str, String)>,
 }
 
 #[derive(Serialize)]
@@ -121,9 +152,10 @@ impl AnswersView {
             rows: list
                 .rows
                 .iter()
+                .take(ANSWERS)
                 .map(|row| AnswerView::of(row, anchor(page, &row.item)))
                 .collect(),
-            left: list.left,
+            left: list.left + list.rows.len().saturating_sub(ANSWERS),
             has_expected: list.rows.iter().any(|row| row.expected.is_some()),
         }
     }
@@ -140,8 +172,81 @@ impl AnswerView {
             expected: row.expected.as_ref().map(text),
             base,
             head,
+            hits: row.hits.as_ref().map(HitsView::of),
+            files: row
+                .files
+                .iter()
+                .map(|(what, path)| (*what, link(path)))
+                .collect(),
         }
     }
+}
+
+impl HitsView {
+    fn of(beside: &HitsBeside) -> Self {
+        let short = |text: &String| safe::cut(text, HIT);
+        let side = |title, (rows, left): &(Vec<RankedRow>, usize), is_head| SideView {
+            title,
+            hits: rows
+                .iter()
+                .map(|row| HitView {
+                    name: short(&row.name),
+                    title: row.title.as_ref().map(short),
+                    is_expected: row.is_expected,
+                    moved: moved(row, is_head),
+                })
+                .collect(),
+            left: *left,
+        };
+        let expected = beside.expected.iter();
+        Self {
+            expected: expected
+                .map(|(name, title)| (short(name), title.as_ref().map(short)))
+                .collect(),
+            sides: [
+                side("on the base", &beside.base, false),
+                side("now", &beside.head, true),
+            ],
+        }
+    }
+}
+
+/// How a hit has moved from the base to the head; none where it has the same rank on both sides.
+fn moved(row: &RankedRow, is_head: bool) -> Option<(&'static str, &'static str, String)> {
+    let Some(other) = row.other_rank else {
+        return Some(match is_head {
+            true => ("new", "+", "new".to_owned()),
+            false => ("gone", "−", "gone".to_owned()),
+        });
+    };
+    let (before, after) = match is_head {
+        true => (other, row.rank),
+        false => (row.rank, other),
+    };
+    let words = |way: &str| match is_head {
+        true => format!("{way} from {before}"),
+        false => format!("{way} to {after}"),
+    };
+    match after.cmp(&before) {
+        Ordering::Less => Some(("up", "▲", words("up"))),
+        Ordering::Greater => Some(("down", "▼", words("down"))),
+        Ordering::Equal => None,
+    }
+}
+
+/// A path relative to the page as the address of a link. Every character that could end the address or give it another
+/// meaning is encoded.
+fn link(path: &str) -> String {
+    let mut address = String::from("./");
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                address.push(char::from(byte));
+            }
+            _ => address.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    address
 }
 
 impl FlipView {

@@ -17,7 +17,8 @@ fn page(text: &str) -> String {
 
 /// What a page is made of: its tags without the text of others in labels and titles.
 fn tags(page: &str) -> Vec<String> {
-    let foreign = regex::Regex::new("(aria-label|title)=\"[^\"]*\"").expect("a pattern");
+    let foreign = regex::Regex::new("(aria-label|title)=\"[^\"]*\"|href=\"\\.&#x2f;[^\"]*\"");
+    let foreign = foreign.expect("a pattern");
     let (_, body) = page.split_once("</style>").expect("there is a style");
     let (body, _) = body.split_once("<script>").expect("there is a script");
     let tags = regex::Regex::new("<[^>]*>").expect("a pattern");
@@ -43,6 +44,15 @@ fn everything_of_a_page_made_by_hand_is_shown() {
         "<dt>on the base</dt><dd>ash</dd>",
         "<div class=\"now\"><dt>now</dt><dd>ash</dd></div>",
         "2 more are among the items below",
+        "<summary>Hits<span class=\"hidden\"> of ash</span>, base and now</summary>",
+        "<p>Expected: <code>ash</code> <q>ash</q></p>",
+        "<li class=\"wanted\"><code>ash</code> <q>ash</q> <b>expected</b> <span class=\"moved down\">\
+         <span aria-hidden=\"true\">▼</span> down to 2</span></li>",
+        "<span aria-hidden=\"true\">−</span> gone</span></li></ol><p class=\"soft\">and 4 more</p>",
+        "<span class=\"moved down\"><span aria-hidden=\"true\">▼</span> down from 1</span></li>",
+        "<span class=\"moved up\"><span aria-hidden=\"true\">▲</span> up from 2</span></li>",
+        "<span class=\"moved new\"><span aria-hidden=\"true\">+</span> new</span></li>",
+        "<a href=\".&#x2f;ash&#x2f;input.md\">input<span class=\"hidden\"> of ash</span></a>",
         "1 further reason</summary>",
         "<li>The wind has risen</li>",
         "<p>To measure again:</p><pre tabindex=\"0\">ash</pre>",
@@ -95,6 +105,25 @@ fn untrusted_text_brings_no_tag() {
                 "{text:?} brings {tag}"
             );
         }
+    }
+}
+
+#[test]
+fn a_link_to_a_file_of_any_name_leads_to_nothing_else() {
+    for (text, address) in [
+        (
+            "javascript:alert(1)",
+            ".&#x2f;javascript%3Aalert%281%29&#x2f;input.md",
+        ),
+        (
+            "a b#c?d%2e\"<é",
+            ".&#x2f;a%20b%23c%3Fd%252e%22%3C%C3%A9&#x2f;input.md",
+        ),
+    ] {
+        assert!(
+            page(text).contains(&format!("<a href=\"{address}\">")),
+            "{text}"
+        );
     }
 }
 

@@ -5,6 +5,7 @@ mod align;
 mod labelled;
 mod newcomers;
 mod page;
+mod ranked;
 mod spans;
 mod targets;
 mod told;
@@ -21,6 +22,7 @@ use align::Alignment;
 use kelvin_record::{ComparedSide, Metric, Surroundings, Viewpoint};
 pub(super) use labelled::by_document;
 pub use newcomers::UnjudgedHit;
+pub(super) use ranked::ranked;
 
 /// By what a hit of one side is the same as one of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -10,7 +10,7 @@ fn digest() -> Digest {
 }
 
 /// A query whose one expected chunk stands at a rank, of a document of its own.
-fn query(rank: Option<u32>) -> QueryRecord {
+pub(super) fn query(rank: Option<u32>) -> QueryRecord {
     let labels = Labels {
         chunks: true,
         docs: true,
@@ -41,11 +41,12 @@ fn query(rank: Option<u32>) -> QueryRecord {
         query: String::new(),
         folder: None,
         labels,
+        expected_titles: BTreeMap::new(),
         runs: vec![run],
     }
 }
 
-fn record(version: Option<&str>, queries: Vec<QueryRecord>) -> RetrievalSection {
+pub(super) fn record(version: Option<&str>, queries: Vec<QueryRecord>) -> RetrievalSection {
     let ids = ["a", "b", "c", "d", "e"].map(str::to_owned).into_iter();
     let with_version = |mut query: QueryRecord| {
         for run in &mut query.runs {

@@ -1,12 +1,12 @@
 //! The output of a pipeline for one query, and how it is judged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::compare::by_document;
-use super::record::{AnswerRecord, Cited, Hit, Labels, Retrieved, Span, named, title_of};
+use super::record::{AnswerRecord, Cited, Hit, Labels, Retrieved, Span, TITLE, named, title_of};
 use super::{Ranking, SpanRule};
 use crate::documents::Documents;
 use crate::golden::GoldenQuery;
@@ -61,9 +61,6 @@ const INFRASTRUCTURE: [&str; 5] = [
 
 /// How many hits a record keeps beyond those that the measures need.
 const KEPT: usize = 10;
-
-/// How many columns of the title of a hit, or of its text, a record keeps.
-const TITLE: usize = 80;
 
 /// How many distinct citations of an answer a record keeps; no person checks more.
 const CITED: usize = 100;
@@ -256,6 +253,11 @@ pub(super) fn unranked(golden: &GoldenQuery, corpus: Option<&Documents>) -> Retr
 fn is_cut_anew(golden: &GoldenQuery, corpus: Option<&Documents>) -> bool {
     let is_known = |chunk: &&str| corpus.is_none_or(|corpus| corpus.chunks.contains_key(*chunk));
     !golden.chunks().iter().all(is_known)
+}
+
+/// The titles of what a query expects, as far as the corpus has them.
+pub(super) fn titles(golden: &GoldenQuery, corpus: Option<&Documents>) -> BTreeMap<String, String> {
+    corpus.map_or_else(BTreeMap::new, |corpus| corpus.titles_of(golden))
 }
 
 /// The labels of a query: a summary of what is known of it.

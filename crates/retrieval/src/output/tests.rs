@@ -32,6 +32,7 @@ fn record(queries: Vec<(GoldenQuery, Retrieved)>) -> RetrievalSection {
             query: known.query.clone(),
             folder: None,
             labels: labels(&known, None),
+            expected_titles: BTreeMap::new(),
             runs: vec![run],
         };
         (format!("q{at}"), query)

@@ -239,8 +239,7 @@ fn hits<'a>(in_run: &str, labels: &Labels, run: &Retrieved) -> Option<Block<'a>>
 
 fn row(rank: usize, hit: &Hit, labels: &Labels) -> TableRow {
     let by_chunk = hit.chunk_id.as_ref();
-    let is_expected = by_chunk.is_some_and(|chunk| labels.expected_chunks.contains_key(chunk))
-        || labels.expected_docs.contains(&hit.doc_id);
+    let is_expected = labels.expects(hit);
     TableRow {
         status: is_expected.then_some(Status::Expected),
         ..TableRow::new([
@@ -285,6 +284,7 @@ mod tests {
                 expected_docs: vec![format!("wanted-{}", rank.unwrap_or(1))],
                 ..Labels::default()
             },
+            expected_titles: BTreeMap::new(),
             runs: vec![Retrieved {
                 count: 12,
                 hits: hits.collect(),

@@ -13,7 +13,7 @@ use super::sweep;
 /// The name of the file that the pipeline reads.
 pub(super) const INPUT: &str = "input.md";
 /// The name of the file that the pipeline writes.
-pub(super) const OUTPUT: &str = "output.json";
+pub const OUTPUT: &str = "output.json";
 
 /// The files of one task.
 #[derive(Debug)]

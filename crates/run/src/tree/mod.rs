@@ -20,6 +20,7 @@ use kelvin_base::digest::Fields;
 use kelvin_base::file;
 
 pub(super) use leaf::Leaf;
+pub use leaf::OUTPUT;
 pub use place::CALL;
 pub(super) use place::Place;
 

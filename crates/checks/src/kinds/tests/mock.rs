@@ -61,12 +61,7 @@ impl Asked {
         let audit_log = self.left.folder.path().join("audit.jsonl");
         fs::write(&audit_log, "").expect("written");
         let services = services();
-        let scenario = Scenario {
-            id: "s".to_owned(),
-            prompt: String::new(),
-            params: std::collections::BTreeMap::new(),
-            expected: None,
-        };
+        let scenario = Scenario::asking("s".to_owned(), String::new());
         let site = ServiceSite {
             name: "",
             scenario: &scenario,

@@ -81,10 +81,9 @@ impl Left {
     ) -> Finding {
         let keys: CheckKeys = serde_json::from_value(check).expect("a check");
         let scenario = Scenario {
-            id: "s".to_owned(),
-            prompt: "do it".to_owned(),
             params: self.params.clone(),
             expected: self.expected.clone(),
+            ..Scenario::asking("s".to_owned(), "do it".to_owned())
         };
         let values = std::collections::BTreeMap::new();
         let written = serde_json::to_value(&keys).expect("JSON");

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::*;
 use kelvin_base::digest::Digest;
 use kelvin_gate::compare::{Measured, compare};
+use kelvin_gate::judgement::AnswersShown;
 use kelvin_gate::policy::Policy;
 use kelvin_gate::report::fixture;
 use kelvin_gate::{Gate, Next, changes};
@@ -188,7 +189,7 @@ fn stands_first(shapes: [Shape; 3]) {
         assert!(row.starts_with(&format!("| `{id}` ")), "{said}");
         let case = looked_at.expect("a case to look at");
         assert!(is_worse(worst, shapes[worst], case), "{case}: {said}");
-        let first = judgement.terminal();
+        let first = judgement.terminal(AnswersShown::OTHERS_ON_THE_PAGE);
         let first = first.lines().nth(1).expect("a reason");
         assert!(first.contains(id), "{first}: {said}");
         let more = shapes.iter().filter(|shape| shape.drop() > 0.0).count() - 1;

@@ -1,16 +1,26 @@
 "use strict";
 (() => {
   for (const one of document.querySelectorAll(".scripted")) one.hidden = false;
+  // A frame shows the page alone, without the files beside it.
+  if (window.parent !== window) {
+    for (const one of document.querySelectorAll(".files")) one.hidden = true;
+  }
   for (const find of document.querySelectorAll(".find")) {
-    const rows = [...document.getElementById(find.getAttribute("aria-controls")).tBodies[0].rows];
-    const texts = rows.map((row) => row.textContent.toLowerCase());
+    // A row may have a second one below it, which belongs to it.
+    const all = [...document.getElementById(find.getAttribute("aria-controls")).tBodies[0].rows];
+    const rows = all.filter((row) => !row.classList.contains("more")).map((row) => {
+      const next = row.nextElementSibling;
+      return next && next.classList.contains("more") ? [row, next] : [row];
+    });
+    const texts = rows.map((parts) => parts.map((row) => row.textContent).join(" ").toLowerCase());
     const found = find.closest(".filter").querySelector(".found");
     find.addEventListener("input", () => {
       const wanted = find.value.trim().toLowerCase();
       let shown = 0;
-      rows.forEach((row, at) => {
-        row.hidden = !texts[at].includes(wanted);
-        shown += !row.hidden;
+      rows.forEach((parts, at) => {
+        const isFound = texts[at].includes(wanted);
+        for (const row of parts) row.hidden = !isFound;
+        shown += isFound;
       });
       found.textContent = wanted ? shown + " of " + rows.length : "";
     });

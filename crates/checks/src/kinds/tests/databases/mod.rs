@@ -47,12 +47,7 @@ impl Beside {
             left,
             services: BTreeMap::from([("db".to_owned(), opened.expect("nothing is wrong"))]),
             declared,
-            scenario: Scenario {
-                id: "s".to_owned(),
-                prompt: "do it".to_owned(),
-                params: BTreeMap::new(),
-                expected: None,
-            },
+            scenario: Scenario::asking("s".to_owned(), "do it".to_owned()),
         }
     }
 

@@ -1,0 +1,218 @@
+//! The invariants and templates that single scenarios bring, beside those of all scenarios.
+//!
+//! They are read as strictly as those of the configuration. Scenarios may share the name of an invariant, which makes
+//! one figure of their checks; then its description, its weight and whether it is a gate are the same everywhere.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::check;
+use crate::interpolate;
+use crate::keys::{CheckKeys, ChecksKeys, InvariantKeys};
+use crate::scenario::Scenario;
+use crate::scenarios;
+use crate::services::DeclaredServices;
+use crate::template::Template;
+use kelvin_base::exit::Misuse;
+use kelvin_run::config::{self, Config, Problem, shape, yaml};
+
+/// At most this many problems are told.
+const TOLD: usize = 5;
+
+/// What the scenarios bring.
+#[derive(Default)]
+pub(super) struct Own {
+    /// Every different invariant.
+    pub(super) invariants: Vec<OwnInvariant>,
+    /// The templates, by what is written for each.
+    pub(super) templates: BTreeMap<String, Template>,
+}
+
+/// An invariant that one scenario brings, or several of them.
+pub(super) struct OwnInvariant {
+    /// Its name.
+    pub(super) name: String,
+    /// Its keys as they are written.
+    pub(super) written: Value,
+    /// Its keys.
+    pub(super) keys: InvariantKeys,
+}
+
+/// Reads what the scenarios of a configuration bring. Where the file of the scenarios cannot be read, they bring
+/// nothing, and the file is reported when its scenarios are read.
+///
+/// # Errors
+///
+/// A [`Misuse`] with everything that is wrong with them.
+pub(super) fn read(
+    config: &Config,
+    keys: &ChecksKeys,
+    services: &DeclaredServices,
+) -> Result<Own, Misuse> {
+    let mut own = Own::default();
+    let Some(name) = &keys.scenarios else {
+        return Ok(own);
+    };
+    let folders = (config.root.as_path(), config.other_rules());
+    let Ok((scenarios, _)) = scenarios::of_file(folders, name) else {
+        return Ok(own);
+    };
+    let mut problems = Vec::new();
+    let mut first_line = 0;
+    for scenario in &scenarios {
+        let mut found = Vec::new();
+        template(config, scenario, &mut own, &mut found);
+        for (name, written) in &scenario.invariants {
+            let taken = Taken {
+                config,
+                keys,
+                services,
+                scenario,
+            };
+            taken.invariant(name, written, &mut own, &mut found);
+        }
+        if problems.is_empty() {
+            first_line = scenario.line;
+        }
+        let place = format!("{name}:{}: the scenario `{}`", scenario.line, scenario.id);
+        problems.extend(found.iter().map(|what| format!("{place}: {what}")));
+    }
+    if problems.is_empty() {
+        return Ok(own);
+    }
+    let more = problems.len().saturating_sub(TOLD);
+    problems.truncate(TOLD);
+    if more > 0 {
+        problems.push(format!("and {more} more"));
+    }
+    Err(Misuse::new(problems.join("\n"))
+        .help("a scenario may bring its own `invariants`, written as those of the configuration, and its own `template`")
+        .at(&config.root.join(name), first_line))
+}
+
+/// Takes the template of a scenario.
+fn template(config: &Config, scenario: &Scenario, own: &mut Own, found: &mut Vec<String>) {
+    let Some(written) = &scenario.template else {
+        return;
+    };
+    match Template::of(written) {
+        Err(what) => found.push(format!("its `template`: {what}")),
+        Ok(_) if written.trim().is_empty() => found.push("its `template` is empty".to_owned()),
+        Ok(template) => {
+            let is_missing = template.of_scenario(scenario).is_ok_and(|folder| {
+                !config.rules_root().join(folder).is_dir() && config.other_rules().is_none()
+            });
+            if is_missing && scenario.params.is_empty() && !template.has_fields() {
+                found.push(format!("its `template`, `{written}`, is no folder"));
+            }
+            own.templates.insert(written.clone(), template);
+        }
+    }
+}
+
+/// What an invariant of a scenario is read with.
+struct Taken<'a> {
+    config: &'a Config,
+    keys: &'a ChecksKeys,
+    services: &'a DeclaredServices,
+    scenario: &'a Scenario,
+}
+
+impl Taken<'_> {
+    /// Takes one invariant.
+    fn invariant(&self, name: &str, written: &Value, own: &mut Own, found: &mut Vec<String>) {
+        let before = found.len();
+        let place = format!("`invariants.{name}`");
+        let mut refuse = |what: String| found.push(format!("{place}: {what}"));
+        // A line of JSON is a document of YAML, so that both kinds of invariants are looked at by the same code.
+        let source = written.to_string();
+        let node = match yaml::parse(&source) {
+            Ok(node) => node,
+            Err(problem) => return refuse(words(&problem)),
+        };
+        let schema = config::schema_of::<InvariantKeys>().to_value();
+        let mut problems = shape::problems(&node, &schema, &source, &check::hint);
+        check::named(name, &(0..0), &mut problems);
+        if problems.is_empty() {
+            check::one(&node, self.services, &mut problems);
+        }
+        for problem in problems {
+            refuse(words(&problem));
+        }
+        if self.keys.invariants.contains_key(name) {
+            refuse("it has the name of an invariant of all scenarios, to which it is added: give it another name".to_owned());
+        }
+        let keys: InvariantKeys = match serde_json::from_value(written.clone()) {
+            Ok(keys) => keys,
+            Err(error) => {
+                if found.len() == before {
+                    found.push(format!("{place}: {error}"));
+                }
+                return;
+            }
+        };
+        if let Some(what) = self.unusable(&keys) {
+            found.push(format!("{place}: {what}"));
+        }
+        if found.len() > before {
+            return;
+        }
+        let mut known = own.invariants.iter().filter(|other| other.name == name);
+        if known.clone().any(|other| other.written == *written) {
+            return;
+        }
+        if known.any(|other| differs(&other.keys, &keys)) {
+            // A scenario that the base does not have is not compared with it.
+            if self.config.other_rules().is_none() {
+                found.push(format!(
+                    "{place}: another scenario has an invariant of this name with another description, weight, `gate` or \
+                     judge, and both would be one figure: give one of them another name"
+                ));
+            }
+            return;
+        }
+        own.invariants.push(OwnInvariant {
+            name: name.to_owned(),
+            written: written.clone(),
+            keys,
+        });
+    }
+
+    /// Why the scenario cannot be looked at by the check; none where it can.
+    fn unusable(&self, keys: &InvariantKeys) -> Option<String> {
+        if let Some(key) = keys.check.compares_with_expected()
+            && self.scenario.expected.is_none()
+        {
+            return Some(format!(
+                "the check has nothing to compare with: it has no `{key}`, and the scenario has no `expected`"
+            ));
+        }
+        let CheckKeys::Custom(custom) = &keys.check else {
+            return None;
+        };
+        let script = &custom.script;
+        let is_there = self.config.rules_root().join(script).is_file();
+        let is_missing = interpolate::names(script).next().is_none() && !is_there;
+        is_missing.then(|| format!("the script `{script}` is not there"))
+    }
+}
+
+/// Whether two invariants of the same name cannot be one figure. Each judge has a place of its own under the name of its
+/// invariant, so a judged check has no second form.
+fn differs(one: &InvariantKeys, other: &InvariantKeys) -> bool {
+    let is_judged = |keys: &InvariantKeys| matches!(keys.check, CheckKeys::LlmAsJudge(_));
+    is_judged(one)
+        || is_judged(other)
+        || one.description.trim() != other.description.trim()
+        || one.weight.total_cmp(&other.weight).is_ne()
+        || one.gate != other.gate
+}
+
+/// A problem in one line, with what to do about it.
+fn words(problem: &Problem) -> String {
+    match &problem.help {
+        Some(help) => format!("{} ({help})", problem.message),
+        None => problem.message.clone(),
+    }
+}

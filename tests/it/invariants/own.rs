@@ -1,0 +1,289 @@
+//! Scenarios that bring invariants and a template of their own.
+
+use super::gate::{gate, measured};
+use super::*;
+
+/// Labels a ticket by its number: odd ones are features. The tickets that `wrong` names get the other label.
+fn labeller(wrong: &str) -> String {
+    format!(
+        r#"
+n=$(grep -o '[0-9]*' "$1")
+odd=$((n % 2))
+case $n in {wrong}) odd=$((1 - odd));; esac
+if [ $odd = 1 ]; then label=feature; else label=bug; fi
+printf '{{"label": "%s"}}' $label
+"#
+    )
+}
+
+const SETTINGS: &str = "\
+run: sh {root}/pipeline.sh {input}
+jobs: 4
+scenarios: tickets.jsonl
+invariants:
+  answers:
+    description: There is a label
+    check: {type: json_path, path: $.label, exists: true}
+";
+
+/// Sixteen tickets, each with an invariant of its own that says what its label is. `edited` makes another line of one.
+fn tickets(edited: impl Fn(usize, &mut Value)) -> String {
+    let line = |at: usize| {
+        let label = if at % 2 == 1 { "feature" } else { "bug" };
+        let mut line = json!({
+            "id": format!("t{at:02}"),
+            "prompt": format!("Ticket {at}"),
+            "invariants": {"right": {
+                "description": "A person gave it this label",
+                "check": {"type": "json_path", "path": "$.label", "equals": label},
+            }},
+        });
+        edited(at, &mut line);
+        line.to_string() + "\n"
+    };
+    (0..16).map(line).collect()
+}
+
+fn project(script: &str, scenarios: &str) -> Project {
+    let project = Project::new(script);
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    project.write("tickets.jsonl", scenarios);
+    project.write("kelvin.yaml", SETTINGS);
+    project
+}
+
+#[test]
+fn a_scenario_is_looked_at_by_its_own_invariants_beside_those_of_all() {
+    let scenarios = tickets(|at, line| {
+        if at > 1 {
+            line["invariants"] = json!({});
+        }
+    });
+    let project = project(&labeller("1"), &scenarios);
+    project.kelvin(&["lint"]).expect(0);
+    project.kelvin(&["check"]).expect(0);
+    let report = project.report();
+    let checks = |scenario: &str| -> Vec<(String, String)> {
+        let checks = ran(&report, scenario, 0)["checks"].clone();
+        let checks = checks.as_object().expect("checks").clone();
+        let each = checks.into_iter();
+        each.map(|(name, check)| {
+            (
+                name,
+                check["outcome"].as_str().unwrap_or_default().to_owned(),
+            )
+        })
+        .collect()
+    };
+    let told = |name: &str, outcome: &str| (name.to_owned(), outcome.to_owned());
+    assert_eq!(
+        checks("t00"),
+        [told("answers", "passed"), told("right", "passed")]
+    );
+    assert_eq!(
+        checks("t01"),
+        [told("answers", "passed"), told("right", "failed")]
+    );
+    assert_eq!(checks("t02"), [told("answers", "passed")]);
+    // The figure is that of the two scenarios that bring it.
+    assert_eq!(figure(&report, "right"), json!(0.5));
+    assert_eq!(report["metrics"]["checks.right"]["n"], json!(2));
+    assert_eq!(figure(&report, "answers"), json!(1.0));
+    assert_eq!(ran(&report, "t01", 0)["composite"], json!(0.5));
+    // Where the pipeline fails, nobody has looked.
+    project.write("pipeline.sh", "exit 3");
+    project.kelvin(&["check"]).expect(2);
+    let run = ran(&project.report(), "t01", 0);
+    assert_eq!(run["checks"]["right"]["outcome"], "skipped", "{run}");
+    assert!(
+        ran(&project.report(), "t02", 0)["checks"]
+            .get("right")
+            .is_none()
+    );
+}
+
+#[test]
+fn an_own_invariant_that_fails_is_red_and_named_and_no_edit_of_it_makes_it_green() {
+    let project = project(&labeller("none"), &tickets(|_, _| {}));
+    let _remote = measured(&project);
+    project.write("pipeline.sh", &labeller("2|5|8|11"));
+    commit(&project, "worse");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}", said.stdout);
+    assert_eq!(judgement["verdict"], "regression");
+    let first = judgement["reasons"][0]["text"].as_str().expect("a text");
+    for part in ["t02", "`right` (A person gave it this label)", "expected"] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    // The same worse agent, and a change of what it is judged by.
+    let wrong = |at: usize| [2, 5, 8, 11].contains(&at);
+    let edits: [(&str, &dyn Fn(usize, &mut Value)); 4] = [
+        ("dropped", &|_, line| {
+            line.as_object_mut().expect("a line").remove("invariants");
+        }),
+        ("content with any label", &|_, line| {
+            line["invariants"]["right"]["check"] =
+                json!({"type": "json_path", "path": "$.label", "exists": true});
+        }),
+        ("without weight", &|_, line| {
+            line["invariants"]["right"]["weight"] = json!(0);
+        }),
+        ("edited in step", &|at, line| {
+            let label = if (at % 2 == 1) == wrong(at) {
+                "bug"
+            } else {
+                "feature"
+            };
+            line["invariants"]["right"]["check"]["equals"] = json!(label);
+        }),
+    ];
+    for (what, edit) in edits {
+        project.write("tickets.jsonl", &tickets(edit));
+        commit(&project, what);
+        let (said, judgement) = gate(&project);
+        assert_eq!(said.code, Some(3), "{what}: {}\n{judgement}", said.stdout);
+        assert_eq!(judgement["verdict"], "regression", "{what}");
+        assert!(said.stdout.contains("`t02`"), "{what}: {}", said.stdout);
+        let told = judgement["reasons"].to_string();
+        assert!(told.contains("edits the scenarios"), "{what}: {told}");
+    }
+    // An agent that is right may be told more.
+    project.write("pipeline.sh", &format!("# as before\n{}", labeller("none")));
+    let more = tickets(|_, line| {
+        line["invariants"]["short"] = json!({
+            "description": "It says no more than the label",
+            "check": {"type": "regex", "pattern": "^.{0,40}$"},
+        });
+    });
+    project.write("tickets.jsonl", &more);
+    commit(&project, "more");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(0), "{}\n{judgement}", said.stdout);
+}
+
+#[test]
+fn a_scenario_has_its_own_template_in_place_of_that_of_all() {
+    let scenarios = [
+        json!({"id": "a", "prompt": "a"}),
+        json!({"id": "b", "prompt": "b", "template": "other"}),
+    ];
+    let scenarios: String = scenarios.iter().map(|line| format!("{line}\n")).collect();
+    let project = project("printf '{\"label\": \"%s\"}' \"$(ls)\"", &scenarios);
+    project.write(
+        "kelvin.yaml",
+        &format!("{SETTINGS}workspace: {{template: usual}}\n"),
+    );
+    project.write("usual/one.txt", "1");
+    project.write("other/two.txt", "2");
+    project.kelvin(&["check"]).expect(0);
+    let said = |scenario: &str| ran(&project.report(), scenario, 0)["output"]["text"].clone();
+    assert_eq!(said("a"), json!("{\"label\": \"one.txt\"}"));
+    assert_eq!(said("b"), json!("{\"label\": \"two.txt\"}"));
+    let _remote = measured(&project);
+    // The agent no longer copes with what is there, and the change takes it away.
+    project.write(
+        "pipeline.sh",
+        "test ! -e two.txt && printf '{\"label\": \"x\"}' || echo no",
+    );
+    project.write(
+        "tickets.jsonl",
+        &scenarios.replace(",\"template\":\"other\"", ""),
+    );
+    commit(&project, "another workspace");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}\n{judgement}", said.stdout);
+}
+
+#[test]
+fn what_is_wrong_with_an_own_invariant_is_told_with_its_line() {
+    let project = project(&labeller("none"), "");
+    let right = json!({"description": "d", "check": {"type": "contains", "value": "x"}});
+    let with = |key: &str, value: Value| {
+        let mut other = right.clone();
+        other[key] = value;
+        other
+    };
+    let check = |check: Value| with("check", check);
+    for (name, own, what) in [
+        (
+            "answers",
+            right.clone(),
+            "the name of an invariant of all scenarios",
+        ),
+        ("composite", right.clone(), "is a figure of all checks"),
+        ("a b", right.clone(), "is no name of an invariant"),
+        (
+            "x",
+            with("description", json!(" ")),
+            "the description must not be empty",
+        ),
+        ("x", with("weight", json!(-1)), "weight"),
+        ("x", with("wieght", json!(1)), "wieght"),
+        (
+            "x",
+            check(json!({"type": "containz", "value": "x"})),
+            "containz",
+        ),
+        (
+            "x",
+            check(json!({"type": "contains"})),
+            "has nothing to compare with",
+        ),
+        (
+            "x",
+            check(json!({"type": "regex", "pattern": "("})),
+            "pattern",
+        ),
+        (
+            "x",
+            check(json!({"type": "contains", "value": "${NOT_SET_ANYWHERE}"})),
+            "is not set",
+        ),
+        (
+            "x",
+            check(json!({"type": "command_exit", "command": "true", "timeout_s": -1})),
+            "timeout_s",
+        ),
+        (
+            "x",
+            check(json!({"type": "custom", "script": "no.sh"})),
+            "`no.sh` is not there",
+        ),
+        (
+            "x",
+            check(json!({"type": "sql", "service": "db", "query": "SELECT 1", "equals": 1})),
+            "db",
+        ),
+        ("x", json!("text"), "invariants.x"),
+    ] {
+        let line = json!({"id": "b", "invariants": {name: own}});
+        project.write("tickets.jsonl", &format!("{{\"id\": \"a\"}}\n{line}\n"));
+        for command in ["lint", "check"] {
+            let said = project.kelvin(&[command]).expect(1);
+            let told = format!("{}{}", said.stdout, said.stderr);
+            assert!(told.contains("tickets.jsonl:2"), "{name} {what}: {told}");
+            assert!(told.contains(what), "{name} {what}: {told}");
+        }
+    }
+    let mut other = right.clone();
+    other["weight"] = json!(2);
+    let lines = [right, other].map(|own| json!({"invariants": {"x": own}}));
+    let lines: String = (0..2)
+        .map(|at| {
+            let mut line = lines[at].clone();
+            line["id"] = json!(format!("s{at}"));
+            format!("{line}\n")
+        })
+        .collect();
+    project.write("tickets.jsonl", &lines);
+    let said = project.kelvin(&["lint"]).expect(1);
+    let told = format!("{}{}", said.stdout, said.stderr);
+    assert!(told.contains("another description, weight"), "{told}");
+    project.write(
+        "tickets.jsonl",
+        "{\"id\": \"a\", \"template\": \"nowhere\"}\n",
+    );
+    let said = project.kelvin(&["lint"]).expect(1);
+    let told = format!("{}{}", said.stdout, said.stderr);
+    assert!(told.contains("`nowhere`, is no folder"), "{told}");
+}
