@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flips::bare;
-use super::governing::OwnAnswers;
+use super::governing::{OtherAnswer, OwnAnswers};
 use crate::compare::AnswerPairs;
 use kelvin_page::{AnswerList, AnswerRow, Phrase, safe};
+use kelvin_record::is_withheld;
 
 /// The most answers that are kept: the reports have them all.
 const KEPT: usize = 500;
@@ -65,6 +66,21 @@ pub struct ChangedAnswer {
     pub base: String,
     /// The same on the head.
     pub head: String,
+    /// What the outputs say beside these answers, such as a reason, by field.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub beside: BTreeMap<String, FieldBeside>,
+}
+
+/// A field of the outputs beside the answer that is compared. It is cut where it is long, and missing where an output
+/// does not have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FieldBeside {
+    /// What the output of the base says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The same of the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
 }
 
 impl ChangedAnswers {
@@ -114,6 +130,7 @@ impl ChangedAnswers {
                     expected: question(&other.item.expected),
                     base: safe::cut(&other.base, LONGEST),
                     head: safe::cut(&other.head, LONGEST),
+                    beside: beside(other),
                 })
                 .collect(),
         })
@@ -165,11 +182,16 @@ impl ChangedAnswers {
     /// The first of these items in a sentence without its full stop; none where there is none.
     pub fn lead(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
-        let told = Phrase::of_name(&first.item)
-            .and(" is answered ")
-            .quote(bare(&first.head))
-            .and(" instead of ")
-            .quote(bare(&first.base));
+        let told = Phrase::of_name(&first.item);
+        // Two digests tell nothing more than that the answers differ.
+        let told = match is_withheld(&first.head) || is_withheld(&first.base) {
+            true => told.and(" is answered otherwise"),
+            false => told
+                .and(" is answered ")
+                .quote(bare(&first.head))
+                .and(" instead of ")
+                .quote(bare(&first.base)),
+        };
         let told = match &first.expected {
             Some(expected) => told.and(" (expected ").quote(bare(expected)).and(")"),
             None => told,
@@ -223,6 +245,24 @@ impl ChangedAnswer {
             expected: self.expected.as_deref().map(bare),
             base: bare(&self.base),
             head: bare(&self.head),
+            beside: self
+                .beside
+                .iter()
+                .map(|(name, field)| (name.clone(), field.base.clone(), field.head.clone()))
+                .collect(),
         }
     }
+}
+
+/// What the outputs of both sides say beside an answer.
+fn beside(other: &OtherAnswer<'_>) -> BTreeMap<String, FieldBeside> {
+    let mut fields: BTreeMap<String, FieldBeside> = BTreeMap::new();
+    let (base, head) = other.beside();
+    for (name, text) in base {
+        fields.entry(name).or_default().base = Some(text);
+    }
+    for (name, text) in head {
+        fields.entry(name).or_default().head = Some(text);
+    }
+    fields
 }

@@ -86,6 +86,8 @@ pub struct AnswerRow {
     pub base: String,
     /// The current answer.
     pub head: String,
+    /// What stands beside the answers in their outputs: a name, with a text on the base and a current one.
+    pub beside: Vec<(String, Option<String>, Option<String>)>,
 }
 
 /// An answer that went wrong. All text is foreign.
