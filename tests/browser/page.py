@@ -266,6 +266,8 @@ def answers(browser, page):
         browser.show(page, width=width, phone=width < 500)
         # What is far from the window is not laid out, and has no text.
         browser.run("document.querySelector('.answers').scrollIntoView()")
+        # What an output says beside its answer is closed at first.
+        browser.run("document.querySelectorAll('.answers details').forEach(beside => { beside.open = true })")
         time.sleep(0.2)
         table = browser.run("document.querySelector('.answers').innerText")
         words = " ".join(table.split())

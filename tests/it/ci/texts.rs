@@ -38,7 +38,7 @@ print(json.dumps({"passed": "FEATURE" in said, "score": 0.5, "reason": f"it said
 "#;
 
 /// A repository whose change answers everything otherwise, in every probe.
-fn rig(texts: &str) -> Rig {
+fn rig(texts: &str, change: &str) -> Rig {
     let server = Server::start();
     let (remote, url) = bare();
     let project = pushed(&url, &script(PIPELINE, ["bug", "feature"]));
@@ -95,7 +95,7 @@ fn rig(texts: &str) -> Rig {
     git(project.root(), &["push", "--quiet", "origin", "main"]);
     save(&project);
     let base = git(project.root(), &["rev-parse", "HEAD"]);
-    branch(&project, "feature", &script(PIPELINE, ["feature", "bug"]));
+    branch(&project, "feature", change);
     project.write("ask.sh", &ASK.replace("WORD", "two"));
     project.write("say.sh", &SAY.replace("WORD", "two"));
     let head = commit(&project, "change");
@@ -176,7 +176,7 @@ fn on_the_branch(rig: &Rig) -> String {
 
 #[test]
 fn no_word_of_an_answer_leaves_a_workflow_that_keeps_none() {
-    let mut rig = rig("none");
+    let mut rig = rig("none", &script(PIPELINE, ["feature", "bug"]));
     assert!(
         rig.project.read("kelvin/report.json").contains(MARKER),
         "a laptop has the texts"
@@ -260,7 +260,7 @@ fn no_word_of_an_answer_leaves_a_workflow_that_keeps_none() {
 
 #[test]
 fn where_all_texts_are_kept_a_workflow_shows_and_uploads_them() {
-    let mut rig = rig("full");
+    let mut rig = rig("full", &script(PIPELINE, ["feature", "bug"]));
     assert!(on_the_branch(&rig).contains(MARKER));
     let ran = rig.on("pull_request", &["--check-run"]);
     let places = shown(&rig, &ran);
@@ -274,12 +274,8 @@ fn where_all_texts_are_kept_a_workflow_shows_and_uploads_them() {
 
 #[test]
 fn an_output_that_has_no_decision_is_not_quoted_by_the_error() {
-    let mut rig = rig("none");
-    rig.project.write(
-        "pipeline.sh",
-        "echo '{\"zebrafish\": \"zebrafish\"}' > \"$2\"\n",
-    );
-    commit(&rig.project, "no decision");
+    let change = r#"echo '{"zebrafish": "zebrafish"}' > "$2""#;
+    let mut rig = rig("none", change);
     let ran = rig.on("pull_request", &["--check-run"]);
     assert!(
         ran.log().contains("has no usable decision"),
