@@ -157,6 +157,7 @@ fn with<T>(
     let request = Request {
         registry: what.registry,
         masker: None,
+        is_shared: false,
         overrides: Overrides {
             file: Some(root.join(Path::new(name))),
             jobs: Some(config.jobs),

@@ -35,6 +35,7 @@ pub(crate) fn eval(registry: Registry, request: &EvalRequest) -> anyhow::Result<
             configuration: None,
             commit: commit(),
             dirty: false,
+            texts_withheld: false,
             cost: Cost::default(),
             judge_cost: None,
             item_seconds: BTreeMap::new(),

@@ -56,6 +56,15 @@ pub(super) fn gate(
     let Finished(mut report) = head;
     report.run.session.decision = judgement.decision();
     let judgement = request.check.masked_judgement(judgement)?;
+    let report = match request.check.is_shared {
+        // Whoever has measured it may have kept more than the rules of this job let others read.
+        true => {
+            let report = request.check.written_report(report, &config)?;
+            write::over(&report, &out)?;
+            report
+        }
+        false => report,
+    };
     write::judged_page(&report, &out, JudgedPage::of(&judgement, &request.hint))?;
     written(Checked::of(report, out), judgement, None)
 }

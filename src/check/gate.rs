@@ -37,7 +37,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         report.run.session.decision = judgement.decision();
         report.run.session.verdict = Some(opening::stored(&judgement));
         let checked = Checked {
-            report: request.check.masked_report(report)?,
+            report: request.check.written_report(report, stage.config)?,
             out: stage.out.to_path_buf(),
             ignorable: stage.ignorable(),
         };
@@ -46,7 +46,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
         let page = JudgedPage::of(&judgement, &request.hint);
         write::files(report, out, &stage.texts(), Some(page))?;
         let base = base
-            .map(|base| request.check.masked_report(base))
+            .map(|base| request.check.written_report(base, stage.config))
             .transpose()?;
         written(checked, judgement, base)
     })

@@ -81,6 +81,7 @@ impl Linted {
             only: Vec::new(),
             shard: None,
             masker: None,
+            is_shared: false,
             is_base: false,
             out: None,
             mode: Mode::DryRun,

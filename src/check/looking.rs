@@ -6,7 +6,7 @@ use super::budget::Allowance;
 use super::compute::Beside;
 use super::head::Head;
 use super::stored::{self, Stored};
-use super::{changed, compute};
+use super::{changed, compute, texts};
 use kelvin_gate::align;
 use kelvin_gate::compare::{Comparison, Measured, compare};
 use kelvin_gate::differences::Difference;
@@ -22,6 +22,8 @@ pub(super) struct Looking<'l> {
     /// The items whose stored answers of the base are not replaced.
     pub(super) stays: &'l BTreeSet<String>,
     pub(super) head: Report,
+    /// Whether they are compared without the texts of answers.
+    pub(super) withheld: bool,
     pub(super) gate: Gate<'l>,
     /// Other stored reports of the base's code.
     pub(super) stored: Stored<'l>,
@@ -53,7 +55,9 @@ impl Looking<'_> {
         let mut beside_the_head: Option<Report> = None;
         let mut has_run = false;
         loop {
-            let aligned = align::align(self.base, &self.head);
+            let base = texts::compared(self.base, self.withheld)?;
+            let head = texts::compared(&self.head, self.withheld)?;
+            let aligned = align::align(&base, &head);
             let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
             let mut comparison = compare(&old, &new);
             let probes = self.head.probes.iter();
@@ -62,7 +66,7 @@ impl Looking<'_> {
             let sides = (&*self.base, &comparison);
             self.stored
                 .find_for(&self.gate, sides, self.allowance.left());
-            let stored = self.stored.beside(&self.head);
+            let stored = self.stored.beside(&head);
             comparison.stored = stored.iter().map(stored::Beside::compared).collect();
             let rerun = match first.take() {
                 Some(rerun) => rerun,

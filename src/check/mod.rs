@@ -52,6 +52,7 @@ mod side;
 mod stage;
 mod stored;
 mod summary;
+mod texts;
 mod unfit;
 mod why;
 mod write;
@@ -73,10 +74,9 @@ use kelvin_base::notice::Code;
 use kelvin_gate::Judgement;
 use kelvin_gate::report::Report;
 use kelvin_github::publish::mask::Masker;
-use kelvin_record::Shard;
-use kelvin_record::{Ending, Forecast};
+use kelvin_record::{Ending, Forecast, KeptTexts, Shard};
 use kelvin_run::Observer;
-use kelvin_run::config::Overrides;
+use kelvin_run::config::{Config, Overrides};
 pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use named::configuration;
@@ -111,6 +111,9 @@ pub(crate) struct Request {
     pub(crate) masker: Option<Arc<Masker>>,
     /// Whether the base of a change is measured; the base may not have had the probe yet.
     pub(crate) is_base: bool,
+    /// Whether others can read what is written, as in a workflow: then a configuration that keeps no texts of answers
+    /// holds for all of it.
+    pub(crate) is_shared: bool,
 }
 
 impl Request {
@@ -126,11 +129,17 @@ impl Request {
             mode: Mode::Run,
             masker: None,
             is_base: false,
+            is_shared: false,
         }
     }
 
-    /// The report with all known secrets removed.
-    fn masked_report(&self, report: Report) -> anyhow::Result<Report> {
+    /// The report in the form in which it is written: without known secrets and, where others can read it, without the
+    /// texts that the configuration does not keep.
+    fn written_report(&self, report: Report, config: &Config) -> anyhow::Result<Report> {
+        let report = match self.is_shared && config.baseline.texts == KeptTexts::None {
+            true => texts::shortened(report, KeptTexts::None)?,
+            false => report,
+        };
         match &self.masker {
             Some(masker) if masker.may_find(&report)? => masker.report(&report),
             _ => Ok(report),
@@ -303,7 +312,7 @@ pub(crate) fn check(
 ) -> anyhow::Result<Checked> {
     stage::with(request, observer, |stage| {
         stage.measure(proceed)?;
-        let report = request.masked_report(stage.report())?;
+        let report = request.written_report(stage.report(), stage.config)?;
         write::files(&report, stage.out, &stage.texts(), None)?;
         Ok(Checked {
             report,

@@ -237,6 +237,7 @@ fn report(section: GradingSection) -> Report {
             configuration: None,
             commit: None,
             dirty: false,
+            texts_withheld: false,
             cost: Cost::default(),
             judge_cost: None,
             item_seconds: BTreeMap::new(),

@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::claims::figures_follow;
-use super::{configuration, named, record};
+use super::{configuration, named, texts};
 use crate::baseline;
 use crate::baseline::{Branch, Entry, Hint, Login, Remote, Writer};
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
-use kelvin_base::notice::Notice;
 use kelvin_gate::report::Report;
 use kelvin_github::publish::event::Variables;
 use kelvin_page::safe;
@@ -146,7 +144,7 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     let name = configuration(config);
     let shared = match config.baseline.texts {
         KeptTexts::Full => report.clone(),
-        texts => shortened(report.clone(), texts)?,
+        kept => texts::shortened(report.clone(), kept)?,
     };
     let stored = serde_json::to_vec(&shared).context("failed to write the report")?;
     let nothing = Hint::default();
@@ -194,28 +192,6 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     })?;
     (request.say)("saved\n");
     Ok(())
-}
-
-/// The report with no more of the texts of answers than may be kept. Notices and reasons quote them too, so these are
-/// made anew from the records that are kept; the figures are the same.
-fn shortened(mut report: Report, texts: KeptTexts) -> anyhow::Result<Report> {
-    let known = report.probes.known().into_iter();
-    let made: BTreeSet<Notice> = known
-        .flat_map(|(kind, section)| kind.recompute(section.boxed()).notices)
-        .collect();
-    report.notices.retain(|notice| !made.contains(notice));
-    // A decision that is a secret was masked when the report was written, and its distances do not follow from it.
-    let follows = figures_follow(&report);
-    report.probes.shorten(texts);
-    if !follows {
-        return Ok(report);
-    }
-    anyhow::ensure!(
-        figures_follow(&report),
-        "the figures of this report cannot be made of its shortened records: save it with `baseline: {{texts: full}}`, \
-         and report this fault of kelvin"
-    );
-    Ok(record::recompute("", report).report)
 }
 
 /// A message where a report was measured with another configuration: all configurations in one folder write the same

@@ -8,7 +8,7 @@ use super::looking::{Ending, Looking, unknown};
 use super::stored::Stored;
 use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, calibrated, claims,
-    compute, drift, edits, measure, record, rules, search, why,
+    compute, drift, edits, measure, record, rules, search, texts, why,
 };
 use crate::baseline;
 use crate::baseline::{Baseline, Remote, Search};
@@ -211,9 +211,11 @@ fn by_rules(
 ) -> anyhow::Result<Judgement> {
     let mut judgement = weigh(asked, config, side, found)?;
     let policy = Policy::of(&config.gate, config.baseline.require);
-    demands::tell(&policy, &side.report().metrics, &mut judgement.verdict);
-    drift::tell(asked.0, config, &side.report(), &mut judgement);
-    calibrated::tell(config, asked.0, &side.report(), &mut judgement.verdict);
+    let head = side.report();
+    let head = texts::compared(&head, texts::are_withheld(config, &[]))?;
+    demands::tell(&policy, &head.metrics, &mut judgement.verdict);
+    drift::tell(asked.0, config, &head, &mut judgement);
+    calibrated::tell(config, asked.0, &head, &mut judgement.verdict);
     Ok(judgement)
 }
 
@@ -344,6 +346,7 @@ fn weigh(
     );
     // A case that still varies after re-runs leads to an open verdict with a warning. The same must hold here, where
     // the report of such a run is only read.
+    let withheld = texts::are_withheld(config, &[base, &head]);
     let of_the_run = asked.0.base_of_the_run.as_ref();
     if of_the_run.is_some_and(|said| said.was_rerun && config.baseline.compute) {
         gate.was_rerun_before();
@@ -353,6 +356,7 @@ fn weigh(
         side,
         base,
         stays: &of_the_head.left,
+        withheld,
         gate,
         stored: Stored::of(asked.0, config, provenance),
         head,
@@ -378,6 +382,8 @@ fn weigh(
     told.told.extend(counted_once(ComparedSide::Base, base));
     told.told.extend(counted_once(ComparedSide::Head, &head));
 
+    let head = texts::compared(&head, withheld)?;
+    let base = &*texts::compared(base, withheld)?;
     let readings = Readings {
         policy: &policy,
         base,

@@ -302,6 +302,7 @@ impl Stage<'_> {
                 configuration: Some(named::file_of(self.config)),
                 commit: self.code.commit.clone(),
                 dirty: self.code.dirty || changes.is_some(),
+                texts_withheld: false,
                 cost: self.cost(),
                 judge_cost: self.judge_cost(),
                 item_seconds: self.item_seconds(),

@@ -84,6 +84,17 @@ pub(crate) fn report(report: &Report, out: &Path) -> anyhow::Result<()> {
     run_files(report, out, &|_, _| None, None)
 }
 
+/// Writes the Markdown and the JSON of a report over those of the same report in another form.
+pub(super) fn over(report: &Report, out: &Path) -> anyhow::Result<()> {
+    file::write(
+        &out.join("report.md"),
+        report::page::to_markdown(report).as_bytes(),
+    )?;
+    file::write_with(&out.join("report.json"), |file| {
+        report::json::write(file, report)
+    })
+}
+
 /// Writes the HTML page of a report that was judged after it was finished, or was judged again.
 pub(super) fn judged_page(
     report: &Report,
@@ -143,11 +154,5 @@ fn run_files(
     judged: Option<JudgedPage<'_>>,
 ) -> anyhow::Result<()> {
     html(report, out, texts, judged)?;
-    file::write(
-        &out.join("report.md"),
-        report::page::to_markdown(report).as_bytes(),
-    )?;
-    file::write_with(&out.join("report.json"), |file| {
-        report::json::write(file, report)
-    })
+    over(report, out)
 }

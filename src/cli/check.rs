@@ -156,6 +156,7 @@ impl CheckArgs {
             shard: *shard,
             masker: Some(Arc::new(Masker::of_environment([]))),
             is_base: false,
+            is_shared: false,
             out: out.clone(),
             mode: match (resume, dry_run) {
                 (true, _) => Mode::Resume,

@@ -269,6 +269,8 @@ def answers(browser, page):
                     "one => { one.style.contentVisibility = 'visible' })")
         browser.run("document.querySelectorAll('.answers details').forEach(one => { one.open = true })")
         browser.run("document.querySelector('.answers').scrollIntoView()")
+        # What an output says beside its answer is closed at first.
+        browser.run("document.querySelectorAll('.answers details').forEach(beside => { beside.open = true })")
         time.sleep(0.2)
         table = browser.run("document.querySelector('.answers').innerText")
         words = " ".join(table.split())

@@ -235,7 +235,8 @@ fn hostile_answers_are_shown_and_do_nothing() {
         "<script>alert(1)</script> ![x](http://x/y) \\u001b[31mred \\u202egnp.exe | `x`";
     let project = tickets(&classifier("bug", "feature"));
     let (said, _) = gate_after(&project, |project| {
-        project.write("pipeline.sh", &classifier(HOSTILE, "feature"));
+        let script = with_reason(HOSTILE, "feature", HOSTILE);
+        project.write("pipeline.sh", &script);
     });
     let (comment, page) = (
         project.read("kelvin/gate.md"),
@@ -253,6 +254,134 @@ fn hostile_answers_are_shown_and_do_nothing() {
     let row = comment.lines().find(|line| line.starts_with("| `t00`"));
     let row = row.expect("it is listed").replace("\\|", "");
     assert_eq!(row.matches('|').count(), 4, "{row}");
+}
+
+/// Tickets whose classifier gives a reason too.
+fn with_reason(bug: &str, feature: &str, reason: &str) -> String {
+    format!(
+        "if grep -q crash \"$1\"; then d='{bug}'; else d='{feature}'; fi\nprintf '{{\"decision\": \"%s\", \"reason\": \"%s\"}}' \
+         \"$d\" '{reason}' > \"$2\"\n"
+    )
+}
+
+#[test]
+fn a_reason_beside_the_decision_is_shown_and_decides_nothing() {
+    let project = tickets(&with_reason("bug", "feature", "it was thought over"));
+    let (said, judgement) = gate_after(&project, |project| {
+        let script = with_reason("bug", "feature", "for another reason");
+        project.write("pipeline.sh", &script);
+    });
+    let answers = &judgement["answers"]["evidence"];
+    assert_eq!(answers["other"], json!(0), "{answers}");
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    project.write(
+        "pipeline.sh",
+        &with_reason("feature", "bug", "for another reason"),
+    );
+    project.kelvin(&["gate", "--baseline", "base.json"]);
+    let answers = &project.json("kelvin/gate.json")["answers"]["evidence"]["answers"];
+    let reason = json!({"base": "it was thought over", "head": "for another reason"});
+    assert_eq!(answers[0]["beside"], json!({ "reason": reason }));
+    let page = project.read("kelvin/report.html");
+    for text in ["it was thought over", "for another reason"] {
+        let shown = format!("<dt>reason</dt><dd>{text}</dd>");
+        assert!(page.contains(&shown), "{text}");
+    }
+    // A reason of a page is cut; an output that is too large to be kept has none.
+    let long = "word ".repeat(100);
+    project.write("pipeline.sh", &with_reason("feature", "bug", &long));
+    project.check();
+    let report = project.json("kelvin/report.json");
+    let kept = report["probes"]["evidence"]["items"]["t00"]["beside"][0]["reason"].to_string();
+    assert!(kept.len() <= 210 && kept.ends_with("word…\""), "{kept}");
+    let script = with_reason("feature", "bug", &"word ".repeat(20_000));
+    project.write("pipeline.sh", &script);
+    project.check();
+    let report = project.json("kelvin/report.json");
+    assert!(
+        report["probes"]["evidence"]["items"]["t00"]
+            .get("beside")
+            .is_none()
+    );
+}
+
+/// A search and prompts, which are answered with a text that is written as a literal of Python.
+fn texts(text: &str) -> Project {
+    let project = Project::new("exit 9\n");
+    let of_two = |line: fn(usize) -> String| (0..2).map(line).collect::<String>();
+    project.write(
+        "prompts.jsonl",
+        &of_two(|at| {
+            format!("{{\"id\": \"p{at}\", \"prompt\": \"Say {at}\", \"reference\": \"good\"}}\n")
+        }),
+    );
+    project.write(
+        "golden.yaml",
+        &of_two(|at| format!("- {{id: q{at}, query: what is {at}, expected_doc_ids: [d]}}\n")),
+    );
+    project.write(
+        "kelvin.yaml",
+        "grading:\n  prompts: prompts.jsonl\n  candidate: {run: \"python3 answer.py say {input} {output}\"}\n  judge: {type: \
+         exact_match}\nretrieval: {run: \"python3 answer.py ask {input} {output}\", golden: golden.yaml}\n",
+    );
+    answered_with(&project, text);
+    project
+}
+
+fn answered_with(project: &Project, text: &str) {
+    let script = format!(
+        "import json, sys\nkind, _, to = sys.argv[1:]\ntext = {text}\nanswer = {{'text': text, 'grounded': True, \
+         'citations': []}}\nfound = {{'hits': [{{'doc_id': 'd', 'title': text[:400]}}], 'answer': answer}}\nopen(to, \
+         'w').write(text if kind == 'say' else json.dumps(found))\n"
+    );
+    project.write("answer.py", &script);
+}
+
+#[test]
+fn hostile_texts_of_a_search_and_of_prompts_do_nothing_either() {
+    let project = texts("'harmless'");
+    let (said, judgement) = gate_after(&project, |project| {
+        answered_with(
+            project,
+            r"'<script>alert(1)</script> ![x](http://x/y) \x1b[31mred \u202egnp.exe | `x`'",
+        );
+    });
+    for probe in ["grading", "retrieval"] {
+        assert_eq!(judgement["answers"][probe]["other"], json!(2), "{probe}");
+    }
+    let (comment, page) = (
+        project.read("kelvin/gate.md"),
+        project.read("kelvin/report.html"),
+    );
+    for text in [&said.stdout, &comment, &page] {
+        assert!(text.contains("gnp.exe"), "it is shown: {text}");
+        assert!(!text.contains('\u{202e}') && !text.contains("\u{1b}[31mred"));
+    }
+    assert!(!comment.contains("<script") && !comment.contains("![x](http"));
+    assert!(!page.contains("<script>alert"), "a script in the page");
+}
+
+#[test]
+fn answers_of_ten_megabytes_are_told_apart_and_leave_small_reports() {
+    let project = texts("'word ' * 2_000_000 + 'one'");
+    let (said, judgement) = gate_after(&project, |project| {
+        answered_with(project, "'word ' * 2_000_000 + 'two'");
+    });
+    for probe in ["grading", "retrieval"] {
+        // They differ in their last word alone.
+        let answers = &judgement["answers"][probe];
+        assert_eq!(answers["other"], json!(2), "{probe}: {}", said.stdout);
+    }
+    for (file, most) in [
+        ("report.json", 1_000_000),
+        ("report.html", 2_000_000),
+        ("gate.json", 200_000),
+        ("gate.md", 60_000),
+    ] {
+        let length = project.read(&format!("kelvin/{file}")).len();
+        assert!(length < most, "{file} has {length} bytes");
+    }
+    assert!(said.stdout.len() < 60_000, "{}", said.stdout.len());
 }
 
 /// Prompts whose answers have a secret in them, in a repository with a saved base.
@@ -318,7 +447,7 @@ fn no_word_of_an_answer_is_kept_on_the_branch_where_none_is_allowed() {
     let answers = &project.json("kelvin/gate.json")["answers"]["grading"];
     assert_eq!(answers["other"], json!(6), "{answers}");
     let base = answers["answers"][0]["base"].as_str().unwrap_or_default();
-    assert!(base.ends_with("characters, which is not kept"), "{base}");
+    assert!(base.starts_with("(not kept: "), "{base}");
 }
 
 #[test]

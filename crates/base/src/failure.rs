@@ -78,9 +78,36 @@ impl Failure {
     pub fn withhold_texts(&mut self) {
         self.stdout.clear();
         self.stderr.clear();
-        if self.kind == FailureKind::DecisionRefused {
-            "its output cannot be used".clone_into(&mut self.message);
-        }
+        let instead = match self.kind {
+            // These messages are made of the code, the time or the setting alone.
+            FailureKind::Exit(_)
+            | FailureKind::Signal(_)
+            | FailureKind::Timeout
+            | FailureKind::NotStarted
+            | FailureKind::OutputMissing
+            | FailureKind::OutputTooLarge
+            | FailureKind::Status(_)
+            | FailureKind::RateLimit
+            | FailureKind::BudgetSpent => return,
+            FailureKind::ServiceFailed | FailureKind::Connection | FailureKind::NotRecorded => {
+                "the message is not kept"
+            }
+            FailureKind::OutputNotJson => "its output is not JSON",
+            FailureKind::OutputNotObject => "its output is not a JSON object",
+            FailureKind::DecisionMissing => {
+                "its output has no decision in the field that should hold it"
+            }
+            FailureKind::OutputUnreadable
+            | FailureKind::EmptyContent
+            | FailureKind::MalformedBody
+            | FailureKind::DecisionRefused
+            | FailureKind::GradeUnreadable
+            | FailureKind::GradeAmbiguous
+            | FailureKind::GradeMissing
+            | FailureKind::GradeInvalid
+            | FailureKind::VectorsUnusable => "its output cannot be used",
+        };
+        instead.clone_into(&mut self.message);
     }
 
     /// A failure of a call that printed nothing.

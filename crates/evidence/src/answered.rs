@@ -50,6 +50,7 @@ fn item<'a>(
         asked: case.title.as_deref().map(Cow::Borrowed),
         expected: labelled::expected(case).map(Cow::Owned),
         itself: answers(samples, scorer),
+        beside: &case.beside,
         own: case.variants.iter().filter(holds).map(asked).collect(),
         swaps: swaps
             .filter_map(|variant| {

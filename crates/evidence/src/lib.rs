@@ -6,6 +6,7 @@
 mod aggregate;
 mod answered;
 mod basis;
+mod beside;
 pub mod cases;
 pub mod config;
 mod course;
@@ -32,6 +33,7 @@ mod section;
 mod survey;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod trial;
+mod withheld;
 pub mod words;
 
 use std::collections::BTreeMap;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
 
+use super::beside;
 use super::inputs::Inputs;
 use super::records;
 use super::schedule::{self, Outcomes, Rounds};
@@ -11,7 +12,7 @@ use super::survey::Survey;
 use crate::CaseRecord;
 use crate::perturb::Plan;
 use kelvin_base::failure::{Failure, FailureKind};
-use kelvin_record::{Ending, Forecast, Wanted};
+use kelvin_record::{Ending, Forecast, KeptTexts, Wanted};
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Task};
 
@@ -118,7 +119,15 @@ impl<'a> Measurement<'a> {
 
     /// What was seen of each case so far, without distances and scores.
     pub(crate) fn records(&self) -> BTreeMap<String, CaseRecord> {
-        records::of_cases(self.survey, self.plans, &self.rounds, &self.outcomes)
+        let said = |task: &Task| {
+            let output = self.runner.output(task)?;
+            Some(beside::fields(
+                &output,
+                &self.survey.settings.decision_field,
+            ))
+        };
+        let seen = (&self.outcomes, &said as &records::Outputs<'_>);
+        records::of_cases(self.survey, self.plans, &self.rounds, seen)
     }
 
     /// How the measurement ended.
@@ -228,6 +237,11 @@ pub fn unusable_decision(case: &str, failure: &Failure, config: &Config) -> Opti
         FailureKind::DecisionMissing | FailureKind::DecisionRefused
     );
     unusable.then(|| {
+        let mut failure = failure.clone();
+        if config.baseline.texts == KeptTexts::None {
+            // A workflow shows this message to everybody.
+            failure.withhold_texts();
+        }
         anyhow!(
             "the first baseline, of case `{case}`, has no usable decision: {}\n  help: set \
              `decision_field` in `{}` to a field whose value the scorer can compare; nothing else \

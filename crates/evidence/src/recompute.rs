@@ -170,6 +170,7 @@ mod tests {
             input: Digest::of(b"case"),
             units: Vec::new(),
             baseline: vec![answer("a"), answer("b")],
+            beside: Vec::new(),
             replays: Vec::new(),
             sigma: None,
             variants: vec![variant],

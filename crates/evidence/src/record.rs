@@ -1,6 +1,7 @@
 //! What the evidence probe saw in one case: every invocation with its decision or its failure.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -32,6 +33,10 @@ pub struct CaseRecord {
     pub units: Vec<UnitRecord>,
     /// The unperturbed input; one sample a repeat.
     pub baseline: Vec<Sample>,
+    /// What the outputs say beside the decision, by field; one a repeat of `baseline`, and none where no output says
+    /// anything. It is for people, and in no figure.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<BTreeMap<String, String>>,
     /// Replays of the unperturbed input for the noise floor, the first sample of `baseline` not
     /// included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::schedule::{Outcomes, Rounds};
+use super::schedule::{self, Outcomes, Rounds};
 use super::survey::Survey;
 use crate::cases::Case;
 use crate::perturb::Plan;
 use crate::{CaseRecord, Sample, UnitRecord, VariantRecord};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::threads;
-use kelvin_run::Outcome;
 use kelvin_run::kept;
 use kelvin_run::kept::Times;
+use kelvin_run::{Outcome, Task};
 
 /// A case with a larger share of failed invocations than this is marked as insufficient.
 const INSUFFICIENT_ABOVE: f64 = 0.2;
@@ -22,11 +22,12 @@ pub(super) fn of_cases(
     survey: &Survey<'_>,
     plans: &BTreeMap<usize, Plan>,
     rounds: &Rounds,
-    outcomes: &Outcomes,
+    (outcomes, outputs): (&Outcomes, &Outputs<'_>),
 ) -> BTreeMap<String, CaseRecord> {
     let told = threads::map(survey.places, |&place| {
         let name = survey.corpus.cases[place].name.to_string();
-        let record = record(survey, place, &plans[&place], rounds, outcomes);
+        let mut record = record(survey, place, &plans[&place], rounds, outcomes);
+        record.beside = beside(&survey.corpus.cases[place].name, &record.baseline, outputs);
         (name, record)
     });
     let mut cases: BTreeMap<String, CaseRecord> = told.into_iter().collect();
@@ -104,6 +105,7 @@ fn record(
             })
             .collect(),
         sigma: None,
+        beside: Vec::new(),
         baseline,
         replays,
         variants,
@@ -114,6 +116,28 @@ fn record(
         failed,
         insufficient,
         notices,
+    }
+}
+
+/// Finds the output of a finished task.
+pub(super) type Outputs<'o> = dyn Fn(&Task) -> Option<BTreeMap<String, String>> + Sync + 'o;
+
+/// What the outputs of a case say beside the decision, one a repeat; empty where none says anything.
+fn beside(
+    name: &Arc<str>,
+    baseline: &[Sample],
+    outputs: &Outputs<'_>,
+) -> Vec<BTreeMap<String, String>> {
+    let repeats = (1..).zip(baseline);
+    let said: Vec<BTreeMap<String, String>> = repeats
+        .map(|(repeat, sample)| match sample.decision {
+            Some(_) => outputs(&schedule::baseline(name, repeat)).unwrap_or_default(),
+            None => BTreeMap::new(),
+        })
+        .collect();
+    match said.iter().all(BTreeMap::is_empty) {
+        true => Vec::new(),
+        false => said,
     }
 }
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::basis::{Basis, Settings};
+use super::beside;
 use super::perturb::{self, Relation};
 use super::recompute::recompute;
+use super::withheld;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_base::digest::Digest;
-use kelvin_base::notice::Notice;
+use kelvin_base::notice::{Code, Notice};
 use kelvin_record::{
     Findings, Item, ItemPlace, KeptTexts, Repeats, Section, StoredInput, VariantPart,
 };
@@ -39,17 +41,32 @@ impl Item for CaseRecord {
             .map_or(0, |variant| variant.samples.len())
     }
 
-    /// Decisions stay as they are, since they are compared with others.
+    /// Decisions stay as they are, since they are compared with others. Where no text may be kept, what stands in
+    /// their place can be compared in the same way.
     fn shorten(&mut self, texts: KeptTexts) {
-        if texts > KeptTexts::None {
-            return;
+        match texts {
+            KeptTexts::Full => return,
+            KeptTexts::Short => {
+                let texts = self.beside.iter_mut().flat_map(BTreeMap::values_mut);
+                texts.for_each(|text| *text = beside::beginning(text, KeptTexts::SHORT));
+                return;
+            }
+            KeptTexts::None => self.beside.clear(),
         }
         let variants = self.variants.iter_mut();
         let of_variants = variants.flat_map(|variant| &mut variant.samples);
         let own = self.baseline.iter_mut().chain(&mut self.replays);
-        let samples = own.chain(of_variants);
-        for failure in samples.filter_map(|sample| sample.failure.as_mut()) {
-            failure.withhold_texts();
+        for sample in own.chain(of_variants) {
+            sample.decision = sample.decision.take().map(withheld::decision);
+            if let Some(failure) = &mut sample.failure {
+                failure.withhold_texts();
+            }
+        }
+        // The reason why a judge gave no score may quote the decisions that it was shown.
+        let of_the_judge = |notice: &&mut Notice| notice.code == Code::Unscored;
+        for notice in self.notices.iter_mut().filter(of_the_judge) {
+            let end = notice.text.find(": ").unwrap_or(notice.text.len());
+            notice.text.truncate(end);
         }
     }
 

@@ -85,6 +85,7 @@ pub fn run(
             input: case.digest(),
             units: units.collect(),
             baseline,
+            beside: Vec::new(),
             replays,
             sigma: None,
             variants,

@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::flips::bare;
-use super::governing::OwnAnswers;
+use super::governing::{OtherAnswer, OwnAnswers};
 use super::verdict::Verdict;
 use crate::compare::AnswerPairs;
 use crate::report::Report;
 use kelvin_page::{ANSWERS, AnswerList, AnswerRow, HitsBeside, Phrase, RankedRow, safe};
-use kelvin_record::{RankedHit, RankedHits};
+use kelvin_record::{RankedHit, RankedHits, is_withheld};
 
 /// The most answers that are kept: the reports have them all.
 const KEPT: usize = 5_000;
@@ -71,6 +71,9 @@ pub struct ChangedAnswer {
     /// The ranked hits of both sides, where the probe asks a search.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits: Option<RankedHits>,
+    /// What the outputs say beside these answers, such as a reason, by field.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub beside: BTreeMap<String, FieldBeside>,
 }
 
 /// Adds to the changed answers of a search the hits of both sides, which people look at beside the answers. The answers
@@ -85,6 +88,18 @@ pub fn add_hits(verdict: &mut Verdict, (base, head): (&Report, &Report)) {
             answer.hits = kind.ranked_hits(sections, &answer.item);
         }
     }
+}
+
+/// A field of the outputs beside the answer that is compared. It is cut where it is long, and missing where an output
+/// does not have it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FieldBeside {
+    /// What the output of the base says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The same of the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
 }
 
 impl ChangedAnswers {
@@ -135,6 +150,7 @@ impl ChangedAnswers {
                     base: safe::cut(&other.base, LONGEST),
                     head: safe::cut(&other.head, LONGEST),
                     hits: None,
+                    beside: beside(other),
                 })
                 .collect(),
         })
@@ -186,11 +202,16 @@ impl ChangedAnswers {
     /// The first of these items in a sentence without its full stop; none where there is none.
     pub fn lead(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
-        let told = Phrase::of_name(&first.item)
-            .and(" is answered ")
-            .quote(bare(&first.head))
-            .and(" instead of ")
-            .quote(bare(&first.base));
+        let told = Phrase::of_name(&first.item);
+        // Two digests tell nothing more than that the answers differ.
+        let told = match is_withheld(&first.head) || is_withheld(&first.base) {
+            true => told.and(" is answered otherwise"),
+            false => told
+                .and(" is answered ")
+                .quote(bare(&first.head))
+                .and(" instead of ")
+                .quote(bare(&first.base)),
+        };
         let told = match &first.expected {
             Some(expected) => told.and(" (expected ").quote(bare(expected)).and(")"),
             None => told,
@@ -244,13 +265,18 @@ impl ChangedAnswer {
             expected: self.expected.as_deref().map(bare),
             base: bare(&self.base),
             head: bare(&self.head),
-            hits: self.hits.as_ref().map(beside),
+            hits: self.hits.as_ref().map(hits_beside),
             files: Vec::new(),
+            beside: self
+                .beside
+                .iter()
+                .map(|(name, field)| (name.clone(), field.base.clone(), field.head.clone()))
+                .collect(),
         }
     }
 }
 
-fn beside(hits: &RankedHits) -> HitsBeside {
+fn hits_beside(hits: &RankedHits) -> HitsBeside {
     let rows = |hits: &[RankedHit]| -> Vec<RankedRow> {
         let rows = hits.iter().map(|hit| RankedRow {
             rank: hit.rank,
@@ -269,4 +295,17 @@ fn beside(hits: &RankedHits) -> HitsBeside {
         base: (rows(&hits.base), hits.base_left),
         head: (rows(&hits.head), hits.head_left),
     }
+}
+
+/// What the outputs of both sides say beside an answer.
+fn beside(other: &OtherAnswer<'_>) -> BTreeMap<String, FieldBeside> {
+    let mut fields: BTreeMap<String, FieldBeside> = BTreeMap::new();
+    let (base, head) = other.beside();
+    for (name, text) in base {
+        fields.entry(name).or_default().base = Some(text);
+    }
+    for (name, text) in head {
+        fields.entry(name).or_default().head = Some(text);
+    }
+    fields
 }

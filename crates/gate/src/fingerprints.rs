@@ -119,6 +119,7 @@ mod tests {
                 configuration: None,
                 commit: None,
                 dirty: false,
+                texts_withheld: false,
                 cost: Cost::default(),
                 judge_cost: None,
                 item_seconds: BTreeMap::new(),

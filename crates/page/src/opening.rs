@@ -93,6 +93,8 @@ pub struct AnswerRow {
     pub hits: Option<HitsBeside>,
     /// The files of the item that lie beside the page, each with its path relative to the page.
     pub files: Vec<(&'static str, String)>,
+    /// What stands beside the answers in their outputs: a name, with a text on the base and a current one.
+    pub beside: Vec<(String, Option<String>, Option<String>)>,
 }
 
 /// The ranked hits of both sides. All text is foreign.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::score::{Factor, Weights};
 use kelvin_base::digest::{Digest, Fields};
-use kelvin_record::{Item, Repeats, Section, VariantPart};
+use kelvin_record::{Item, KeptTexts, Repeats, Section, VariantPart};
 
 /// The stored section of this probe.
 pub(crate) type QualitySection = Section<QualityBasis, QualityItem>;
@@ -115,7 +115,26 @@ pub(crate) struct TokenCounts {
     pub total: u64,
 }
 
+/// The clause in place of those that may quote an output.
+const NOT_KEPT: &str = "what else was found is not kept";
+
+/// Whether a clause has nothing but the name of an output in it, which the configuration gives.
+fn names_only(clause: &str) -> bool {
+    let ends = ["` is missing", "` is empty"].into_iter();
+    let mut names = ends.filter_map(|end| clause.strip_suffix(end)?.strip_prefix('`'));
+    names.any(|name| !name.contains('`'))
+}
+
 impl QualityIndicators {
+    fn withhold_texts(&mut self) {
+        let before = self.lacks.len();
+        self.lacks
+            .retain(|clause| clause != NOT_KEPT && names_only(clause));
+        if self.lacks.len() < before {
+            self.lacks.push(NOT_KEPT.to_owned());
+        }
+    }
+
     /// The value of a factor.
     pub(super) const fn factor(&self, factor: Factor) -> Option<f64> {
         match factor {
@@ -173,6 +192,21 @@ impl Item for QualityItem {
 
     fn has_answer(&self) -> bool {
         self.runs().any(|run| !run.failed)
+    }
+
+    /// What an output lacks may quote it; the names of missing outputs are those of the configuration.
+    fn shorten(&mut self, texts: KeptTexts) {
+        if texts > KeptTexts::None {
+            return;
+        }
+        let cases = self.probes.values_mut();
+        let of_cases = cases.flat_map(|case| {
+            let variants = case.variants.values_mut().flatten();
+            case.runs.iter_mut().chain(variants)
+        });
+        for run in of_cases.chain(&mut self.dry_runs) {
+            run.withhold_texts();
+        }
     }
 
     /// Each probe is a part: a change that removes a probe also removes its knowledge of the case.

@@ -27,6 +27,8 @@ pub struct AnsweredItem<'a> {
     pub expected: Option<Cow<'a, str>>,
     /// The answers to the item as it is.
     pub itself: Vec<Option<Answer>>,
+    /// What the first of these answers say beside what is compared, such as a reason, by field; for people.
+    pub beside: &'a [BTreeMap<String, String>],
     /// The answers to the variants that should be answered like the item.
     pub own: Vec<AnsweredInput<'a>>,
     /// The answers to the variants in which evidence was exchanged.

@@ -52,18 +52,50 @@ impl KeptText {
         }
     }
 
-    /// The text for people: its beginning with a sign where it is cut, or a description where no text is kept.
+    /// The text for people: its beginning with a sign where it is cut, or its digest where no text is kept.
     pub fn shown(&self) -> String {
         match self.characters {
             None => self.text.clone(),
             Some(_) if !self.text.is_empty() => format!("{}…", self.text),
-            Some(characters) => format!("a text of {characters} characters, which is not kept"),
+            Some(_) => stand_in(self.digest),
         }
     }
 }
 
-/// How much of the texts that a pipeline has written is kept where others can read it: on the branch of reports, in
-/// an artifact, in a comment. The report of a run has them as they are.
+/// The beginning of what stands in place of a text that is not kept.
+const STAND_IN: &str = "(not kept: ";
+
+/// The number of digits of a digest in a [`stand_in`]: two texts of one pipeline never share them by chance.
+const DIGITS: usize = 16;
+
+/// What stands in place of a text that is not kept. Two texts have the same one exactly if they are the same.
+fn stand_in(digest: Digest) -> String {
+    format!("{STAND_IN}{})", digest.short(DIGITS))
+}
+
+/// What stands in place of a text where no text may be kept: its digest. What stands in place of a text already stays.
+pub fn withheld(text: &str) -> String {
+    match is_stand_in(text) {
+        true => text.to_owned(),
+        false => stand_in(Digest::of(text.as_bytes())),
+    }
+}
+
+/// Whether a text for people has something in it that stands in place of a text.
+pub fn is_withheld(shown: &str) -> bool {
+    shown.contains(STAND_IN)
+}
+
+fn is_stand_in(text: &str) -> bool {
+    let inner = text.strip_prefix(STAND_IN);
+    let digits = inner.and_then(|inner| inner.strip_suffix(')'));
+    digits.is_some_and(|digits| {
+        digits.len() == DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
+/// How much of the texts that a pipeline has written is kept where others can read it: on the branch of reports and,
+/// with [`None`](Self::None), in everything that a workflow writes. Else the report of a run has them as they are.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -113,10 +145,22 @@ mod tests {
         assert_eq!((short.characters, short.digest), (Some(100), whole.digest));
         assert_eq!(short.shown(), format!("{}…", "é".repeat(80)));
         short.shorten(KeptTexts::None);
-        assert_eq!(short.shown(), "a text of 100 characters, which is not kept");
+        assert_eq!(short.shown(), withheld(&"é".repeat(100)));
         let mut same = KeptText::of("yes");
         same.shorten(KeptTexts::Full);
         same.shorten(KeptTexts::Short);
         assert_eq!(same.whole(), Some("yes"));
+    }
+
+    #[test]
+    fn what_stands_in_place_of_a_text_tells_it_from_others_and_has_no_word_of_it() {
+        let of_bug = withheld("bug");
+        assert!(!of_bug.contains("bug") && is_withheld(&of_bug), "{of_bug}");
+        assert_eq!(withheld(&of_bug), of_bug);
+        assert_ne!(withheld("feature"), of_bug);
+        for forged in ["(not kept: the word itself)", "(not kept: )", "(not kept: "] {
+            assert_ne!(withheld(forged), forged);
+        }
+        assert!(!is_withheld("bug"));
     }
 }

@@ -37,7 +37,7 @@ pub use estimate::{estimate, family, spread};
 pub use findings::{Findings, RunView, SettingDiffers};
 pub use flip::{Flip, Ought};
 pub use graded::GradedPair;
-pub use kept::{KeptText, KeptTexts};
+pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
 pub use kinds::{JsonFields, Kinds, SectionKind};
 pub use listing::{Forecast, ListedVariant, Listing};
 pub use metric::{CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, probe_of};

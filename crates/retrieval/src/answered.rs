@@ -30,8 +30,7 @@ fn item(query: &QueryRecord) -> AnsweredItem<'_> {
         asked: has_question.then(|| Cow::Owned(safe::cut(&query.query, ASKED))),
         expected: expected(&query.labels).map(Cow::Owned),
         itself: query.runs.iter().map(answer).collect(),
-        own: Vec::new(),
-        swaps: Vec::new(),
+        ..AnsweredItem::default()
     }
 }
 
@@ -67,6 +66,7 @@ pub(super) fn answer(run: &Retrieved) -> Option<Answer> {
 fn text(answer: &AnswerRecord) -> KeptText {
     let kept = &answer.text;
     let is_empty = kept.whole() == Some("");
+    let is_withheld = kept.text.is_empty() && kept.characters.is_some();
     let fields = Fields::of("kelvin/retrieval/refusal/v1");
     match answer.grounded {
         // A page that shows an empty answer would leave the reader to wonder.
@@ -77,11 +77,12 @@ fn text(answer: &AnswerRecord) -> KeptText {
         true => kept.clone(),
         false => KeptText {
             digest: fields.field("text", kept.digest.bytes()).digest(),
-            text: match is_empty {
-                true => "refused".to_owned(),
-                false => format!("refused: {}", kept.text),
+            text: match (is_empty, is_withheld) {
+                (true, _) => "refused".to_owned(),
+                (false, true) => format!("refused: {}", kept.shown()),
+                (false, false) => format!("refused: {}", kept.text),
             },
-            characters: kept.characters,
+            characters: kept.characters.filter(|_| !is_withheld),
         },
     }
 }

@@ -250,6 +250,7 @@ impl Job<'_> {
         let asked = GateRequest {
             check: super::Request {
                 masker: Some(Arc::clone(&request.masker)),
+                is_shared: true,
                 overrides: Overrides {
                     is_base: self.context.may_save(),
                     ..request.gate.check.overrides.clone()

@@ -96,6 +96,7 @@ fn session(found: &[Found]) -> Session {
         configuration: sessions().find_map(|session| session.configuration.clone()),
         commit: sessions().find_map(|session| session.commit.clone()),
         dirty: sessions().any(|session| session.dirty),
+        texts_withheld: sessions().any(|session| session.texts_withheld),
         cost,
         judge_cost: sessions()
             .filter_map(|session| session.judge_cost)

@@ -11,6 +11,7 @@ mod gateway;
 mod measured_base;
 mod planted;
 mod refusals;
+mod texts;
 
 use std::fs;
 use std::path::PathBuf;

@@ -18,6 +18,9 @@ pub struct AnswerPairs {
     pub items: Vec<ItemAnswers>,
 }
 
+/// The fields beside what is compared of an answer, for each of the first answers.
+pub type FieldsBeside = Vec<BTreeMap<String, String>>;
+
 /// The answers to one item on the base and on the head; none where a run failed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ItemAnswers {
@@ -29,6 +32,8 @@ pub struct ItemAnswers {
     pub expected: Option<String>,
     /// The answers to the item as it is.
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
+    /// What the first of these answers say beside what is compared, by field, for people.
+    pub beside: (FieldsBeside, FieldsBeside),
     /// The answers to the variants of both sides that should be answered like the item, run after run.
     pub own: (Vec<Option<Answer>>, Vec<Option<Answer>>),
     /// The names of these variants on the base and on the head.
@@ -161,6 +166,7 @@ fn item(
         asked: told(head.asked.as_ref().or(base.asked.as_ref())),
         expected: told(head.expected.as_ref()),
         itself: (counted(&base.itself, once.0), counted(&head.itself, once.1)),
+        beside: (base.beside.to_vec(), head.beside.to_vec()),
         own: (
             run_after_run(shared.iter().map(|(before, _)| *before), once.0),
             run_after_run(shared.iter().map(|(_, after)| *after), once.1),

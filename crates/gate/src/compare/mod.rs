@@ -14,7 +14,7 @@ use kelvin_base::digest::Digest;
 use kelvin_record::Shard;
 use kelvin_record::{Answered, ComparedItems, Direction, Metric, Nouns, Range};
 
-pub use answers::{AnswerPairs, ItemAnswers};
+pub use answers::{AnswerPairs, FieldsBeside, ItemAnswers};
 pub use change::Change;
 pub use coverage::Coverage;
 pub use stored::{StoredComparison, StoredMetric};

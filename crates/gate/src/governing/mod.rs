@@ -14,7 +14,7 @@ pub mod rule;
 mod strays;
 mod words;
 
-pub use own::OwnAnswers;
+pub use own::{OtherAnswer, OwnAnswers};
 pub use rule::{
     Asked, Limit, Looks, Open, Rules, Status, Suite, TypeEnding, TypeFigures, TypeVerdict,
 };

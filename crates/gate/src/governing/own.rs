@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::rule::{Answers, Own, Side, Suite};
-use crate::compare::{AnswerPairs, ItemAnswers};
+use crate::compare::{AnswerPairs, FieldsBeside, ItemAnswers};
 use kelvin_record::Answer;
 
 /// The largest chance that one of the two usual answers is not the true usual one, for an item that counts as changed.
@@ -30,6 +30,24 @@ pub struct OtherAnswer<'p> {
     pub base: String,
     /// The usual answer of the head.
     pub head: String,
+}
+
+impl OtherAnswer<'_> {
+    /// What the first run with the usual answer says beside it, on the base and on the head.
+    pub fn beside(&self) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+        let item = self.item;
+        let first = |answers: &[Option<Answer>], told: &str, beside: &FieldsBeside| {
+            let is_usual = |answer: &Option<Answer>| {
+                let answer = answer.as_ref();
+                answer.is_some_and(|answer| answer.to_string() == told)
+            };
+            let at = answers.iter().position(is_usual);
+            at.and_then(|at| beside.get(at).cloned())
+        };
+        let base = first(&item.itself.0, &self.base, &item.beside.0);
+        let head = first(&item.itself.1, &self.head, &item.beside.1);
+        (base.unwrap_or_default(), head.unwrap_or_default())
+    }
 }
 
 impl<'p> OwnAnswers<'p> {

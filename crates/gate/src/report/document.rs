@@ -246,6 +246,9 @@ pub struct Session {
     pub commit: Option<String>,
     /// Whether the work tree differed from it.
     pub dirty: bool,
+    /// Whether the texts of answers are not in it, but only their digests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub texts_withheld: bool,
     /// What was called and what was saved.
     pub cost: Cost,
     /// The same for the judges, whose calls are in no figure of `cost`; none where no judge was asked.

@@ -19,6 +19,9 @@ const HIT: usize = 100;
 /// The most columns of a reason, which may contain the printed text of a program.
 const REASON: usize = 400;
 
+/// A name with the text of the base and the current one.
+type FieldOfBoth = (String, Option<String>, Option<String>);
+
 #[derive(Serialize)]
 pub(super) struct OpeningView {
     tone: Tone,
@@ -83,6 +86,9 @@ struct HitView {
     is_expected: bool,
     /// How the hit has moved: a word for the style, a sign that only repeats the words, and the words.
     moved: Option<(&'static str, &'static str, String)>,
+    /// The names and texts beside the answer of the base, and beside the current one.
+    beside_base: Vec<(String, String)>,
+    beside_head: Vec<(String, String)>,
 }
 
 #[derive(Serialize)]
@@ -165,6 +171,14 @@ impl AnswerView {
     fn of(row: &AnswerRow, anchor: Option<usize>) -> Self {
         let text = |text: &String| safe::cut(text, ANSWER);
         let [base, head] = words(&text(&row.base), &text(&row.head));
+        let beside = |side: fn(&FieldOfBoth) -> Option<&String>| {
+            let told = row
+                .beside
+                .iter()
+                .filter_map(|field| Some((&field.0, side(field)?)));
+            told.map(|(name, told)| (safe::cut(name, 60), text(told)))
+                .collect()
+        };
         Self {
             item: safe::cut(&row.item, 120),
             anchor,
@@ -178,6 +192,8 @@ impl AnswerView {
                 .iter()
                 .map(|(what, path)| (*what, link(path)))
                 .collect(),
+            beside_base: beside(|field| field.1.as_ref()),
+            beside_head: beside(|field| field.2.as_ref()),
         }
     }
 }

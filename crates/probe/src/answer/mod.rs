@@ -3,7 +3,7 @@
 mod begins;
 mod pick;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use kelvin_base::failure::{Failure, FailureKind};
 
@@ -57,6 +57,21 @@ pub fn find(bytes: &[u8], field: &DecisionField) -> Result<Value, Failure> {
 /// Where the output is not JSON.
 pub fn whole(bytes: &[u8]) -> Result<Value, Failure> {
     find(bytes, &DecisionField::Pointer(String::new()))
+}
+
+/// The object that a field stands in, without the field; none where the output has no such object.
+pub fn beside(bytes: &[u8], field: &DecisionField) -> Option<Map<String, Value>> {
+    let mut path = path(field);
+    let key = path.pop()?;
+    let text = std::str::from_utf8(bytes).ok()?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match pick::pick(text, &path).ok()? {
+        Value::Object(mut fields) => {
+            fields.remove(&key);
+            Some(fields)
+        }
+        _ => None,
+    }
 }
 
 /// The keys that lead to the value. In a pointer `~1` is a slash and `~0` a tilde (RFC 6901).

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::cache;
 use super::open_files;
 use super::pace::Pace;
 use super::tree::{Leaf, Place, Tree};
@@ -193,6 +194,12 @@ impl<'a> Runner<'a> {
     /// What the run has cost so far.
     pub fn cost(&self) -> Cost {
         self.tally.cost()
+    }
+
+    /// The output of a finished task, from its folder. None where it is larger than what the cache keeps whole, so
+    /// that an answer of the cache has no less than one of the pipeline.
+    pub fn output(&self, task: &Task) -> Option<Vec<u8>> {
+        self.tree.output(task, cache::KEPT_WHOLE as u64)
     }
 
     /// Whether this runner calls a judge.

@@ -50,6 +50,11 @@ impl Leaf {
         self.write(&self.output, bytes)
     }
 
+    /// The output, if it has at most `most` bytes; none where there is no such output.
+    pub(crate) fn output(&self, most: u64) -> Option<Vec<u8>> {
+        read_if(&self.output, |length| length <= most)
+    }
+
     /// Removes the input and the output of an earlier run. During a call, no folder may tell under
     /// which name its text was stored before.
     pub(crate) fn clear(&self) -> anyhow::Result<()> {
@@ -93,20 +98,23 @@ impl Leaf {
 
 /// Whether a regular file, not a link, has these bytes.
 fn holds(path: &Path, bytes: &[u8]) -> bool {
+    let length = bytes.len() as u64;
+    read_if(path, |found| found == length).is_some_and(|found| found == bytes)
+}
+
+/// The bytes of a regular file, not of a link, whose length is as demanded; none where it is not, or cannot be read.
+fn read_if(path: &Path, is_wanted: impl Fn(u64) -> bool) -> Option<Vec<u8>> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new()
+    let mut file = OpenOptions::new()
         .read(true)
         .custom_flags(flags.bits() as i32)
-        .open(path);
-    let read = || {
-        let mut file = file.ok()?;
-        let data = file.metadata().ok()?;
-        if !data.is_file() || data.len() != bytes.len() as u64 {
-            return None;
-        }
-        let mut found = Vec::with_capacity(bytes.len() + 1);
-        file.read_to_end(&mut found).ok()?;
-        Some(found == bytes)
-    };
-    read().unwrap_or(false)
+        .open(path)
+        .ok()?;
+    let data = file.metadata().ok()?;
+    if !data.is_file() || !is_wanted(data.len()) {
+        return None;
+    }
+    let mut found = Vec::with_capacity(usize::try_from(data.len()).ok()? + 1);
+    file.read_to_end(&mut found).ok()?;
+    Some(found)
 }

@@ -119,6 +119,11 @@ impl Tree {
         Leaf::at(path, self.input)
     }
 
+    /// The output that lies in the folder of a task, if it has at most `most` bytes.
+    pub(super) fn output(&self, task: &Task, most: u64) -> Option<Vec<u8>> {
+        self.leaf(task).output(most)
+    }
+
     /// Creates the folder of a task. Of its earlier content only the input and the output are left,
     /// to be replaced or removed.
     ///

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Scorer, ScorerKind, describe};
 use kelvin_base::digest::Fields;
+use kelvin_record::withheld;
 
 /// `|i - j| / (n - 1)` over `n` ordered levels.
 #[derive(Debug)]
@@ -48,9 +49,11 @@ impl Ordinal {
         Self { levels }
     }
 
+    /// The place of a level, or of what stands in a report in its place.
     fn place(&self, decision: &Value) -> Option<usize> {
         let text = decision.as_str()?;
-        self.levels.iter().position(|level| level == text)
+        let mut levels = self.levels.iter();
+        levels.position(|level| level == text || withheld(level) == text)
     }
 }
 

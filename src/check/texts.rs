@@ -1,0 +1,57 @@
+//! Reports with no more of the texts of answers than the configuration lets others read.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use super::claims::figures_follow;
+use super::record;
+use kelvin_base::notice::Notice;
+use kelvin_gate::report::Report;
+use kelvin_record::KeptTexts;
+use kelvin_run::config::Config;
+
+/// The report with no more of the texts of answers than may be kept. Notices and reasons quote them too, so these are
+/// made anew from the records that are kept; the figures are the same.
+///
+/// # Errors
+///
+/// Where the figures cannot be made of the shortened records, which is a fault of this program.
+pub(super) fn shortened(mut report: Report, texts: KeptTexts) -> anyhow::Result<Report> {
+    let known = report.probes.known().into_iter();
+    let made: BTreeSet<Notice> = known
+        .flat_map(|(kind, section)| kind.recompute(section.boxed()).notices)
+        .collect();
+    report.notices.retain(|notice| !made.contains(notice));
+    // A decision that is a secret was masked when the report was written, and its distances do not follow from it.
+    let follows = figures_follow(&report);
+    report.probes.shorten(texts);
+    report.run.session.texts_withheld |= texts == KeptTexts::None;
+    if !follows {
+        return Ok(report);
+    }
+    anyhow::ensure!(
+        figures_follow(&report),
+        "the figures of this report cannot be made of its shortened records: set `baseline: {{texts: full}}`, and \
+         report this fault of kelvin"
+    );
+    Ok(record::recompute("", report).report)
+}
+
+/// Whether the gate may see no texts of answers: the configuration keeps none, or one of the reports has none. A text
+/// cannot be compared with what stands in place of one, so then neither side has any.
+pub(super) fn are_withheld(config: &Config, reports: &[&Report]) -> bool {
+    let mut sessions = reports.iter().map(|report| &report.run.session);
+    config.baseline.texts == KeptTexts::None || sessions.any(|session| session.texts_withheld)
+}
+
+/// A report in the form in which the gate compares it. All that a verdict says is made of this form.
+///
+/// # Errors
+///
+/// As [`shortened`].
+pub(super) fn compared(report: &Report, withheld: bool) -> anyhow::Result<Cow<'_, Report>> {
+    Ok(match withheld && !report.run.session.texts_withheld {
+        true => Cow::Owned(shortened(report.clone(), KeptTexts::None)?),
+        false => Cow::Borrowed(report),
+    })
+}
