@@ -69,6 +69,12 @@ pub trait Items: Sync {
     /// The ids of all items that are configured, in order.
     fn ids(&self) -> Vec<&str>;
 
+    /// Whether there is, or may be, an item of this id. A kind that knows its items only once they were run has
+    /// patterns in their place, and takes any id that fits.
+    fn has(&self, id: &str) -> bool {
+        self.ids().contains(&id)
+    }
+
     /// The notices from reading the items.
     fn notices(&self) -> Vec<Notice> {
         Vec::new()

@@ -57,3 +57,10 @@ pub enum EmptyScore {
     /// The metric is not meant for this case, and the sample is in no figure of it.
     Skip,
 }
+
+impl Columns {
+    /// Whether nothing is said of the columns.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}

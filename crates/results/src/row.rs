@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use kelvin_base::digest::Digest;
 use kelvin_record::Direction;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// One sample of one case, as an evaluator wrote it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -39,11 +41,13 @@ pub struct RowTexts {
 }
 
 /// What a format itself says of a metric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MetricKind {
     /// Whether every score is a pass (1) or a failure (0).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub yes_no: bool,
     /// Which way is better; none where the format does not say it. Such a metric has to be declared to be gated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Direction>,
 }
 

@@ -43,11 +43,7 @@ impl std::error::Error for ReadError {}
 /// # Errors
 ///
 /// Where the file cannot be read, or must not be used as it is.
-pub fn read(
-    path: &Path,
-    format: Option<Format>,
-    columns: &Columns,
-) -> Result<Results, ReadError> {
+pub fn read(path: &Path, format: Option<Format>, columns: &Columns) -> Result<Results, ReadError> {
     let _ = (format, columns);
     Err(ReadError(format!("{}: no reader", path.display())))
 }
