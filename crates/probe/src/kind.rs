@@ -93,6 +93,12 @@ pub trait Items: Sync {
         None
     }
 
+    /// What there is in the place of items that are known only once they were run, e.g. "2 suites"; none where the items
+    /// are known.
+    fn unknown(&self) -> Option<String> {
+        None
+    }
+
     /// Why the items are too few to tell much; none where they are enough.
     fn too_few(&self) -> Option<&'static str> {
         None

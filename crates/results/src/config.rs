@@ -61,7 +61,7 @@ pub struct SuiteSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
     /// The metrics that the gate looks at; the others are shown. Without it: those of `metrics` that do not say
-    /// otherwise, and else every pass or fail.
+    /// otherwise, else every pass or fail, else all of which the format says that more is better.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(length(min = 1)))]
     pub gate: Vec<String>,
@@ -148,7 +148,7 @@ pub struct Suite {
 }
 
 impl Suite {
-    fn of(keys: SuiteSettings) -> Self {
+    pub(super) fn of(keys: SuiteSettings) -> Self {
         let mut columns = keys.columns.clone();
         columns.metrics = keys
             .metrics

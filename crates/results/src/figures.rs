@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::record::{MetricBasis, ResultSample, ResultsSection, SuiteBasis, cases};
+use super::record::{ResultSample, ResultsSection, SuiteBasis, cases};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
@@ -117,16 +117,19 @@ fn score(sample: &ResultSample, metric: &str) -> Scored {
     }
 }
 
-/// Whether a sample passes in every gated metric that is a pass or a fail.
+/// Whether a sample has the best value of every gated metric that is a pass or a fail.
 fn passed(sample: &ResultSample, basis: &SuiteBasis) -> Scored {
     if sample.error.is_some() {
         return Scored::Error;
     }
-    let is_asked = |metric: &MetricBasis| metric.gated && metric.kind.yes_no;
-    let asked = basis.metrics.iter().filter(|(_, metric)| is_asked(metric));
+    let asked = basis.metrics.iter();
+    let asked = asked.filter(|(_, metric)| metric.says_whether_it_passes());
     let mut scores = asked.filter_map(|(name, metric)| {
-        let is_lower = metric.kind.better == Some(Direction::Lower);
-        Some((*sample.scores.get(name)? == 1.0) != is_lower)
+        let best = match metric.kind.better {
+            Some(Direction::Lower) => 0.0,
+            _ => 1.0,
+        };
+        Some(*sample.scores.get(name)? == best)
     });
     let Some(first) = scores.next() else {
         return Scored::Apart;

@@ -10,7 +10,7 @@ use super::record::{MetricBasis, ResultRecord, ResultSample};
 use super::{MetricKind, Results, Row};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_page::{counted, listed};
-use kelvin_record::KeptText;
+use kelvin_record::{Direction, KeptText};
 
 /// The longest name of a case, in characters. It stands in comments, and in the command that runs some cases again.
 const LONGEST_NAME: usize = 300;
@@ -206,6 +206,10 @@ fn metrics(
         let mut scores = results.rows.iter().filter_map(|row| row.scores.get(name));
         scores.all(|score| *score == 0.0 || *score == 1.0)
     };
+    let says_passes = results
+        .metrics
+        .values()
+        .any(|found| found.yes_no && found.better.is_some());
     let mut metrics = BTreeMap::new();
     for (name, found) in &results.metrics {
         let own = declared.get(name);
@@ -214,7 +218,9 @@ fn metrics(
             better: own.and_then(|own| own.better).or(found.better),
         };
         let by_itself = match gate.is_empty() {
-            true if declared.is_empty() => kind.yes_no && kind.better.is_some(),
+            true if declared.is_empty() && says_passes => found.yes_no && kind.better.is_some(),
+            // What is better where there is less of it is a cost, which nobody has asked to be gated.
+            true if declared.is_empty() => kind.better == Some(Direction::Higher),
             true => own.is_some() && kind.better.is_some(),
             false => gate.contains(name),
         };
@@ -250,12 +256,11 @@ fn metrics(
             "nothing is gated: name a metric under `gate`, and under `metrics` which way it is better; the file has {all}"
         ));
     }
-    let has_passes = metrics
-        .values()
-        .any(|metric| metric.gated && metric.kind.yes_no);
+    let has_passes = metrics.values().any(MetricBasis::says_whether_it_passes);
     if !keys.must_pass.is_empty() && !has_passes {
         return Err(
-            "`must_pass` needs a gated metric that is a pass or a fail, and the file has none"
+            "`must_pass` needs a gated metric that is a pass or a fail, and there is none; that of a table has `range: [0, \
+             1]`"
                 .to_owned(),
         );
     }
@@ -371,5 +376,186 @@ fn named<'n>(names: impl Iterator<Item = &'n str>) -> String {
     match names.is_empty() {
         true => "none".to_owned(),
         false => format!("`{}`", listed(&names).replace(", ", "`, `")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SuiteSettings;
+
+    /// A suite with further keys, as JSON.
+    fn suite(more: serde_json::Value) -> Suite {
+        let mut keys = serde_json::json!({ "name": "qa", "run": "x {output}" });
+        if let (Some(keys), Some(more)) = (keys.as_object_mut(), more.as_object()) {
+            keys.extend(more.clone());
+        }
+        let keys: SuiteSettings = serde_json::from_value(keys).expect("keys");
+        Suite::of(keys)
+    }
+
+    /// A sample of a case with its score in `pass`.
+    fn row(case: &str, pass: f64) -> Row {
+        Row {
+            case: case.to_owned(),
+            scores: BTreeMap::from([("pass".to_owned(), pass)]),
+            ..Row::default()
+        }
+    }
+
+    fn results(rows: Vec<Row>) -> Results {
+        let kind = MetricKind {
+            yes_no: true,
+            better: Some(Direction::Higher),
+        };
+        Results {
+            tool: "test".to_owned(),
+            metrics: BTreeMap::from([("pass".to_owned(), kind)]),
+            rows,
+            ..Results::default()
+        }
+    }
+
+    fn gathered(rows: Vec<Row>) -> Result<SuiteRun, String> {
+        gather(results(rows), &suite(serde_json::json!({})), true)
+    }
+
+    fn scores(run: &SuiteRun, case: &str) -> Vec<Option<f64>> {
+        let samples = run.cases[case].samples.iter();
+        samples
+            .map(|sample| sample.scores.get("pass").copied())
+            .collect()
+    }
+
+    #[test]
+    fn rows_of_a_name_are_its_repeats_wherever_they_stand() {
+        let rows = vec![
+            row("b", 1.0),
+            row("a", 0.0),
+            row("b", 0.0),
+            row(" a\n", 1.0),
+        ];
+        assert!(gathered(rows).expect_err("refused").contains("blanks"));
+        let rows = vec![row("b", 1.0), row("a", 0.0), row("b", 0.0)];
+        let run = gathered(rows).expect("read");
+        assert_eq!(scores(&run, "b"), [Some(1.0), Some(0.0)]);
+        assert_eq!(scores(&run, "a"), [Some(0.0)]);
+        assert!(
+            run.notices[0].contains("does not number"),
+            "{:?}",
+            run.notices
+        );
+        assert!(run.metrics["pass"].gated);
+    }
+
+    #[test]
+    fn numbered_repeats_are_joined_and_two_values_for_one_are_refused() {
+        let numbered = |repeat, pass| Row {
+            repeat: Some(repeat),
+            ..row("a", pass)
+        };
+        let run = gathered(vec![numbered(2, 0.0), numbered(1, 1.0), numbered(2, 0.0)]);
+        assert_eq!(scores(&run.expect("read"), "a"), [Some(1.0), Some(0.0)]);
+        let run = gathered(vec![numbered(1, 0.0), numbered(1, 1.0)]);
+        assert!(run.expect_err("refused").contains("two values of `pass`"));
+        let run = gathered(vec![numbered(1, 0.0), row("a", 1.0)]);
+        assert!(run.expect_err("refused").contains("number all of them"));
+    }
+
+    #[test]
+    fn two_inputs_under_one_name_are_two_cases_and_refused() {
+        let asks = |input: &[u8]| Row {
+            input: Some(Digest::of(input)),
+            ..row("a", 1.0)
+        };
+        let run = gathered(vec![asks(b"one"), asks(b"two")]);
+        assert!(run.expect_err("refused").contains("share a name"));
+        assert!(gathered(vec![asks(b"one"), asks(b"one")]).is_ok());
+    }
+
+    #[test]
+    fn a_case_of_cached_answers_alone_is_refused_and_one_fresh_answer_is_enough() {
+        let cached = |case| Row {
+            cached: true,
+            ..row(case, 1.0)
+        };
+        let run = gathered(vec![cached("a"), row("b", 1.0)]);
+        assert!(
+            run.expect_err("refused")
+                .contains("the cache of the evaluator")
+        );
+        assert!(gathered(vec![cached("a"), row("a", 1.0)]).is_ok());
+    }
+
+    #[test]
+    fn an_error_has_no_score_whatever_the_evaluator_writes() {
+        let failing = Row {
+            error: Some("no answer".to_owned()),
+            ..row("a", 0.0)
+        };
+        let run = gathered(vec![failing.clone(), row("a", 1.0)]).expect("read");
+        assert_eq!(scores(&run, "a"), [None, Some(1.0)]);
+        let all = gathered(vec![failing.clone()]).expect_err("refused");
+        assert!(all.contains("no answer"), "{all}");
+        // A run of some cases may have nothing but errors.
+        let part = gather(results(vec![failing]), &suite(serde_json::json!({})), false);
+        assert_eq!(scores(&part.expect("read"), "a"), [None]);
+    }
+
+    #[test]
+    fn a_metric_without_a_direction_is_gated_only_once_it_is_declared() {
+        let mut unknown = results(vec![row("a", 3.0)]);
+        unknown
+            .metrics
+            .insert("pass".to_owned(), MetricKind::default());
+        let refused = |more| gather(unknown.clone(), &suite(more), true).expect_err("refused");
+        let what = refused(serde_json::json!({ "gate": ["pass"] }));
+        assert!(what.contains("{pass: {better: higher}}"), "{what}");
+        let what = refused(serde_json::json!({}));
+        assert!(what.contains("nothing is gated"), "{what}");
+        let what = refused(serde_json::json!({ "gate": ["other"] }));
+        assert!(
+            what.contains("`other`") && what.contains("it has `pass`"),
+            "{what}"
+        );
+        let what = refused(serde_json::json!({
+            "metrics": { "pass": { "better": "higher", "range": [0, 1] } }
+        }));
+        assert!(what.contains("outside of its `range`"), "{what}");
+        let good = serde_json::json!({
+            "metrics": { "stars": { "column": "pass", "better": "higher", "range": [1, 5] } }
+        });
+        let run = gather(unknown, &suite(good), true).expect("read");
+        assert_eq!(run.metrics["stars"].range, Some([1.0, 5.0]));
+        assert_eq!(run.cases["a"].samples[0].scores["stars"], 3.0);
+    }
+
+    #[test]
+    fn names_that_every_suite_has_are_refused_and_long_settings_are_digests() {
+        let mut taken = results(vec![row("a", 1.0)]);
+        taken
+            .metrics
+            .insert("failure rate".to_owned(), MetricKind::default());
+        let what = gather(taken, &suite(serde_json::json!({})), true).expect_err("refused");
+        assert!(what.contains("that name is taken"), "{what}");
+        let kept = settings(BTreeMap::from([
+            ("model".to_owned(), "small".to_owned()),
+            ("prompt".to_owned(), "secret ".repeat(20)),
+        ]));
+        assert_eq!(kept["model"], "small");
+        assert!(kept["prompt"].starts_with("sha256:"), "{}", kept["prompt"]);
+    }
+
+    #[test]
+    fn nothing_and_nameless_rows_are_refused() {
+        assert!(
+            gathered(Vec::new())
+                .expect_err("refused")
+                .contains("no samples")
+        );
+        let what = gathered(vec![row("a", 1.0), row(" ", 1.0)]).expect_err("refused");
+        assert!(what.contains("row 2"), "{what}");
+        let what = gathered(vec![row(&"x".repeat(301), 1.0)]).expect_err("refused");
+        assert!(what.contains("short"), "{what}");
     }
 }

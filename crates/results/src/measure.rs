@@ -109,8 +109,9 @@ impl Items for Suites<'_> {
         }
     }
 
-    fn size(&self) -> Option<String> {
-        Some("of which the evaluator knows the cases".to_owned())
+    fn unknown(&self) -> Option<String> {
+        let suites = counted(self.patterns.len(), "suite");
+        Some(format!("{suites} of an evaluator, which knows the cases"))
     }
 
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize {

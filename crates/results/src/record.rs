@@ -67,6 +67,13 @@ pub struct MetricBasis {
     pub range: Option<[f64; 2]>,
 }
 
+impl MetricBasis {
+    /// Whether a sample passes by it where it has the best value.
+    pub(super) fn says_whether_it_passes(&self) -> bool {
+        self.gated && (self.kind.yes_no || self.range == Some([0.0, 1.0]))
+    }
+}
+
 /// One case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResultRecord {
