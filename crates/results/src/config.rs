@@ -170,11 +170,17 @@ impl Suite {
 
     /// The ending of the name of the file that `{output}` stands for: some evaluators choose the format by it.
     pub(super) fn extension(&self) -> &'static str {
-        let format = self.keys.format.map(|format| json!(format));
-        match format.as_ref().and_then(Value::as_str) {
-            Some("csv" | "ragas" | "langsmith" | "mlflow" | "langfuse" | "phoenix") => "csv",
-            Some("jsonl" | "lm-eval" | "promptfoo-jsonl") => "jsonl",
-            Some("junit" | "pytest") => "xml",
+        match self.keys.format {
+            Some(
+                Format::Csv
+                | Format::Ragas
+                | Format::Langsmith
+                | Format::Mlflow
+                | Format::Langfuse
+                | Format::Phoenix,
+            ) => "csv",
+            Some(Format::Jsonl | Format::LmEval) => "jsonl",
+            Some(Format::Junit) => "xml",
             _ => "json",
         }
     }
