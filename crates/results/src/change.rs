@@ -30,12 +30,9 @@ pub struct SuiteChange {
     /// The cases of the base that are gone, where they are more than may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
-    /// The metrics that only one side gates, or that have another direction.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub gated_otherwise: Vec<String>,
 }
 
-/// Compares the cases of two sections; none where there is nothing to tell. `is_part`: whether only some cases were run.
+/// Compares the cases of two sections; none where there is nothing to tell.
 pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<AlignedSections> {
     let mut change = ResultsChange::default();
     for (suite, of_base) in &base.basis.suites {
@@ -54,20 +51,11 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
             }
         }
         let most = of_head.max_missing.min(of_base.max_missing) * here.base as f64 + 1e-9;
-        if here.gone.len() as f64 <= most || of_head.failure.is_some() {
+        let is_part = of_base.is_part || of_head.is_part;
+        if here.gone.len() as f64 <= most || of_head.failure.is_some() || is_part {
             here.gone.clear();
         }
-        let kind = |metric: &super::record::MetricBasis| (metric.gated, metric.kind.better);
-        for (name, before) in &of_base.metrics {
-            let now = of_head.metrics.get(name);
-            if before.gated && now.is_some_and(|now| kind(now) != kind(before)) {
-                here.gated_otherwise.push(name.clone());
-            }
-        }
-        let is_plain = here.scored_otherwise.is_empty()
-            && here.gone.is_empty()
-            && here.gated_otherwise.is_empty();
-        if !is_plain {
+        if !here.scored_otherwise.is_empty() || !here.gone.is_empty() {
             change.suites.insert(suite.clone(), here);
         }
     }
@@ -119,17 +107,6 @@ impl ItemComparison for ResultsChange {
                 "of the base are not in the results any more, which is more than `max_missing` allows",
                 "see that all of them are run",
             );
-            if !change.gated_otherwise.is_empty() {
-                let names: Vec<&str> = change.gated_otherwise.iter().map(String::as_str).collect();
-                let text = format!(
-                    "the suite `{suite}` does not gate {} as the base does",
-                    listed(&names)
-                );
-                warnings.push(AlignmentWarning {
-                    text,
-                    is_open: true,
-                });
-            }
         }
         warnings
     }

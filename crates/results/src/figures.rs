@@ -32,6 +32,10 @@ pub(super) fn figures(section: &ResultsSection) -> BTreeMap<String, Metric> {
                 Some(_) => Unit::Score,
                 None => Unit::Other,
             };
+            if unit != Unit::Share {
+                // The interval is one of values from 0 to 1.
+                figure.interval = None;
+            }
             figure = figure.counts_in(unit, Range { low, high });
             if metric.kind.better == Some(Direction::Lower) {
                 figure = figure.lower_is_better();

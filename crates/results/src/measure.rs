@@ -293,7 +293,9 @@ impl BegunSuite<'_> {
                     None if run.cases.as_ref().is_none_or(is_asked) => {
                         record.samples.push(missing(match &run.result {
                             Ok(_) => format!("run {at} of the suite has no result for it"),
-                            Err(_) => format!("run {at} of the suite failed"),
+                            Err(failure) => {
+                                format!("run {at} of the suite failed: {}", failure.message)
+                            }
                         }));
                     }
                     None => {}
@@ -313,6 +315,7 @@ impl BegunSuite<'_> {
             max_missing: keys.max_missing,
             must_pass: keys.must_pass.clone(),
             flaky: keys.flaky.clone(),
+            is_part: self.wanted.is_some(),
             ..SuiteBasis::default()
         };
         match (self.first(), self.runs.first()) {
@@ -340,14 +343,14 @@ impl BegunSuite<'_> {
                 notices.push(Notice::new(Code::own("read_with_care"), text).minor());
             }
         }
-        if self.first().is_some() {
-            for (at, run) in (1..).zip(&self.runs) {
-                if let Err(failure) = &run.result {
-                    let text =
-                        format!("run {at} of the suite `{name}` failed: {}", failure.message);
-                    notices.push(Notice::new(Code::VariantsFailed, text));
-                }
-            }
+        let failed = self.runs.iter().filter(|run| run.result.is_err()).count();
+        if failed > 0 && self.first().is_some() {
+            let all = self.runs.len();
+            let text = format!(
+                "{failed} of {all} runs of the suite `{name}` failed: each is an error in the cases that it was to run, which say \
+                 why"
+            );
+            notices.push(Notice::new(Code::VariantsFailed, text).counts(all, all - failed));
         }
         if self.whole_again > 0 {
             let cases = self.first().map_or(0, |run| run.cases.len());

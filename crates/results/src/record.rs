@@ -48,6 +48,9 @@ pub struct SuiteBasis {
     /// The cases that are not gated.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub flaky: BTreeSet<String>,
+    /// Whether only some of the cases were wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_part: bool,
     /// Why there are no results at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,

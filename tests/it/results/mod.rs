@@ -1,6 +1,8 @@
 //! Evaluators of known truth through the results probe: what they find is paired by case, and nothing that is missing,
 //! old, cached or broken passes.
 
+mod tools;
+
 use serde_json::{Value, json};
 
 use crate::project::{Project, Said};
@@ -54,12 +56,7 @@ fn configure(project: &Project, more: &str, repeats: usize) {
 }
 
 fn gate(project: &Project, more: &[&str]) -> (Said, Value) {
-    let mut arguments = vec![
-        "gate",
-        "--no-history",
-        "--baseline",
-        "../base/report.json",
-    ];
+    let mut arguments = vec!["gate", "--no-history", "--baseline", "../base/report.json"];
     arguments.extend(more);
     let said = project.kelvin(&arguments);
     let judgement = match project.path("kelvin/gate.json").exists() {
@@ -87,11 +84,15 @@ fn an_unchanged_evaluator_passes_and_its_figures_are_those_of_its_file() {
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
     // It ends with 1, as many evaluators do where a case fails, and the file decides.
     let page = project.read("kelvin/report.html");
-    assert!(page.contains("what is 7?") && page.contains("results.qa.correct"), "{page}");
+    assert!(
+        page.contains("what is 7?") && page.contains("results.qa.correct"),
+        "{page}"
+    );
 }
 
 #[test]
-fn noise_passes_and_broken_cases_are_a_regression_that_names_them_and_runs_only_doubtful_ones_again() {
+fn noise_passes_and_broken_cases_are_a_regression_that_names_them_and_runs_only_doubtful_ones_again()
+ {
     let project = measured(RERUN, 3);
     project.write("../slip", "5");
     project
@@ -100,7 +101,10 @@ fn noise_passes_and_broken_cases_are_a_regression_that_names_them_and_runs_only_
     let (said, judgement) = gate(&project, &[]);
     assert_ne!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
     assert_ne!(judgement["verdict"], json!("regression"), "{}", said.stdout);
-    project.write("../broken", &lines(&["case-03", "case-07", "case-11", "case-19"]));
+    project.write(
+        "../broken",
+        &lines(&["case-03", "case-07", "case-11", "case-19"]),
+    );
     let (said, judgement) = gate(&project, &[]);
     assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
     assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
@@ -127,7 +131,12 @@ fn one_run_on_each_side_that_cannot_be_repeated_is_no_pass_where_cases_moved_and
     project.write("../broken", &lines(&["case-03", "case-07", "case-11"]));
     let (said, judgement) = gate(&project, &["--no-rerun"]);
     assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
-    assert_eq!(judgement["verdict"], json!("inconclusive"), "{}", said.stdout);
+    assert_eq!(
+        judgement["verdict"],
+        json!("inconclusive"),
+        "{}",
+        said.stdout
+    );
     let comment = project.read("kelvin/gate.md");
     for case in ["case-03", "case-07", "case-11"] {
         assert!(comment.contains(case), "{comment}");
@@ -159,8 +168,14 @@ fn a_crash_an_absent_file_and_a_stale_one_are_never_green() {
     fails("kill -9 $$", "", "signal");
     fails("echo id,ok > \"$1\"", "", "no samples");
     // What another run has left where the evaluator always writes.
-    let fixed = SUITE.replace("run: ORDER=cat sh eval.sh {output}", "file: old.csv\n    run: sh eval.sh");
-    project.write("old.csv", "id,question,expected,answer,ok,secs,error\na,b,c,d,1,1,\n");
+    let fixed = SUITE.replace(
+        "run: ORDER=cat sh eval.sh {output}",
+        "file: old.csv\n    run: sh eval.sh",
+    );
+    project.write(
+        "old.csv",
+        "id,question,expected,answer,ok,secs,error\na,b,c,d,1,1,\n",
+    );
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
     let file = std::fs::File::options()
         .append(true)
@@ -173,7 +188,9 @@ fn a_crash_an_absent_file_and_a_stale_one_are_never_green() {
 #[test]
 fn the_order_of_the_file_means_nothing_and_a_case_put_in_at_the_top_mispairs_none() {
     let project = measured("", 1);
-    let shuffled = project.read("kelvin.yaml").replace("ORDER=cat", "ORDER=tac");
+    let shuffled = project
+        .read("kelvin.yaml")
+        .replace("ORDER=cat", "ORDER=tac");
     project.write("kelvin.yaml", &shuffled);
     let cases = project.read("cases.txt");
     project.write("cases.txt", &format!("a-new-one what is new?\n{cases}"));
@@ -195,7 +212,11 @@ fn cases_that_the_change_deletes_or_edits_are_told_and_many_of_them_do_not_pass(
         "{}",
         said.stdout
     );
-    let fewer: String = cases.lines().skip(1).map(|line| format!("{line}\n")).collect();
+    let fewer: String = cases
+        .lines()
+        .skip(1)
+        .map(|line| format!("{line}\n"))
+        .collect();
     project.write("cases.txt", &fewer);
     let (said, _) = gate(&project, &[]);
     assert!(
@@ -203,7 +224,11 @@ fn cases_that_the_change_deletes_or_edits_are_told_and_many_of_them_do_not_pass(
         "{}",
         said.stdout
     );
-    let few: String = cases.lines().skip(8).map(|line| format!("{line}\n")).collect();
+    let few: String = cases
+        .lines()
+        .skip(8)
+        .map(|line| format!("{line}\n"))
+        .collect();
     project.write("cases.txt", &few);
     let (said, judgement) = gate(&project, &[]);
     assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
@@ -250,7 +275,10 @@ fn what_cannot_be_gated_is_refused_with_what_to_write() {
     let project = Project::new("");
     project.write("eval.sh", EVALUATOR);
     project.write("cases.txt", "one what is 1?\n");
-    let suite = SUITE.replace("correct: {column: ok, better: higher, range: [0, 1]}", "correct: {column: ok, gate: true}");
+    let suite = SUITE.replace(
+        "correct: {column: ok, better: higher, range: [0, 1]}",
+        "correct: {column: ok, gate: true}",
+    );
     project.write("kelvin.yaml", &suite);
     let said = project.kelvin(&["check", "--no-history"]).expect(2);
     let all = format!("{}{}", said.stdout, said.stderr);
@@ -258,12 +286,33 @@ fn what_cannot_be_gated_is_refused_with_what_to_write() {
     let all = words.join(" ");
     assert!(all.contains("better: higher"), "{all}");
     for (from, to, told) in [
-        ("run: ORDER=cat sh eval.sh {output}", "run: sh eval.sh", "`run` has no placeholder `{output}`"),
-        ("run: ORDER=cat sh eval.sh {output}", "format: csv", "neither `run` nor `file`"),
-        ("metrics:\n", "rerun: sh eval.sh {output}\n    metrics:\n", "`rerun` has neither"),
-        ("metrics:\n", "rerun: sh eval.sh {output} '{cases_regex}'\n    metrics:\n", "a word of its own"),
+        (
+            "run: ORDER=cat sh eval.sh {output}",
+            "run: sh eval.sh",
+            "`run` has no placeholder `{output}`",
+        ),
+        (
+            "run: ORDER=cat sh eval.sh {output}",
+            "format: csv",
+            "neither `run` nor `file`",
+        ),
+        (
+            "metrics:\n",
+            "rerun: sh eval.sh {output}\n    metrics:\n",
+            "`rerun` has neither",
+        ),
+        (
+            "metrics:\n",
+            "rerun: sh eval.sh {output} '{cases_regex}'\n    metrics:\n",
+            "a word of its own",
+        ),
     ] {
-        project.write("kelvin.yaml", &SUITE.replace(from, to).replace("format: csv\n    format: csv\n", "format: csv\n"));
+        project.write(
+            "kelvin.yaml",
+            &SUITE
+                .replace(from, to)
+                .replace("format: csv\n    format: csv\n", "format: csv\n"),
+        );
         let said = project.kelvin(&["check", "--no-history"]).expect(1);
         assert!(said.stderr.contains(told), "{told}: {}", said.stderr);
     }
@@ -273,7 +322,10 @@ fn what_cannot_be_gated_is_refused_with_what_to_write() {
 fn no_text_of_an_evaluator_is_kept_where_it_is_not_asked_for() {
     let project = measured("", 1);
     let report = project.read("../base/report.json");
-    assert!(report.contains("what is 7?"), "the report of the run has it");
+    assert!(
+        report.contains("what is 7?"),
+        "the report of the run has it"
+    );
     let section = &project.json("../base/report.json")["probes"]["results"];
     assert_eq!(section["basis"]["suites"]["qa"]["tool"].is_string(), true);
 }
