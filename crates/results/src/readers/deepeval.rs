@@ -152,7 +152,12 @@ impl Reading {
         if flaky {
             self.flaky.insert(row.case.clone());
         }
+        let mut decides = false;
         for metric in node.need("metricsData")?.items()? {
+            let is_flaky = metric
+                .find("flaky")?
+                .map_or(Ok(false), |flaky| flaky.flag())?;
+            decides |= !is_flaky && metric.find("success")?.is_some();
             if let Some(threshold) = metric.find("threshold")? {
                 let name = metric.need("name")?.text()?;
                 scoring = scoring.field(name, threshold.number()?.to_string());
@@ -170,11 +175,14 @@ impl Reading {
         }
         row.scoring = Some(scoring.digest());
         // A metric that could not be scored counts as not successful there.
-        if let Some(success) = node.find("success")?
-            && row.error.is_none()
-        {
-            let pass = f64::from(u8::from(success.flag()?));
-            self.collector.score(&mut row, PASS, YES_NO, pass);
+        match node.find("success")? {
+            Some(success) if row.error.is_none() => {
+                let pass = f64::from(u8::from(success.flag()?));
+                self.collector.score(&mut row, PASS, YES_NO, pass);
+            }
+            // deepeval leaves it out where no metric decides.
+            None if decides && row.error.is_none() => _ = node.need("success")?,
+            _ => {}
         }
         for (key, metric) in [("runDuration", LATENCY), ("evaluationCost", COST)] {
             if let Some(figure) = node.find(key)? {

@@ -1,6 +1,7 @@
 //! Tables: CSV, JSON lines and lists of JSON objects, with columns that are declared or those of a library.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::path::Path;
 
 use kelvin_base::digest::{Digest, Fields};
@@ -32,6 +33,7 @@ pub(super) fn csv(
     preset: Option<&'static Preset>,
     columns: &Columns,
 ) -> Result<Results, ReadError> {
+    check_quotes(file)?;
     let mut source = csv::Reader::from_reader(json::open(file)?);
     let header = source.headers().map_err(|error| not_csv(file, &error))?;
     let header: Vec<String> = header.iter().map(str::to_owned).collect();
@@ -61,6 +63,46 @@ pub(super) fn csv(
         });
     }
     Table { file, records }.read(preset, columns)
+}
+
+/// Refuses a quote within a field that has none around it, and one that is never closed. The library takes both, and so
+/// makes one row of several without a word.
+fn check_quotes(file: &Path) -> Result<(), ReadError> {
+    #[derive(PartialEq)]
+    enum At {
+        Start,
+        Plain,
+        Quoted,
+        /// Behind a quote in a quoted field: its end, or the first half of a quote in it.
+        Quote,
+    }
+    let refuse = |line: u32, found: &str| {
+        let help = "write the file again with quotes around each field that has one, and each of its quotes doubled";
+        ReadError::new(file, &format!("line {line}"), found, help)
+    };
+    let (mut at, mut line, mut opened) = (At::Start, 1, 1);
+    for byte in json::open(file)?.bytes() {
+        let byte = byte.map_err(|error| ReadError::unreadable(file, &error))?;
+        at = match (at, byte) {
+            (At::Start, b'"') => {
+                opened = line;
+                At::Quoted
+            }
+            (At::Plain, b'"') => return Err(refuse(line, "a quote stands within a field")),
+            (At::Quoted, b'"') => At::Quote,
+            (At::Quoted, _) | (At::Quote, b'"') => At::Quoted,
+            (_, b',' | b'\n' | b'\r') => At::Start,
+            (At::Quote, _) => return Err(refuse(line, "a field goes on behind its closing quote")),
+            // The mark of an encoding stands before the first field.
+            (At::Start, 0xef | 0xbb | 0xbf) if line == 1 => At::Start,
+            _ => At::Plain,
+        };
+        line += u32::from(byte == b'\n');
+    }
+    if at == At::Quoted {
+        return Err(refuse(opened, "a quote is never closed"));
+    }
+    Ok(())
 }
 
 fn not_csv(file: &Path, error: &csv::Error) -> ReadError {
@@ -418,6 +460,10 @@ impl Table<'_> {
                 None => item.find("value")?,
             };
             let error = item.find("error")?;
+            if row.scores.contains_key(name) {
+                let found = format!("`{}` is scored twice", cut(name, 60));
+                return Err(item.refuse(found, "keep one score of each name for a sample"));
+            }
             match (score, error) {
                 (_, Some(error)) => {
                     let why = format!("could not be scored: {}", cut(&error.shown(), 200));
@@ -432,10 +478,6 @@ impl Table<'_> {
                 }
                 // A label is no score.
                 (Some(score), None) if score.value().is_string() => {}
-                (Some(score), None) if row.scores.contains_key(name) => {
-                    let help = "keep one score of each name for a sample";
-                    return Err(score.refuse(format!("`{}` is scored twice", cut(name, 60)), help));
-                }
                 (Some(score), None) => collector.score(row, name, kind(name), score.number()?),
                 (None, None) if item.find("label")?.is_some() => {}
                 (None, None) => collector.missing(row, name, None, "has no value"),
