@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::figures::figures;
-use super::record::{ResultsSection, cases, id};
+use super::record::{ResultRecord, ResultsSection, SuiteBasis, cases, id};
 use kelvin_page::listed;
 use kelvin_record::{
-    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, SettingDiffers,
+    AlignedSection, AlignedSections, AlignmentWarning, Direction, ItemComparison, SettingDiffers,
 };
 
 /// The cases of both sides, by suite; a suite in which nothing of this happened is left out.
@@ -30,6 +30,9 @@ pub struct SuiteChange {
     /// The cases of the base that are gone, where they are more than may be missing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
+    /// The cases that are worse in a gated metric, where every case was run once on each side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worse_once: Vec<String>,
 }
 
 /// Compares the cases of two sections; none where there is nothing to tell.
@@ -55,7 +58,12 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
         if here.gone.len() as f64 <= most || of_head.failure.is_some() || is_part {
             here.gone.clear();
         }
-        if !here.scored_otherwise.is_empty() || !here.gone.is_empty() {
+        here.worse_once = worse_once((base, head), suite, of_base);
+        let has_cases = |list: &Vec<String>| !list.is_empty();
+        if [&here.scored_otherwise, &here.gone, &here.worse_once]
+            .into_iter()
+            .any(has_cases)
+        {
             change.suites.insert(suite.clone(), here);
         }
     }
@@ -73,6 +81,39 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
     })
 }
 
+/// The cases that are worse in a gated metric; none where a case of either side has more than one sample.
+fn worse_once(
+    (base, head): (&ResultsSection, &ResultsSection),
+    suite: &str,
+    basis: &SuiteBasis,
+) -> Vec<String> {
+    let mut sides = [base, head].into_iter();
+    let is_repeated =
+        |side: &ResultsSection| cases(side, suite).any(|(_, _, record)| record.samples.len() > 1);
+    if sides.any(is_repeated) {
+        return Vec::new();
+    }
+    let score = |record: &ResultRecord, metric: &str| {
+        let sample = record.samples.first()?;
+        sample.scores.get(metric).copied()
+    };
+    let is_worse = |before: &ResultRecord, now: &ResultRecord| {
+        let mut gated = basis.metrics.iter().filter(|(_, metric)| metric.gated);
+        gated.any(|(name, metric)| {
+            let scores = score(before, name).zip(score(now, name));
+            scores.is_some_and(|(before, now)| match metric.kind.better {
+                Some(Direction::Lower) => now > before,
+                _ => now < before,
+            })
+        })
+    };
+    let both = cases(base, suite).filter(|(_, case, before)| {
+        let now = head.items.get(&id(suite, case));
+        !basis.flaky.contains(*case) && now.is_some_and(|now| is_worse(before, now))
+    });
+    both.map(|(_, case, _)| case.to_owned()).collect()
+}
+
 impl ItemComparison for ResultsChange {
     fn written(&self) -> &dyn erased_serde::Serialize {
         self
@@ -81,7 +122,7 @@ impl ItemComparison for ResultsChange {
     fn warnings(&self) -> Vec<AlignmentWarning> {
         let mut warnings = Vec::new();
         for (suite, change) in &self.suites {
-            let mut warn = |cases: &[String], what: &str, cure: &str| {
+            let mut warn = |cases: &[String], what: &str, cure: &str, is_open: bool| {
                 if !cases.is_empty() {
                     let names: Vec<&str> = cases.iter().map(String::as_str).collect();
                     let text = format!(
@@ -90,10 +131,7 @@ impl ItemComparison for ResultsChange {
                         change.base,
                         listed(&names)
                     );
-                    warnings.push(AlignmentWarning {
-                        text,
-                        is_open: true,
-                    });
+                    warnings.push(AlignmentWarning { text, is_open });
                 }
             };
             warn(
@@ -101,11 +139,20 @@ impl ItemComparison for ResultsChange {
                 "are scored in another way than on the base",
                 "what they win or lose by it cannot be told from what the pipeline does: change the scoring in a change of \
                  its own",
+                true,
             );
             warn(
                 &change.gone,
                 "of the base are not in the results any more, which is more than `max_missing` allows",
                 "see that all of them are run",
+                true,
+            );
+            warn(
+                &change.worse_once,
+                "are worse, and each was run once on each side, so that nothing tells noise from a drop",
+                "have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: 3`), or add a \
+                 `rerun`",
+                false,
             );
         }
         warnings
@@ -137,7 +184,7 @@ pub(super) fn differing_settings(
         if before.failure.is_some() || now.failure.is_some() {
             continue;
         }
-        let tool = |basis: &super::record::SuiteBasis| match &basis.tool_version {
+        let tool = |basis: &SuiteBasis| match &basis.tool_version {
             Some(version) => format!("{} {version}", basis.tool),
             None => basis.tool.clone(),
         };
@@ -163,4 +210,104 @@ pub(super) fn differing_settings(
         .into_iter()
         .filter(|differing| !differing.base.is_empty())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MetricBasis, MetricKind, ResultSample, ResultsBasis};
+    use kelvin_base::digest::Digest;
+    use kelvin_record::{Ending, SectionFingerprint};
+
+    /// A suite of cases that are scored by something, each with the passes of its samples.
+    fn section(cases: &[(&str, &str, &[f64])]) -> ResultsSection {
+        let pass = MetricBasis {
+            kind: MetricKind {
+                yes_no: true,
+                better: Some(Direction::Higher),
+            },
+            gated: true,
+            range: Some([0.0, 1.0]),
+        };
+        let basis = SuiteBasis {
+            metrics: BTreeMap::from([("pass".to_owned(), pass)]),
+            max_errors: 0.1,
+            max_missing: 0.1,
+            ..SuiteBasis::default()
+        };
+        let record = |(name, scoring, passes): &(&str, &str, &[f64])| {
+            let sample = |pass: &f64| ResultSample {
+                scores: BTreeMap::from([("pass".to_owned(), *pass)]),
+                ..ResultSample::default()
+            };
+            let record = ResultRecord {
+                input: Some(Digest::of(name.as_bytes())),
+                scoring: Some(Digest::of(scoring.as_bytes())),
+                samples: passes.iter().map(sample).collect(),
+                ..ResultRecord::default()
+            };
+            (id("qa", name), record)
+        };
+        ResultsSection {
+            ending: Ending::Complete,
+            fingerprint: SectionFingerprint {
+                items: None,
+                command: None,
+            },
+            basis: ResultsBasis {
+                suites: BTreeMap::from([("qa".to_owned(), basis)]),
+            },
+            items: cases.iter().map(record).collect(),
+        }
+    }
+
+    fn warnings(base: &ResultsSection, head: &ResultsSection) -> Vec<AlignmentWarning> {
+        let aligned = align(base, head);
+        aligned.map_or_else(Vec::new, |aligned| aligned.items.warnings())
+    }
+
+    #[test]
+    fn cases_that_are_scored_otherwise_leave_the_verdict_open() {
+        let base = section(&[("a", "equals", &[1.0, 1.0]), ("b", "equals", &[1.0, 1.0])]);
+        let head = section(&[("a", "contains", &[1.0, 1.0]), ("b", "equals", &[1.0, 1.0])]);
+        assert_eq!(warnings(&base, &base), []);
+        let told = warnings(&base, &head);
+        assert!(
+            told[0].is_open && told[0].text.contains("1 of 2 cases"),
+            "{told:?}"
+        );
+        assert!(
+            told[0]
+                .text
+                .contains("scored in another way than on the base: a;"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn more_missing_cases_than_allowed_are_named_unless_only_some_were_wanted() {
+        let base = section(&[("a", "", &[1.0, 1.0]), ("b", "", &[1.0, 1.0])]);
+        let mut head = section(&[("a", "", &[1.0, 1.0])]);
+        let told = warnings(&base, &head);
+        assert!(
+            told[0].is_open && told[0].text.contains("max_missing"),
+            "{told:?}"
+        );
+        head.basis.suites.get_mut("qa").expect("there").is_part = true;
+        assert_eq!(warnings(&base, &head), []);
+    }
+
+    #[test]
+    fn what_got_worse_in_single_runs_is_named_with_the_cure() {
+        let base = section(&[("a", "", &[1.0]), ("b", "", &[1.0]), ("c", "", &[0.0])]);
+        let head = section(&[("a", "", &[0.0]), ("b", "", &[1.0]), ("c", "", &[1.0])]);
+        let told = warnings(&base, &head);
+        assert!(
+            !told[0].is_open && told[0].text.contains("are worse"),
+            "{told:?}"
+        );
+        assert!(told[0].text.contains(": a; have"), "{told:?}");
+        let repeated = section(&[("a", "", &[0.0, 0.0]), ("b", "", &[1.0]), ("c", "", &[1.0])]);
+        assert_eq!(warnings(&base, &repeated), []);
+    }
 }

@@ -192,29 +192,27 @@ fn mean(
 }
 
 /// Why the scores of a suite mean nothing; none where they mean something. A judge that fails on bad answers would leave
-/// the good ones.
+/// the good ones. Each case counts alike, since the gate runs those with errors again.
 fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) -> Option<String> {
-    let (mut errors, mut all, mut first) = (0, 0, None);
+    let (mut errors, mut all, mut first) = (0.0, 0_u32, None);
     for (_, case, record) in cases(section, suite) {
-        if basis.flaky.contains(case) {
+        if basis.flaky.contains(case) || record.samples.is_empty() {
             continue;
         }
-        all += record.samples.len();
-        let here = record
-            .samples
-            .iter()
-            .filter(|sample| sample.error.is_some());
-        let here = here.count();
-        errors += here;
+        all += 1;
+        let samples = record.samples.iter();
+        let here = samples.filter(|sample| sample.error.is_some()).count();
+        errors += here as f64 / record.samples.len() as f64;
         if here > 0 {
             first = first.or(Some(case));
         }
     }
-    // The comparison allows for the rounding of the product: one of ten is not more than 10 %.
-    let most = basis.max_errors * all as f64 + 1e-9;
-    (errors as f64 > most).then(|| {
+    let share = errors / f64::from(all.max(1));
+    // The comparison allows for the rounding of the sum: one of ten is not more than 10 %.
+    (share > basis.max_errors + 1e-9).then(|| {
         format!(
-            "{errors} of {all} samples are errors, more than `max_errors` ({} %) allows; the first is that of `{}`",
+            "{:.1} % of the samples are errors, more than `max_errors` ({} %) allows; the first is that of `{}`",
+            share * 100.0,
             basis.max_errors * 100.0,
             first.unwrap_or_default()
         )

@@ -209,3 +209,50 @@ pub(super) fn answered(section: &ResultsSection) -> Option<Answered<'_>> {
 fn shown(text: &KeptText) -> Cow<'_, str> {
     Cow::Owned(safe::cut(&text.shown(), SHOWN))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_texts_a_record_has_digests_and_numbers_alone_and_is_still_the_same_case() {
+        let text = |text: &str| Some(KeptText::of(text));
+        let mut record = ResultRecord {
+            input: Some(Digest::of(b"asked")),
+            asked: text("a secret question"),
+            expected: text("a secret expectation"),
+            samples: vec![
+                ResultSample {
+                    scores: BTreeMap::from([("pass".to_owned(), 1.0)]),
+                    answer: text("a secret answer"),
+                    ..ResultSample::default()
+                },
+                ResultSample {
+                    error: text("a secret error"),
+                    ..ResultSample::default()
+                },
+            ],
+            ..ResultRecord::default()
+        };
+        let before = record.clone();
+        record.shorten(KeptTexts::None);
+        let written = serde_json::to_string(&record).expect("JSON");
+        assert!(!written.contains("secret"), "{written}");
+        assert_eq!(record.digest(), before.digest());
+        assert_eq!(record.samples[0].scores, before.samples[0].scores);
+        let digest =
+            |record: &ResultRecord| record.samples[0].answer.as_ref().map(|kept| kept.digest);
+        assert_eq!(digest(&record), digest(&before));
+    }
+
+    #[test]
+    fn another_scoring_makes_another_case_of_it() {
+        let scored = |by: &[u8]| ResultRecord {
+            input: Some(Digest::of(b"asked")),
+            scoring: Some(Digest::of(by)),
+            ..ResultRecord::default()
+        };
+        assert_ne!(scored(b"equals").digest(), scored(b"contains").digest());
+        assert_ne!(scored(b"equals").digest(), ResultRecord::default().digest());
+    }
+}

@@ -64,7 +64,7 @@ struct Tool {
     names_cases: bool,
 }
 
-const TOOLS: [Tool; 6] = [
+const TOOLS: [Tool; 8] = [
     Tool {
         format: "promptfoo",
         base: "promptfoo/base.repeat3.json.gz",
@@ -78,7 +78,7 @@ const TOOLS: [Tool; 6] = [
         base: "inspect/base.eval",
         worse: "inspect/worse.eval",
         more: "",
-        metric: "correct",
+        metric: "includes",
         names_cases: true,
     },
     Tool {
@@ -96,6 +96,22 @@ const TOOLS: [Tool; 6] = [
         more: "    gate: [Correct]\n",
         metric: "Correct",
         names_cases: true,
+    },
+    Tool {
+        format: "deepeval",
+        base: "deepeval/base.repeat2.json",
+        worse: "deepeval/worse.repeat2.json",
+        more: "",
+        metric: "pass",
+        names_cases: true,
+    },
+    Tool {
+        format: "langsmith",
+        base: "langsmith/base.csv",
+        worse: "langsmith/worse.csv",
+        more: "    metrics: {correct: {better: higher, range: [0, 1]}}\n",
+        metric: "correct",
+        names_cases: false,
     },
     Tool {
         format: "evalite",
