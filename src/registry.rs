@@ -11,6 +11,7 @@ use kelvin_grading::GradingKind;
 use kelvin_probe::Kind;
 use kelvin_quality::QualityKind;
 use kelvin_record::{AnySection, Kinds, SectionKind, Sections};
+use kelvin_results::ResultsKind;
 use kelvin_retrieval::RetrievalKind;
 use kelvin_run::config::{Config, Overrides};
 
@@ -27,6 +28,7 @@ impl Registry {
             &GradingKind,
             &ChecksKind,
             &QualityKind,
+            &ResultsKind,
         ])
     }
 

@@ -124,7 +124,7 @@ fn all_are_known(sides: &[Side<'_>], only: &[String]) -> Result<(), Misuse> {
     let unknown: Vec<&str> = only
         .iter()
         .map(String::as_str)
-        .filter(|name| !known.contains(name))
+        .filter(|name| !sides.iter().any(|side| side.items.has(name)))
         .collect();
     if unknown.is_empty() {
         return Ok(());

@@ -95,7 +95,8 @@ impl Linted {
                     let count = items.ids().len();
                     let (one, several) = kind.nouns();
                     let noun = if count == 1 { one } else { several };
-                    self.read.push(format!("{count} {noun}"));
+                    let known = || format!("{count} {noun}");
+                    self.read.push(items.unknown().unwrap_or_else(known));
                     self.notices.extend(items.notices());
                     sides.push(Side {
                         kind,

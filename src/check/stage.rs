@@ -115,10 +115,12 @@ pub(super) fn with<T>(
                 reader: step.reader,
                 observer: events,
                 // The first step is the pipeline; the later steps work on its answers.
-                observing: observer.filter(|_| at == 0).map(|observer| Observing {
-                    probe: side.kind.name(),
-                    observer,
-                }),
+                observing: observer
+                    .filter(|_| at == 0 && step.reader.is_observed())
+                    .map(|observer| Observing {
+                        probe: side.kind.name(),
+                        observer,
+                    }),
             };
             of_probe.push(Runner::open(|site| planned.open(at, site), settings)?);
         }

@@ -46,6 +46,9 @@ mod server;
 /// Graded answers, their gate, the ledger, and grading anew.
 mod grading;
 
+/// Evaluators that a team has already.
+mod results;
+
 /// Repositories made with the system's git.
 mod repository;
 

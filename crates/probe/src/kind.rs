@@ -63,6 +63,12 @@ pub trait Items: Sync {
     /// The ids of all items that are configured, in order.
     fn ids(&self) -> Vec<&str>;
 
+    /// Whether there is, or may be, an item of this id. A kind that knows its items only once they were run has
+    /// patterns in their place, and takes any id that fits.
+    fn has(&self, id: &str) -> bool {
+        self.ids().contains(&id)
+    }
+
     /// The notices from reading the items.
     fn notices(&self) -> Vec<Notice> {
         Vec::new()
@@ -78,6 +84,12 @@ pub trait Items: Sync {
 
     /// The size of the items beside their number, e.g. "with 20 units"; none where the number is enough.
     fn size(&self) -> Option<String> {
+        None
+    }
+
+    /// What there is in the place of items that are known only once they were run, e.g. "2 suites"; none where the items
+    /// are known.
+    fn unknown(&self) -> Option<String> {
         None
     }
 

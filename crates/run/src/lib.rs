@@ -87,6 +87,11 @@ pub trait Reader: Sync {
         true
     }
 
+    /// Whether an [`OutputObserver`] is shown the outputs. It judges answers of a pipeline to one input each.
+    fn is_observed(&self) -> bool {
+        true
+    }
+
     /// Whether the answers are those of a judge: their cost is not counted as cost of the pipeline.
     fn is_of_a_judge(&self) -> bool {
         false

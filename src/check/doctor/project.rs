@@ -49,6 +49,9 @@ fn items(kind: &'static dyn Kind, read: Result<&dyn Items, &anyhow::Error>) -> F
         Ok(items) => items,
         Err(error) => return Finding::missing(nouns, format!("{error:#}")),
     };
+    if let Some(instead) = items.unknown() {
+        return Finding::ok(nouns, instead);
+    }
     let few = items.too_few();
     match (items.ids().len(), few) {
         (1, Some(few)) => Finding::warn(nouns, format!("one {noun} only: {few}")),

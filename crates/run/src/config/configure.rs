@@ -23,6 +23,7 @@ use crate::judge::JudgeSettings;
 use crate::targets::Address;
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
+use kelvin_record::settings::MetricRule;
 
 /// The keys of one kind of probe.
 pub trait Configure: Sync {
@@ -109,6 +110,12 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
     /// How often each invocation has to be made for a figure of the probe; none where it does not say.
     fn live_runs(&self) -> Option<NonZeroUsize> {
         None
+    }
+
+    /// Rules of the gate for single metrics that the section of the probe gives, by the id of the metric. What
+    /// `gate.metrics` says of the same metric counts before them.
+    fn rules(&self) -> Vec<(String, MetricRule)> {
+        Vec::new()
     }
 
     /// How the pipeline of the probe is reached; none where the probe runs nothing of its own.

@@ -67,6 +67,9 @@ pub(super) fn parse(
     let mut config = check::settle(raw, file, root, &overrides);
     for (owner, part) in &parts {
         if let Some(settings) = owner.kind.settle(part, &config)? {
+            for (metric, rule) in settings.rules() {
+                config.gate.metrics.entry(metric).or_insert(rule);
+            }
             config.probes.push(ProbeConfig {
                 name: owner.name,
                 is_configured: part.is_configured,

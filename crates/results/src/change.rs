@@ -1,0 +1,313 @@
+//! What a change does to the cases themselves: which are scored in another way, and how many are gone.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::figures::figures;
+use super::record::{ResultRecord, ResultsSection, SuiteBasis, cases, id};
+use kelvin_page::listed;
+use kelvin_record::{
+    AlignedSection, AlignedSections, AlignmentWarning, Direction, ItemComparison, SettingDiffers,
+};
+
+/// The cases of both sides, by suite; a suite in which nothing of this happened is left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultsChange {
+    /// The suites by name.
+    pub suites: BTreeMap<String, SuiteChange>,
+}
+
+/// What a change does to the cases of one suite.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteChange {
+    /// How many cases the base has.
+    pub base: usize,
+    /// The cases that are scored in another way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scored_otherwise: Vec<String>,
+    /// The cases of the base that are gone, where they are more than may be missing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+    /// The cases that are worse in a gated metric, where every case was run once on each side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worse_once: Vec<String>,
+}
+
+/// Compares the cases of two sections; none where there is nothing to tell.
+pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<AlignedSections> {
+    let mut change = ResultsChange::default();
+    for (suite, of_base) in &base.basis.suites {
+        let Some(of_head) = head.basis.suites.get(suite) else {
+            continue;
+        };
+        let mut here = SuiteChange::default();
+        for (_, case, before) in cases(base, suite) {
+            here.base += 1;
+            match head.items.get(&id(suite, case)) {
+                Some(now) if before.scoring.is_some() && now.scoring != before.scoring => {
+                    here.scored_otherwise.push(case.to_owned());
+                }
+                Some(_) => {}
+                None => here.gone.push(case.to_owned()),
+            }
+        }
+        let most = of_head.max_missing.min(of_base.max_missing) * here.base as f64 + 1e-9;
+        let is_part = of_base.is_part || of_head.is_part;
+        if here.gone.len() as f64 <= most || of_head.failure.is_some() || is_part {
+            here.gone.clear();
+        }
+        here.worse_once = worse_once((base, head), suite, of_base);
+        let has_cases = |list: &Vec<String>| !list.is_empty();
+        if [&here.scored_otherwise, &here.gone, &here.worse_once]
+            .into_iter()
+            .any(has_cases)
+        {
+            change.suites.insert(suite.clone(), here);
+        }
+    }
+    if change.suites.is_empty() {
+        return None;
+    }
+    let side = |section: &ResultsSection| AlignedSection {
+        metrics: figures(section),
+        section: Box::new(section.clone()),
+    };
+    Some(AlignedSections {
+        base: side(base),
+        head: side(head),
+        items: std::sync::Arc::new(change),
+    })
+}
+
+/// The cases that are worse in a gated metric; none where a case of either side has more than one sample.
+fn worse_once(
+    (base, head): (&ResultsSection, &ResultsSection),
+    suite: &str,
+    basis: &SuiteBasis,
+) -> Vec<String> {
+    let mut sides = [base, head].into_iter();
+    let is_repeated =
+        |side: &ResultsSection| cases(side, suite).any(|(_, _, record)| record.samples.len() > 1);
+    if sides.any(is_repeated) {
+        return Vec::new();
+    }
+    let score = |record: &ResultRecord, metric: &str| {
+        let sample = record.samples.first()?;
+        sample.scores.get(metric).copied()
+    };
+    let is_worse = |before: &ResultRecord, now: &ResultRecord| {
+        let mut gated = basis.metrics.iter().filter(|(_, metric)| metric.gated);
+        gated.any(|(name, metric)| {
+            let scores = score(before, name).zip(score(now, name));
+            scores.is_some_and(|(before, now)| match metric.kind.better {
+                Some(Direction::Lower) => now > before,
+                _ => now < before,
+            })
+        })
+    };
+    let both = cases(base, suite).filter(|(_, case, before)| {
+        let now = head.items.get(&id(suite, case));
+        !basis.flaky.contains(*case) && now.is_some_and(|now| is_worse(before, now))
+    });
+    both.map(|(_, case, _)| case.to_owned()).collect()
+}
+
+impl ItemComparison for ResultsChange {
+    fn written(&self) -> &dyn erased_serde::Serialize {
+        self
+    }
+
+    fn warnings(&self) -> Vec<AlignmentWarning> {
+        let mut warnings = Vec::new();
+        for (suite, change) in &self.suites {
+            let mut warn = |cases: &[String], what: &str, cure: &str, is_open: bool| {
+                if !cases.is_empty() {
+                    let names: Vec<&str> = cases.iter().map(String::as_str).collect();
+                    let text = format!(
+                        "{} of {} cases of the suite `{suite}` {what}: {}; {cure}",
+                        cases.len(),
+                        change.base,
+                        listed(&names)
+                    );
+                    warnings.push(AlignmentWarning { text, is_open });
+                }
+            };
+            warn(
+                &change.scored_otherwise,
+                "are scored in another way than on the base",
+                "what they win or lose by it cannot be told from what the pipeline does: change the scoring in a change of \
+                 its own",
+                true,
+            );
+            warn(
+                &change.gone,
+                "of the base are not in the results any more, which is more than `max_missing` allows",
+                "see that all of them are run",
+                true,
+            );
+            warn(
+                &change.worse_once,
+                "are worse, and each was run once on each side, so that nothing tells noise from a drop",
+                "have each case answered several times (`--repeat 3` or the like of the evaluator, else `repeats: 3`), or add a \
+                 `rerun`",
+                false,
+            );
+        }
+        warnings
+    }
+}
+
+/// The settings of the evaluators that differ. The figures can still be compared, since a pull request may be about
+/// just that.
+pub(super) fn differing_settings(
+    base: &ResultsSection,
+    head: &ResultsSection,
+) -> Vec<SettingDiffers> {
+    let (mut tools, mut settings) = (
+        SettingDiffers {
+            name: "evaluators",
+            base: Vec::new(),
+            head: Vec::new(),
+        },
+        SettingDiffers {
+            name: "settings of the evaluators",
+            base: Vec::new(),
+            head: Vec::new(),
+        },
+    );
+    for (suite, before) in &base.basis.suites {
+        let Some(now) = head.basis.suites.get(suite) else {
+            continue;
+        };
+        if before.failure.is_some() || now.failure.is_some() {
+            continue;
+        }
+        let tool = |basis: &SuiteBasis| match &basis.tool_version {
+            Some(version) => format!("{} {version}", basis.tool),
+            None => basis.tool.clone(),
+        };
+        if tool(before) != tool(now) {
+            tools.base.push(tool(before));
+            tools.head.push(tool(now));
+        }
+        let names = before.settings.keys().chain(now.settings.keys());
+        let names: std::collections::BTreeSet<&String> = names.collect();
+        for name in names {
+            let (old, new) = (before.settings.get(name), now.settings.get(name));
+            if old != new {
+                let shown = |value: Option<&String>| match value {
+                    Some(value) => format!("{suite}.{name} {value}"),
+                    None => format!("{suite}.{name} unset"),
+                };
+                settings.base.push(shown(old));
+                settings.head.push(shown(new));
+            }
+        }
+    }
+    [tools, settings]
+        .into_iter()
+        .filter(|differing| !differing.base.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{MetricBasis, MetricKind, ResultSample, ResultsBasis};
+    use kelvin_base::digest::Digest;
+    use kelvin_record::{Ending, SectionFingerprint};
+
+    /// A suite of cases that are scored by something, each with the passes of its samples.
+    fn section(cases: &[(&str, &str, &[f64])]) -> ResultsSection {
+        let pass = MetricBasis {
+            kind: MetricKind {
+                yes_no: true,
+                better: Some(Direction::Higher),
+            },
+            gated: true,
+            range: Some([0.0, 1.0]),
+        };
+        let basis = SuiteBasis {
+            metrics: BTreeMap::from([("pass".to_owned(), pass)]),
+            max_errors: 0.1,
+            max_missing: 0.1,
+            ..SuiteBasis::default()
+        };
+        let record = |(name, scoring, passes): &(&str, &str, &[f64])| {
+            let sample = |pass: &f64| ResultSample {
+                scores: BTreeMap::from([("pass".to_owned(), *pass)]),
+                ..ResultSample::default()
+            };
+            let record = ResultRecord {
+                input: Some(Digest::of(name.as_bytes())),
+                scoring: Some(Digest::of(scoring.as_bytes())),
+                samples: passes.iter().map(sample).collect(),
+                ..ResultRecord::default()
+            };
+            (id("qa", name), record)
+        };
+        ResultsSection {
+            ending: Ending::Complete,
+            fingerprint: SectionFingerprint {
+                items: None,
+                command: None,
+            },
+            basis: ResultsBasis {
+                suites: BTreeMap::from([("qa".to_owned(), basis)]),
+            },
+            items: cases.iter().map(record).collect(),
+        }
+    }
+
+    fn warnings(base: &ResultsSection, head: &ResultsSection) -> Vec<AlignmentWarning> {
+        let aligned = align(base, head);
+        aligned.map_or_else(Vec::new, |aligned| aligned.items.warnings())
+    }
+
+    #[test]
+    fn cases_that_are_scored_otherwise_leave_the_verdict_open() {
+        let base = section(&[("a", "equals", &[1.0, 1.0]), ("b", "equals", &[1.0, 1.0])]);
+        let head = section(&[("a", "contains", &[1.0, 1.0]), ("b", "equals", &[1.0, 1.0])]);
+        assert_eq!(warnings(&base, &base), []);
+        let told = warnings(&base, &head);
+        assert!(
+            told[0].is_open && told[0].text.contains("1 of 2 cases"),
+            "{told:?}"
+        );
+        assert!(
+            told[0]
+                .text
+                .contains("scored in another way than on the base: a;"),
+            "{told:?}"
+        );
+    }
+
+    #[test]
+    fn more_missing_cases_than_allowed_are_named_unless_only_some_were_wanted() {
+        let base = section(&[("a", "", &[1.0, 1.0]), ("b", "", &[1.0, 1.0])]);
+        let mut head = section(&[("a", "", &[1.0, 1.0])]);
+        let told = warnings(&base, &head);
+        assert!(
+            told[0].is_open && told[0].text.contains("max_missing"),
+            "{told:?}"
+        );
+        head.basis.suites.get_mut("qa").expect("there").is_part = true;
+        assert_eq!(warnings(&base, &head), []);
+    }
+
+    #[test]
+    fn what_got_worse_in_single_runs_is_named_with_the_cure() {
+        let base = section(&[("a", "", &[1.0]), ("b", "", &[1.0]), ("c", "", &[0.0])]);
+        let head = section(&[("a", "", &[0.0]), ("b", "", &[1.0]), ("c", "", &[1.0])]);
+        let told = warnings(&base, &head);
+        assert!(
+            !told[0].is_open && told[0].text.contains("are worse"),
+            "{told:?}"
+        );
+        assert!(told[0].text.contains(": a; have"), "{told:?}");
+        let repeated = section(&[("a", "", &[0.0, 0.0]), ("b", "", &[1.0]), ("c", "", &[1.0])]);
+        assert_eq!(warnings(&base, &repeated), []);
+    }
+}

@@ -1,0 +1,427 @@
+//! The section of this probe in `kelvin.yaml`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::ResultsKind;
+use super::readers::Format;
+use super::{Columns, EmptyScore, MetricColumn};
+use kelvin_base::digest::Fields;
+use kelvin_record::Direction;
+use kelvin_record::settings::{MetricPolicy, MetricRule};
+use kelvin_run::config;
+use kelvin_run::config::yaml::{Content, Node};
+use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
+use kelvin_run::targets::Address;
+
+/// The placeholder for the file that an evaluator writes.
+const OUTPUT: &str = "{output}";
+/// The placeholder for a regular expression that the names of the wanted cases match, and no other names.
+pub(super) const CASES_REGEX: &str = "{cases_regex}";
+/// The placeholder for a file with the name of a wanted case on each line.
+pub(super) const CASES_FILE: &str = "{cases_file}";
+
+/// All keys of this probe at the top level.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+struct ResultsKeys {
+    /// The evaluators of your own: how each is started, and what of its results is gated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    results: Option<Vec<SuiteSettings>>,
+}
+
+/// One evaluator, or one run of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuiteSettings {
+    /// The name. Its metrics are `results.NAME.METRIC`.
+    #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"))]
+    pub name: String,
+    /// The command that runs the whole suite once. `{output}` is the file that it writes; without it, `file` names
+    /// that file. The exit code decides nothing, since many evaluators end with 1 or 100 where a case fails: the file
+    /// decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub run: Option<String>,
+    /// The file that the evaluator writes, where `run` has no `{output}`, or that an earlier step of the job has written,
+    /// where there is no `run`. Its last part may have one `*`: then the one new file that fits is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub file: Option<String>,
+    /// The command that runs some cases again, with `{cases_regex}` or `{cases_file}`, and `{output}`. Without it, the gate
+    /// runs the whole suite again to look at some cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub rerun: Option<String>,
+    /// The format of the file. Without it, the format is found by the name and the beginning of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Format>,
+    /// The metrics that the gate looks at; the others are shown. Without it: those of `metrics` that do not say
+    /// otherwise, else every pass or fail, else all of which the format says that more is better.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(length(min = 1)))]
+    pub gate: Vec<String>,
+    /// Which columns of a table hold what.
+    #[serde(default, skip_serializing_if = "Columns::is_default")]
+    pub columns: Columns,
+    /// What is known of single metrics, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, MetricKeys>,
+    /// The share of the cases of the base that may be missing. With more of them the verdict stays open.
+    #[serde(default = "a_tenth")]
+    #[schemars(range(min = 0, max = 1))]
+    pub max_missing: f64,
+    /// The share of the samples that may be errors. With more of them nothing counts as measured.
+    #[serde(default = "a_tenth")]
+    #[schemars(range(min = 0, max = 1))]
+    pub max_errors: f64,
+    /// Cases that have to pass: a failure that repeats is a regression, however little it is of the mean.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub must_pass: BTreeSet<String>,
+    /// Cases that are shown and never gated.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub flaky: BTreeSet<String>,
+    /// How many seconds one run of the evaluator may take.
+    #[serde(default = "an_hour")]
+    #[schemars(range(min = 1, max = 86_400))]
+    pub timeout_s: u32,
+}
+
+/// What is known of one metric.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MetricKeys {
+    /// The column of a table, or the name that the evaluator has for the metric. Without it: the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub column: Option<String>,
+    /// Which way is better. It is needed for a gated metric of which the format does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Direction>,
+    /// How far the metric may drop, in its own unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub max_drop: Option<f64>,
+    /// Whether the gate looks at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<bool>,
+    /// What a sample without a number means.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub empty: EmptyScore,
+    /// The lowest and the highest possible value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
+}
+
+const fn a_tenth() -> f64 {
+    0.1
+}
+
+const fn an_hour() -> u32 {
+    3_600
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// The settings in their checked form.
+#[derive(Clone, Debug)]
+pub struct ResultsSettings {
+    /// The suites in the order of the file.
+    pub suites: Vec<Suite>,
+}
+
+/// One suite with the form in which its command is called.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// As they are written.
+    pub keys: SuiteSettings,
+    /// How the whole suite is run; empty where an earlier step has made the file.
+    pub address: Address,
+    /// The columns for the reader, with those of the metrics.
+    pub columns: Columns,
+}
+
+impl Suite {
+    pub(super) fn of(keys: SuiteSettings) -> Self {
+        let mut columns = keys.columns.clone();
+        columns.metrics = keys
+            .metrics
+            .iter()
+            .map(|(name, metric)| {
+                let column = MetricColumn {
+                    column: metric.column.clone().unwrap_or_else(|| name.clone()),
+                    empty: metric.empty,
+                };
+                (name.clone(), column)
+            })
+            .collect();
+        Self {
+            address: Address::command(keys.run.as_deref().unwrap_or_default()),
+            columns,
+            keys,
+        }
+    }
+
+    /// The ending of the name of the file that `{output}` stands for: some evaluators choose the format by it.
+    pub(super) fn extension(&self) -> &'static str {
+        match self.keys.format {
+            Some(
+                Format::Csv
+                | Format::Ragas
+                | Format::Langsmith
+                | Format::Mlflow
+                | Format::Langfuse
+                | Format::Phoenix,
+            ) => "csv",
+            Some(Format::Jsonl | Format::LmEval) => "jsonl",
+            Some(Format::Junit) => "xml",
+            _ => "json",
+        }
+    }
+}
+
+impl Configure for ResultsKind {
+    fn required(&self) -> &'static [&'static str] {
+        &["results"]
+    }
+
+    fn keys(&self) -> Schema {
+        config::schema_of::<ResultsKeys>()
+    }
+
+    fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
+        let Some(Content::List(suites)) = part.node.get(&["results"]).map(|node| &node.content)
+        else {
+            return Vec::new();
+        };
+        let mut names = BTreeSet::new();
+        let mut found = Vec::new();
+        for suite in suites {
+            found.extend(of_commands(suite));
+            found.extend(of_metrics(suite));
+            let Some((name, at)) = suite.text(&["name"]) else {
+                continue;
+            };
+            if !names.insert(name) {
+                let what = format!("two suites are called `{name}`");
+                found.push(Problem::new(at.clone(), what).help("give each a name of its own"));
+            }
+            let must_pass: BTreeSet<&str> = suite
+                .texts(&["must_pass"])
+                .into_iter()
+                .map(|(case, _)| case)
+                .collect();
+            for (case, at) in suite.texts(&["flaky"]) {
+                if must_pass.contains(case) {
+                    let what = format!("`{case}` is under `must_pass` and under `flaky`");
+                    found.push(Problem::new(at.clone(), what).help("leave it out of one of them"));
+                }
+            }
+        }
+        found
+    }
+
+    fn hint(&self, slip: &Slip<'_>) -> Option<String> {
+        match slip {
+            Slip::UnknownKey("command") => Some("the command of a suite is `run`".to_owned()),
+            Slip::UnknownKey("threshold") => {
+                Some("the limit of a metric is `metrics: {NAME: {max_drop: 0.05}}`".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn settle(
+        &self,
+        part: &Part<'_>,
+        _config: &Config,
+    ) -> anyhow::Result<Option<Arc<dyn ProbeSettings>>> {
+        let ResultsKeys { results } = part.read()?;
+        let Some(suites) = results else {
+            return Ok(None);
+        };
+        Ok(Some(Arc::new(ResultsSettings {
+            suites: suites.into_iter().map(Suite::of).collect(),
+        })))
+    }
+}
+
+/// The problems of the commands of a suite, and of its file.
+fn of_commands(suite: &Node) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let (run, file) = (suite.text(&["run"]), suite.text(&["file"]));
+    match (run, file) {
+        (None, None) if suite.get(&["run"]).is_none() && suite.get(&["file"]).is_none() => {
+            let what = "the suite has neither `run` nor `file`";
+            let help =
+                "add `run: \"COMMAND {output}\"`, or the `file` that an earlier step has written";
+            found.push(Problem::new(suite.at.clone(), what).help(help));
+        }
+        (Some((run, at)), None) if !run.contains(OUTPUT) => {
+            let what = "`run` has no placeholder `{output}`";
+            let help = "put `{output}` where the command takes the file to write, or add `file` with the path that it \
+                        always writes";
+            found.push(Problem::new(at.clone(), what).help(help));
+        }
+        (Some((run, at)), Some(_)) if run.contains(OUTPUT) => {
+            let what = "`run` has `{output}`, and the suite has a `file` beside it";
+            let help = "leave `file` out, or `{output}`";
+            found.push(Problem::new(at.clone(), what).help(help));
+        }
+        _ => {}
+    }
+    if let Some((run, at)) = run {
+        for token in [CASES_REGEX, CASES_FILE, "{input}", "{workspace}"] {
+            if run.contains(token) {
+                let what = format!("`run` runs the whole suite and has no `{token}`");
+                let help = "a command that runs some cases belongs under `rerun`";
+                found.push(Problem::new(at.clone(), what).help(help));
+            }
+        }
+    }
+    if let Some((file, at)) = file {
+        let (folder, last) = file.rsplit_once('/').unwrap_or(("", file));
+        if folder.contains('*') || last.matches('*').count() > 1 {
+            let what = "`file` may have one `*`, in its last part";
+            found.push(Problem::new(at.clone(), what).help("write e.g. `logs/*.eval`"));
+        }
+    }
+    let Some((rerun, at)) = suite.text(&["rerun"]) else {
+        return found;
+    };
+    if suite.get(&["run"]).is_none() {
+        let what = "a suite without `run` has a `rerun`";
+        let help = "add `run`, so that everything can be run once";
+        found.push(Problem::new(at.clone(), what).help(help));
+    }
+    if !rerun.contains(CASES_REGEX) && !rerun.contains(CASES_FILE) {
+        let what = "`rerun` has neither `{cases_regex}` nor `{cases_file}`";
+        let help =
+            "it has to run the named cases alone; leave it out, and the whole suite is run again";
+        found.push(Problem::new(at.clone(), what).help(help));
+    }
+    if !stands_alone(rerun) {
+        let what = "`{cases_regex}` has to be a word of its own, without quotes around it";
+        let help = "it is quoted where it is put in: write `--filter {cases_regex}` or `--filter={cases_regex}`";
+        found.push(Problem::new(at.clone(), what).help(help));
+    }
+    if !rerun.contains(OUTPUT) && file.is_none() {
+        let what = "`rerun` has no placeholder `{output}`";
+        let help = "put `{output}` where the command takes the file to write";
+        found.push(Problem::new(at.clone(), what).help(help));
+    }
+    for token in ["{input}", "{workspace}"] {
+        if rerun.contains(token) {
+            let what = format!("`rerun` has no `{token}`");
+            let help = "the wanted cases are `{cases_regex}` or `{cases_file}`";
+            found.push(Problem::new(at.clone(), what).help(help));
+        }
+    }
+    found
+}
+
+/// Whether the placeholder of the regular expression is a word, or the end of one behind `=`: the expression is put there
+/// in quotes, which may not stand within others.
+fn stands_alone(line: &str) -> bool {
+    line.match_indices(CASES_REGEX).all(|(at, token)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + token.len()..].chars().next();
+        before.is_none_or(|c| c.is_whitespace() || c == '=')
+            && after.is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '>'))
+            && line[..at].matches('\'').count().is_multiple_of(2)
+            && line[..at].matches('"').count().is_multiple_of(2)
+    })
+}
+
+/// The problems of what a suite says of its metrics.
+fn of_metrics(suite: &Node) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let Some(Content::Map(metrics)) = suite.get(&["metrics"]).map(|node| &node.content) else {
+        return found;
+    };
+    for (name, metric) in metrics {
+        if RESERVED.contains(&name.text.as_str()) {
+            let what = format!("`{}` is a metric that every suite has", name.text);
+            found.push(
+                Problem::new(name.at.clone(), what)
+                    .help("give the metric another name, and name its `column`"),
+            );
+        }
+        let ends = metric.get(&["range"]).map(Node::to_json);
+        let ends: Option<Vec<f64>> = ends.and_then(|ends| serde_json::from_value(ends).ok());
+        if let Some([low, high]) = ends.as_deref()
+            && low >= high
+        {
+            let what = format!("the `range` of `{}` has no values in it", name.text);
+            found.push(
+                Problem::new(metric.at.clone(), what).help("write `range: [LOWEST, HIGHEST]`"),
+            );
+        }
+    }
+    found
+}
+
+/// The metrics that are made for every suite, whatever its evaluator measures.
+pub(super) const RESERVED: [&str; 3] = ["failure_rate", "must_pass", "flaky"];
+
+impl ProbeSettings for ResultsSettings {
+    /// The command of an evaluator may choose the cases and how they are scored, so an edit of it is told. Where it is
+    /// only written in another way the figures can still be compared.
+    fn measured(&self, fields: Fields) -> Fields {
+        let suites = self.suites.iter();
+        suites.fold(fields, |fields, suite| {
+            let mut data = json!(suite.keys);
+            if let Some(data) = data.as_object_mut() {
+                for key in ["run", "rerun", "timeout_s"] {
+                    data.remove(key);
+                }
+            }
+            fields.field("suite", data.to_string())
+        })
+    }
+
+    fn as_data(&self) -> Map<String, Value> {
+        let suites = self.suites.iter().map(|suite| {
+            let mut data = json!(suite.keys);
+            if let Some(data) = data.as_object_mut() {
+                for key in ["name", "rerun", "timeout_s"] {
+                    data.remove(key);
+                }
+            }
+            (suite.keys.name.clone(), data)
+        });
+        let suites: Map<String, Value> = suites.collect();
+        Map::from_iter([("results".to_owned(), Value::Object(suites))])
+    }
+
+    fn target(&self) -> Option<&Address> {
+        let mut addresses = self.suites.iter().map(|suite| &suite.address);
+        addresses.find(|address| !address.is_empty())
+    }
+
+    fn rules(&self) -> Vec<(String, MetricRule)> {
+        let of_suite = |suite: &Suite| {
+            let name = suite.keys.name.clone();
+            let metrics = suite.keys.metrics.clone().into_iter();
+            metrics.filter_map(move |(metric, keys)| {
+                let rule = MetricRule {
+                    max_drop: Some(keys.max_drop?),
+                    // A limit alone would have the gate look at the metric.
+                    policy: (keys.gate == Some(false)).then_some(MetricPolicy::Info),
+                    min: None,
+                };
+                Some((
+                    format!("results.{name}.{}", super::gather::slug(&metric)),
+                    rule,
+                ))
+            })
+        };
+        self.suites.iter().flat_map(of_suite).collect()
+    }
+}

@@ -1,0 +1,434 @@
+//! One run of an evaluator as one call: it is started through the target of its command, the file that it writes is read,
+//! and the answer of the call is what was found in the file. So the limits, the confinement, the journal and the cache of
+//! every other call hold for it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::config::{CASES_FILE, CASES_REGEX, Suite};
+use super::gather::{SuiteRun, gather};
+use super::readers;
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::failure::{Failure, FailureKind, Streams};
+use kelvin_page::listed;
+use kelvin_run::Reader;
+use kelvin_run::targets::{Address, Ended, Invocation, Reply, Site, Target};
+
+/// The name of the file that has the wanted cases.
+const CASES: &str = "cases.txt";
+/// How much older than the beginning of a run the time of its file may be: some file systems keep whole seconds.
+const ROUNDING: Duration = Duration::from_secs(2);
+
+/// The input of a call: what makes the calls of one suite different.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Asked {
+    /// The command line, so that a stored answer is that of the same command.
+    pub(super) command: Option<String>,
+    /// The cases to run; none for all.
+    pub(super) cases: Option<Vec<String>>,
+    /// The state of a file that an earlier step has made.
+    pub(super) state: Option<String>,
+}
+
+/// The evaluator of one suite.
+pub(super) struct Evaluator<'a> {
+    /// The suite.
+    pub(super) suite: &'a Suite,
+    /// What the calls of the run share.
+    pub(super) site: Site,
+}
+
+impl Target for Evaluator<'_> {
+    fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
+        let asked: Asked = match serde_json::from_str(call.input) {
+            Ok(asked) => asked,
+            Err(error) => return failed(FailureKind::NotStarted, error.to_string(), None),
+        };
+        let given = call
+            .output_file
+            .with_file_name(format!("results.{}", self.suite.extension()));
+        let Some(command) = &asked.command else {
+            return self.read((&self.fixed().unwrap_or(given), true), None, output);
+        };
+        let is_whole = asked.cases.is_none();
+        let cases = asked.cases.unwrap_or_default();
+        let list = call.input_file.with_file_name(CASES);
+        let lines: String = cases.iter().map(|case| format!("{case}\n")).collect();
+        if let Err(error) = fs::write(&list, lines) {
+            let what = format!("the list of the cases cannot be written: {error}");
+            return failed(FailureKind::NotStarted, what, None);
+        }
+        let address = Address::command(&line(command, &cases));
+        let program = match address.open(&self.site) {
+            Ok(program) => program,
+            Err(misuse) => return failed(FailureKind::NotStarted, misuse.to_string(), None),
+        };
+        let before = self.states();
+        let started = SystemTime::now();
+        let inner = Invocation {
+            input: call.input,
+            input_file: &list,
+            output_file: &given,
+            ..*call
+        };
+        let ended = program.call(&inner, output);
+        // What counts is the file as the reader of its format takes it.
+        output.clear();
+        let (reply, failure) = match ended {
+            Ended::Answered(reply) => (reply, None),
+            Ended::Failed { failure, reply } if leaves_a_file(&failure.kind) => {
+                (reply, Some(failure))
+            }
+            other => return other,
+        };
+        let found = match &self.suite.keys.file {
+            None => Ok(given),
+            Some(_) => self.written(&before, started),
+        };
+        let ran = Ran { reply, failure };
+        match found {
+            Ok(file) => self.read((&file, is_whole), Some(ran), output),
+            Err(what) => ran.without_file(&what),
+        }
+    }
+}
+
+/// How the process of an evaluator has ended.
+struct Ran {
+    reply: Reply,
+    /// Set where the target found no output that it could take, or the process ended with an exit code other than 0.
+    failure: Option<Box<Failure>>,
+}
+
+impl Ran {
+    /// The exit code in a clause; empty where it is 0.
+    fn ending(&self) -> String {
+        match self.reply.exit {
+            None | Some(0) => String::new(),
+            Some(code) => format!(" (it ended with exit code {code})"),
+        }
+    }
+
+    fn streams(&self) -> Streams {
+        match &self.failure {
+            Some(failure) => Streams {
+                stdout: failure.stdout.clone(),
+                stderr: failure.stderr.clone(),
+            },
+            None => self.reply.streams.clone(),
+        }
+    }
+
+    fn without_file(self, what: &str) -> Ended {
+        let message = format!("{what}{}", self.ending());
+        let failure = Failure::new(FailureKind::OutputMissing, message).printed(self.streams());
+        Ended::Failed {
+            failure: Box::new(failure),
+            reply: self.reply,
+        }
+    }
+}
+
+/// Whether a process that ended in this way may have written a whole file. One that was stopped has not.
+const fn leaves_a_file(kind: &FailureKind) -> bool {
+    matches!(
+        kind,
+        FailureKind::Exit(_)
+            | FailureKind::OutputMissing
+            | FailureKind::OutputUnreadable
+            | FailureKind::OutputTooLarge
+    )
+}
+
+fn failed(kind: FailureKind, message: String, reply: Option<Reply>) -> Ended {
+    Ended::Failed {
+        failure: Box::new(Failure::new(kind, message)),
+        reply: reply.unwrap_or_default(),
+    }
+}
+
+impl Evaluator<'_> {
+    /// Reads the file of a run of the whole suite or of some cases, and puts what was found into the output.
+    fn read(
+        &self,
+        (file, is_whole): (&Path, bool),
+        ran: Option<Ran>,
+        output: &mut Vec<u8>,
+    ) -> Ended {
+        let file = match only_file(file) {
+            Ok(file) => file,
+            Err(what) => {
+                return match ran {
+                    Some(ran) => ran.without_file(&what),
+                    None => failed(FailureKind::OutputMissing, what, None),
+                };
+            }
+        };
+        let read = readers::read(&file, self.suite.keys.format, &self.suite.columns);
+        let found = read
+            .map_err(|error| error.to_string())
+            .and_then(|results| gather(results, self.suite, is_whole));
+        let ending = ran.as_ref().map_or_else(String::new, Ran::ending);
+        let (reply, streams) = match ran {
+            Some(ran) => {
+                let streams = ran.streams();
+                (ran.reply, streams)
+            }
+            None => (Reply::default(), Streams::default()),
+        };
+        match found {
+            Ok(found) => {
+                output.extend(serde_json::to_vec(&found).unwrap_or_default());
+                Ended::Answered(Reply { streams, ..reply })
+            }
+            Err(what) => {
+                let message = self.shown(&format!("{what}{ending}"), &file);
+                let failure = Failure::new(FailureKind::DecisionRefused, message);
+                Ended::Failed {
+                    failure: Box::new(failure.printed(streams)),
+                    reply,
+                }
+            }
+        }
+    }
+
+    /// A message without the path of a folder that has another name in every run.
+    fn shown(&self, message: &str, file: &Path) -> String {
+        let message = match (&self.suite.keys.file, file.file_name()) {
+            (None, Some(name)) => message.replace(
+                &file.display().to_string(),
+                &format!("{{output}} ({})", name.display()),
+            ),
+            _ => message.to_owned(),
+        };
+        message.replace(&format!("{}/", self.site.root.display()), "")
+    }
+
+    /// The file that an earlier step has made; none where its name has a `*` and not exactly one file fits.
+    fn fixed(&self) -> Option<PathBuf> {
+        match self.states().into_keys().collect::<Vec<_>>().as_slice() {
+            [file] => Some(file.clone()),
+            _ => {
+                let file = self.suite.keys.file.as_ref()?;
+                Some(self.site.root.join(file))
+            }
+        }
+    }
+
+    /// The files that fit `file`, with their state.
+    fn states(&self) -> BTreeMap<PathBuf, FileState> {
+        states(self.suite, &self.site.root)
+    }
+
+    /// The file that fits `file` and that the run has written.
+    fn written(
+        &self,
+        before: &BTreeMap<PathBuf, FileState>,
+        started: SystemTime,
+    ) -> Result<PathBuf, String> {
+        let pattern = self.suite.keys.file.as_deref().unwrap_or_default();
+        let now = self.states();
+        let is_new = |(path, state): &(&PathBuf, &FileState)| {
+            let is_late = state.time.is_none_or(|time| time + ROUNDING >= started);
+            is_late && before.get(*path) != Some(*state)
+        };
+        let new: Vec<&PathBuf> = now.iter().filter(is_new).map(|(path, _)| path).collect();
+        match (new.as_slice(), now.len()) {
+            ([file], _) => Ok((*file).clone()),
+            ([], 0) => Err(format!(
+                "the evaluator has left no file `{pattern}`: see what it printed, and whether it writes there"
+            )),
+            ([], _) => Err(format!(
+                "`{pattern}` is older than this run, so it is what another run has left: the evaluator has written nothing"
+            )),
+            (files, _) => {
+                let names: Vec<String> = files
+                    .iter()
+                    .filter_map(|path| Some(path.file_name()?.display().to_string()))
+                    .collect();
+                let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                Err(format!(
+                    "the evaluator has written {} files that fit `{pattern}`: {}; run one suite at a time, or name the file",
+                    names.len(),
+                    listed(&names)
+                ))
+            }
+        }
+    }
+}
+
+/// What tells that a file was written anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FileState {
+    time: Option<SystemTime>,
+    size: u64,
+    inode: u64,
+}
+
+impl FileState {
+    fn of(data: &Metadata) -> Self {
+        Self {
+            time: data.modified().ok(),
+            size: data.len(),
+            inode: data.ino(),
+        }
+    }
+}
+
+/// The files that fit the `file` of a suite, with their state.
+fn states(suite: &Suite, root: &Path) -> BTreeMap<PathBuf, FileState> {
+    let Some(pattern) = &suite.keys.file else {
+        return BTreeMap::new();
+    };
+    let whole = root.join(pattern);
+    let state = |path: PathBuf| {
+        let data = fs::metadata(&path).ok()?;
+        Some((path, FileState::of(&data)))
+    };
+    let last = pattern
+        .rsplit_once('/')
+        .map_or(pattern.as_str(), |(_, last)| last);
+    let Some((begin, end)) = last.split_once('*') else {
+        return state(whole).into_iter().collect();
+    };
+    let folder = whole.parent().unwrap_or(root);
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let fits = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| {
+            name.len() >= begin.len() + end.len() && name.starts_with(begin) && name.ends_with(end)
+        })
+    };
+    let paths = entries.map(|entry| entry.path()).filter(fits);
+    paths.filter_map(state).collect()
+}
+
+/// The state of the file that an earlier step has made, in a text that differs where the file does.
+pub(super) fn state_of_file(suite: &Suite, root: &Path) -> String {
+    let states = states(suite, root).into_iter();
+    let fields = states.fold(
+        Fields::of("kelvin/results/file/v1"),
+        |fields, (path, state)| {
+            fields
+                .field("path", path.as_os_str().as_encoded_bytes())
+                .field("state", format!("{state:?}"))
+        },
+    );
+    fields.digest().to_string()
+}
+
+/// The file itself, or the only file in a folder: some evaluators make a folder of the path that they are given.
+fn only_file(path: &Path) -> Result<PathBuf, String> {
+    let data = match fs::metadata(path) {
+        Ok(data) => data,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let name = path.file_name().unwrap_or_default().display();
+            return Err(format!(
+                "there is no file of results (`{name}`): see what the evaluator printed, and whether it writes there"
+            ));
+        }
+        Err(error) => return Err(format!("the file of results cannot be read: {error}")),
+    };
+    if !data.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let entries = fs::read_dir(path).into_iter().flatten().flatten();
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    match files.as_slice() {
+        [file] => Ok(file.clone()),
+        // A format of several files is a folder.
+        _ => Ok(path.to_path_buf()),
+    }
+}
+
+/// The command line of a call, with what stands for the wanted cases.
+fn line(command: &str, cases: &[String]) -> String {
+    let quoted = format!("'{}'", regex(cases).replace('\'', r"'\''"));
+    command
+        .replace(CASES_FILE, "{input}")
+        .replace(CASES_REGEX, &quoted)
+}
+
+/// An expression that matches the names of some cases and no others, in the syntax that Python, JavaScript, Go and Rust
+/// have in common. A blank of a name stands for any blanks, since names are kept in one line.
+fn regex(cases: &[String]) -> String {
+    let each: Vec<String> = cases.iter().map(|case| escaped(case)).collect();
+    format!("^(?:{})$", each.join("|"))
+}
+
+fn escaped(name: &str) -> String {
+    let mut escaped = String::new();
+    for c in name.chars() {
+        match c {
+            ' ' => escaped.push_str(r"\s+"),
+            '\\' | '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$'
+            | '/' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Takes what an [`Evaluator`] has found.
+pub(super) struct RunReader<'a> {
+    /// The suite.
+    pub(super) suite: &'a Suite,
+}
+
+impl Reader for RunReader<'_> {
+    fn digest(&self) -> Digest {
+        let keys = serde_json::to_string(&self.suite.keys).unwrap_or_default();
+        Fields::of("kelvin/reader/results/v1")
+            .field("suite", keys)
+            .digest()
+    }
+
+    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
+        let unusable =
+            |error: serde_json::Error| Failure::new(FailureKind::OutputNotJson, error.to_string());
+        let run: SuiteRun = serde_json::from_slice(output).map_err(unusable)?;
+        serde_json::to_value(run).map_err(unusable)
+    }
+
+    /// A file that an earlier step has made is read anew each time.
+    fn may_be_kept(&self, _: &Value) -> bool {
+        self.suite.keys.run.is_some()
+    }
+
+    /// What an evaluator writes of many cases is no answer of a pipeline to one input.
+    fn is_observed(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_expression_matches_the_named_cases_and_survives_a_shell() {
+        let cases = ["late fee", "a.b[1]", "it's {output}"].map(str::to_owned);
+        let filled = line(
+            "tool --only {cases_regex} --list {cases_file} -o {output}",
+            &cases,
+        );
+        assert_eq!(
+            filled,
+            r"tool --only '^(?:late\s+fee|a\.b\[1\]|it'\''s\s+\{output\})$' --list {input} -o {output}"
+        );
+    }
+}

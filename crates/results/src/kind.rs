@@ -1,0 +1,124 @@
+//! The results probe as the rest of the program knows it.
+
+use std::sync::Arc;
+
+use schemars::{Schema, SchemaGenerator};
+use serde_json::Value;
+
+use super::change::{self, ResultsChange};
+use super::config::ResultsSettings;
+use super::figures::{self, PROBE};
+use super::measure::Suites;
+use super::record::{ResultsSection, answered, own};
+use super::{ResultsKind, page};
+use kelvin_page::Chapter;
+use kelvin_probe::{Items, Kind};
+use kelvin_record::{
+    AlignedSections, Answered, AnySection, Findings, ItemComparison, RunView, SectionKind,
+    SettingDiffers, Surroundings, Viewpoint,
+};
+use kelvin_run::config::Config;
+
+impl Kind for ResultsKind {
+    fn how_to_configure(&self) -> &'static str {
+        "add a section `results`"
+    }
+
+    fn read<'c>(&self, config: &'c Config) -> anyhow::Result<Box<dyn Items + 'c>> {
+        let settings: &ResultsSettings = config
+            .settings()
+            .expect("a kind reads the items of a configuration that asks for it");
+        Ok(Box::new(Suites::new(config, settings)))
+    }
+}
+
+impl SectionKind for ResultsKind {
+    fn name(&self) -> &'static str {
+        PROBE
+    }
+
+    fn question(&self) -> &'static str {
+        "Does your own evaluator find the answers as good as before?"
+    }
+
+    fn nouns(&self) -> (&'static str, &'static str) {
+        ("case", "cases")
+    }
+
+    fn fact_names(&self) -> (&'static str, &'static str) {
+        ("Cases", "Commands of the evaluators")
+    }
+
+    fn stored(
+        &self,
+        text: &mut dyn erased_serde::Deserializer<'_>,
+    ) -> Result<Box<dyn AnySection>, erased_serde::Error> {
+        let section: ResultsSection = erased_serde::deserialize(text)?;
+        Ok(Box::new(section))
+    }
+
+    fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<ResultsSection>()
+    }
+
+    fn differing_settings(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+    ) -> Vec<SettingDiffers> {
+        change::differing_settings(own(base), own(head))
+    }
+
+    fn align(
+        &self,
+        base: &dyn AnySection,
+        head: &dyn AnySection,
+        _around: Surroundings,
+        _reading: Viewpoint,
+    ) -> Option<AlignedSections> {
+        change::align(own(base), own(head))
+    }
+
+    fn stored_comparison(&self, stored: Value) -> serde_json::Result<Arc<dyn ItemComparison>> {
+        let change: ResultsChange = serde_json::from_value(stored)?;
+        Ok(Arc::new(change))
+    }
+
+    fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
+        let mut schema = generator.subschema_for::<Option<ResultsChange>>();
+        let meaning = "The cases of the results probe, where a change scores them otherwise or leaves many of them out.";
+        schema.insert("description".to_owned(), meaning.into());
+        Some(schema)
+    }
+
+    fn chapter<'a>(&self, section: &'a dyn AnySection, run: RunView<'a>) -> Chapter<'a> {
+        page::chapter(own(section), run)
+    }
+
+    fn why(&self, section: &dyn AnySection, item: &str, _metric: &str) -> Option<String> {
+        let record = own(section).items.get(item)?;
+        let mut errors = record
+            .samples
+            .iter()
+            .filter_map(|sample| sample.error.as_ref());
+        errors.next().map(|error| error.shown())
+    }
+
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+        answered(own(section))
+    }
+
+    fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
+        let section = section
+            .into_any()
+            .downcast::<ResultsSection>()
+            .expect("a kind is given sections of its own");
+        Findings {
+            metrics: figures::figures(&section),
+            notices: figures::notices(&section),
+            section,
+            of_the_run: Vec::new(),
+            compared: true,
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The results probe: it starts the evaluator that a team already has, and reads the file that this one writes.
+//!
+//! Makes the metrics `results.SUITE.METRIC`; docs/evaluators.md defines them.
+
+mod change;
+mod columns;
+mod config;
+mod evaluator;
+mod figures;
+mod gather;
+mod kind;
+mod measure;
+mod page;
+pub mod readers;
+mod record;
+mod row;
+
+pub use change::{ResultsChange, SuiteChange};
+pub use columns::{Columns, EmptyScore, MetricColumn};
+pub use config::{MetricKeys, ResultsSettings, Suite, SuiteSettings};
+pub use record::{
+    MetricBasis, ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis,
+};
+pub use row::{MetricKind, Results, Row, RowTexts};
+
+/// Did a change make the results of the team's own evaluator worse?
+pub struct ResultsKind;

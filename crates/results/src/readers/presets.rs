@@ -1,0 +1,176 @@
+//! The columns of tables that well-known libraries write.
+
+use super::collect::{HIGHER, LOWER, UNKNOWN};
+use crate::MetricKind;
+
+/// Where a library has what. A name may have one `*`, which stands for any text; of several names, all that are there
+/// count for inputs and expected values, and the first one for the rest.
+pub(super) struct Preset {
+    pub tool: &'static str,
+    pub case: &'static [&'static str],
+    pub input: &'static [&'static str],
+    pub expected: &'static [&'static str],
+    pub answer: &'static [&'static str],
+    pub repeat: &'static [&'static str],
+    pub error: &'static [&'static str],
+    /// The columns of scores: the part that `*` stands for is the name of the metric.
+    pub scores: &'static [&'static str],
+    /// The columns that say why a score is missing.
+    pub score_errors: &'static [&'static str],
+    /// Fields with a list of objects, each with a `name` and the score under one of two keys.
+    pub lists: &'static [&'static str],
+    /// Columns that are no scores although `scores` may match them.
+    pub others: &'static [&'static str],
+    /// Figures of what a sample cost: the column, the metric, and by what the value is divided.
+    pub costs: &'static [(&'static str, &'static str, f64)],
+    /// What the library says of a metric by its name.
+    pub kind: fn(&str) -> MetricKind,
+}
+
+fn unknown(_: &str) -> MetricKind {
+    UNKNOWN
+}
+
+/// The metrics of ragas of which its documentation says that more is better.
+const RAGAS_HIGHER: &[&str] = &[
+    "answer_correctness",
+    "answer_relevancy",
+    "answer_similarity",
+    "bleu_score",
+    "chrf_score",
+    "context_entity_recall",
+    "context_precision",
+    "context_recall",
+    "exact_match",
+    "factual_correctness",
+    "faithfulness",
+    "id_based_context_precision",
+    "id_based_context_recall",
+    "llm_context_precision_with_reference",
+    "llm_context_precision_without_reference",
+    "non_llm_context_precision_with_reference",
+    "non_llm_context_recall",
+    "non_llm_string_similarity",
+    "nv_accuracy",
+    "nv_context_relevance",
+    "nv_response_groundedness",
+    "rouge_score",
+    "semantic_similarity",
+    "string_present",
+    "tool_call_accuracy",
+    "tool_call_f1",
+];
+
+fn ragas(metric: &str) -> MetricKind {
+    // A metric may carry its options, as `factual_correctness(mode=f1)`.
+    let name = metric.split('(').next().unwrap_or(metric);
+    if name.starts_with("noise_sensitivity") {
+        return LOWER;
+    }
+    if RAGAS_HIGHER.contains(&name) {
+        HIGHER
+    } else {
+        UNKNOWN
+    }
+}
+
+pub(super) static RAGAS: Preset = Preset {
+    tool: "ragas",
+    case: &[],
+    input: &["user_input"],
+    expected: &[
+        "reference",
+        "reference_contexts",
+        "reference_tool_calls",
+        "rubrics",
+    ],
+    answer: &["response"],
+    repeat: &[],
+    error: &[],
+    scores: &["*"],
+    score_errors: &[],
+    lists: &[],
+    others: &[
+        "Unnamed: 0",
+        "id",
+        "multi_responses",
+        "persona_name",
+        "query_length",
+        "query_style",
+        "reference_context_ids",
+        "retrieved_context_ids",
+        "retrieved_contexts",
+        "synthesizer_name",
+    ],
+    costs: &[],
+    kind: ragas,
+};
+
+pub(super) static LANGSMITH: Preset = Preset {
+    tool: "langsmith",
+    case: &["example_id"],
+    input: &["inputs.*"],
+    expected: &["reference.*"],
+    answer: &["outputs.answer", "outputs.output", "outputs.*"],
+    repeat: &[],
+    error: &["error"],
+    scores: &["feedback.*"],
+    score_errors: &[],
+    lists: &[],
+    others: &[],
+    costs: &[("execution_time", "latency_s", 1.0)],
+    kind: unknown,
+};
+
+pub(super) static MLFLOW: Preset = Preset {
+    tool: "mlflow",
+    case: &[],
+    input: &["request", "inputs"],
+    expected: &[
+        "expectations",
+        "expected_response/value",
+        "targets",
+        "ground_truth",
+    ],
+    answer: &["response", "outputs"],
+    repeat: &[],
+    error: &[],
+    scores: &["*/v1/score", "*/score", "*/value"],
+    score_errors: &["*/error_message"],
+    lists: &[],
+    others: &[],
+    costs: &[],
+    kind: unknown,
+};
+
+pub(super) static LANGFUSE: Preset = Preset {
+    tool: "langfuse",
+    case: &["experimentItemId", "experiment_item_id"],
+    input: &["input"],
+    expected: &["expectedOutput", "expected_output"],
+    answer: &["output"],
+    repeat: &[],
+    error: &[],
+    scores: &["scores.*"],
+    score_errors: &[],
+    lists: &["scores"],
+    others: &[],
+    costs: &[],
+    kind: unknown,
+};
+
+pub(super) static PHOENIX: Preset = Preset {
+    tool: "phoenix",
+    case: &["example_id"],
+    input: &["input"],
+    expected: &["reference_output"],
+    answer: &["output"],
+    repeat: &["repetition_number"],
+    error: &["error"],
+    scores: &["annotation_*_score"],
+    score_errors: &["annotation_*_error"],
+    lists: &["annotations"],
+    others: &[],
+    costs: &[("latency_ms", "latency_s", 1000.0)],
+    kind: unknown,
+};

@@ -1,0 +1,258 @@
+//! The record of one case: enough to compute every figure again. Of its texts a report keeps elsewhere no more than
+//! `baseline.texts` allows.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::MetricKind;
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::failure::Failure;
+use kelvin_page::safe;
+use kelvin_record::{
+    Answer, Answered, AnsweredItem, AnySection, Item, KeptText, KeptTexts, Repeats, Section,
+};
+
+/// The stored section of this probe.
+pub type ResultsSection = Section<ResultsBasis, ResultRecord>;
+
+/// How the figures are made, by suite.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultsBasis {
+    /// The suites by name.
+    pub suites: BTreeMap<String, SuiteBasis>,
+}
+
+/// How the figures of one suite are made, and what its evaluator says of itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SuiteBasis {
+    /// The evaluator; empty where none has written a file that can be used.
+    pub tool: String,
+    /// Its version, where the file says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_version: Option<String>,
+    /// What identifies the prompts, the models and the settings of the evaluator.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
+    /// The metrics by name.
+    pub metrics: BTreeMap<String, MetricBasis>,
+    /// A larger share of samples that are errors leaves nothing measured.
+    pub max_errors: f64,
+    /// A larger share of missing cases of the base leaves a verdict open.
+    pub max_missing: f64,
+    /// The cases that have to pass.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub must_pass: BTreeSet<String>,
+    /// The cases that are not gated.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub flaky: BTreeSet<String>,
+    /// Whether only some of the cases were wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_part: bool,
+    /// Why there are no results at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Box<Failure>>,
+}
+
+/// What is known of one metric.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MetricBasis {
+    /// What the format says of it, or the configuration.
+    #[serde(flatten)]
+    pub kind: MetricKind,
+    /// Whether the gate looks at it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub gated: bool,
+    /// The lowest and the highest possible value, where they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
+}
+
+impl MetricBasis {
+    /// Whether a sample passes by it where it has the best value.
+    pub(super) fn says_whether_it_passes(&self) -> bool {
+        self.gated && (self.kind.yes_no || self.range == Some([0.0, 1.0]))
+    }
+}
+
+/// One case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultRecord {
+    /// The digest of the input, where the file has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Digest>,
+    /// The digest of what scores it, where the file has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scoring: Option<Digest>,
+    /// What was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<KeptText>,
+    /// What was expected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<KeptText>,
+    /// What came of it, one a repeat.
+    pub samples: Vec<ResultSample>,
+}
+
+impl ResultRecord {
+    /// Both digests, which differ where two runs mean different cases by one name.
+    pub(super) const fn digests(&self) -> (Option<Digest>, Option<Digest>) {
+        (self.input, self.scoring)
+    }
+}
+
+/// One repeat of a case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultSample {
+    /// The scores by metric.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scores: BTreeMap<String, f64>,
+    /// Why there is no score. Such a sample is an error, and no failure of the pipeline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<KeptText>,
+    /// What was answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<KeptText>,
+}
+
+impl Item for ResultRecord {
+    /// A case that is scored in another way is an edited one, like a case that asks something else.
+    fn digest(&self) -> Digest {
+        let mut fields = Fields::of("kelvin/results/case/v1");
+        for (name, digest) in [("input", self.input), ("scoring", self.scoring)] {
+            if let Some(digest) = digest {
+                fields = fields.field(name, digest.bytes());
+            }
+        }
+        fields.digest()
+    }
+
+    fn repeats(&self) -> Repeats {
+        Repeats::of_all(self.samples.len())
+    }
+
+    fn has_answer(&self) -> bool {
+        self.samples.iter().any(|sample| sample.error.is_none())
+    }
+
+    fn shorten(&mut self, texts: KeptTexts) {
+        let of_samples = self.samples.iter_mut();
+        let of_samples =
+            of_samples.flat_map(|sample| [sample.error.as_mut(), sample.answer.as_mut()]);
+        let all = [self.asked.as_mut(), self.expected.as_mut()];
+        for text in all.into_iter().chain(of_samples).flatten() {
+            text.shorten(texts);
+        }
+    }
+}
+
+/// The id of a case: the suite, and the name of the case in it.
+pub(super) fn id(suite: &str, case: &str) -> String {
+    format!("{suite}/{case}")
+}
+
+/// The suite and the name of a case.
+pub(super) fn parts(id: &str) -> (&str, &str) {
+    id.split_once('/').unwrap_or((id, ""))
+}
+
+/// The cases of one suite by name.
+pub(super) fn cases<'s>(
+    section: &'s ResultsSection,
+    suite: &'s str,
+) -> impl Iterator<Item = (&'s str, &'s str, &'s ResultRecord)> {
+    let items = section.items.iter();
+    items.filter_map(move |(id, record)| {
+        let (of, case) = parts(id);
+        (of == suite).then_some((id.as_str(), case, record))
+    })
+}
+
+/// A section of this probe.
+pub(super) fn own(section: &dyn AnySection) -> &ResultsSection {
+    section
+        .as_any()
+        .downcast_ref::<ResultsSection>()
+        .expect("a kind is given sections of its own")
+}
+
+/// How many columns of a question, and of an expected answer, are shown.
+const SHOWN: usize = 200;
+
+/// The answers to the cases; none where no file has answers.
+pub(super) fn answered(section: &ResultsSection) -> Option<Answered<'_>> {
+    let has_answer =
+        |record: &&ResultRecord| record.samples.iter().any(|sample| sample.answer.is_some());
+    section.items.values().find(has_answer)?;
+    let items = section.items.iter();
+    let items = items.filter(|(_, record)| has_answer(record));
+    let items = items.map(|(id, record)| {
+        let answers = record.samples.iter();
+        let item = AnsweredItem {
+            asked: record.asked.as_ref().map(shown),
+            expected: record.expected.as_ref().map(shown),
+            itself: answers
+                .map(|sample| sample.answer.clone().map(Answer::Kept))
+                .collect(),
+            ..AnsweredItem::default()
+        };
+        (id.as_str(), item)
+    });
+    Some(Answered {
+        types: Vec::new(),
+        items: items.collect(),
+    })
+}
+
+fn shown(text: &KeptText) -> Cow<'_, str> {
+    Cow::Owned(safe::cut(&text.shown(), SHOWN))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_texts_a_record_has_digests_and_numbers_alone_and_is_still_the_same_case() {
+        let text = |text: &str| Some(KeptText::of(text));
+        let mut record = ResultRecord {
+            input: Some(Digest::of(b"asked")),
+            asked: text("a secret question"),
+            expected: text("a secret expectation"),
+            samples: vec![
+                ResultSample {
+                    scores: BTreeMap::from([("pass".to_owned(), 1.0)]),
+                    answer: text("a secret answer"),
+                    ..ResultSample::default()
+                },
+                ResultSample {
+                    error: text("a secret error"),
+                    ..ResultSample::default()
+                },
+            ],
+            ..ResultRecord::default()
+        };
+        let before = record.clone();
+        record.shorten(KeptTexts::None);
+        let written = serde_json::to_string(&record).expect("JSON");
+        assert!(!written.contains("secret"), "{written}");
+        assert_eq!(record.digest(), before.digest());
+        assert_eq!(record.samples[0].scores, before.samples[0].scores);
+        let digest =
+            |record: &ResultRecord| record.samples[0].answer.as_ref().map(|kept| kept.digest);
+        assert_eq!(digest(&record), digest(&before));
+    }
+
+    #[test]
+    fn another_scoring_makes_another_case_of_it() {
+        let scored = |by: &[u8]| ResultRecord {
+            input: Some(Digest::of(b"asked")),
+            scoring: Some(Digest::of(by)),
+            ..ResultRecord::default()
+        };
+        assert_ne!(scored(b"equals").digest(), scored(b"contains").digest());
+        assert_ne!(scored(b"equals").digest(), ResultRecord::default().digest());
+    }
+}

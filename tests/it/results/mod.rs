@@ -1,0 +1,319 @@
+//! Evaluators of known truth through the results probe: what they find is paired by case, and nothing that is missing,
+//! old, cached or broken passes.
+
+mod tools;
+
+use serde_json::{Value, json};
+
+use crate::project::{Project, Said};
+
+/// An evaluator of twenty cases. `broken` beside the project lists the cases that are answered wrongly now, `slip` says how
+/// many of a hundred answers are wrong by chance, and `errors` lists the cases that cannot be scored. It writes the cases of
+/// its second argument, or all.
+const EVALUATOR: &str = r#"
+echo x >> ../runs
+run=$(wc -l < ../runs)
+touch ../broken ../errors
+slip=$(cat ../slip 2>/dev/null || echo 0)
+[ -z "$2" ] || wc -l < "$2" >> ../asked
+echo "id,question,expected,answer,ok,secs,error" > "$1"
+$ORDER cases.txt | while read -r id question; do
+  [ -z "$2" ] || grep -qx "$id" "$2" || continue
+  ok=1 error=
+  chance=$(printf '%s %s' "$id" "$run" | cksum | cut -d' ' -f1)
+  [ $((chance % 100)) -ge "$slip" ] || ok=0
+  ! grep -qx "$id" ../broken || ok=0
+  ! grep -qx "$id" ../errors || { ok= error="the judge did not answer"; }
+  echo "$id,$question,yes,answer $ok,$ok,0.5,$error" >> "$1"
+done
+exit 1
+"#;
+
+const SUITE: &str = "results:\n  - name: qa\n    run: ORDER=cat sh eval.sh {output}\n    format: csv\n    \
+                     columns: {case: id, input: [question], expected: [expected], answer: answer, error: error}\n    \
+                     metrics:\n      correct: {column: ok, better: higher, range: [0, 1]}\n      \
+                     secs: {better: lower, gate: false}\n";
+
+const RERUN: &str = "    rerun: ORDER=cat sh eval.sh {output} {cases_file}\n";
+
+/// A project whose base is measured with some lines added to its suite.
+fn measured(more: &str, repeats: usize) -> Project {
+    let project = Project::new("");
+    project.write("eval.sh", EVALUATOR);
+    let cases: String = (1..=20)
+        .map(|n| format!("case-{n:02} what is {n}?\n"))
+        .collect();
+    project.write("cases.txt", &cases);
+    configure(&project, more, repeats);
+    project
+        .kelvin(&["check", "--no-history", "--out", "../base"])
+        .expect(0);
+    project
+}
+
+fn configure(project: &Project, more: &str, repeats: usize) {
+    project.write("kelvin.yaml", &format!("{SUITE}{more}repeats: {repeats}\n"));
+}
+
+fn gate(project: &Project, more: &[&str]) -> (Said, Value) {
+    let mut arguments = vec!["gate", "--no-history", "--baseline", "../base/report.json"];
+    arguments.extend(more);
+    let said = project.kelvin(&arguments);
+    let judgement = match project.path("kelvin/gate.json").exists() {
+        true => project.json("kelvin/gate.json"),
+        false => Value::Null,
+    };
+    (said, judgement)
+}
+
+/// The names of cases, a line each.
+fn lines(names: &[&str]) -> String {
+    names.iter().map(|name| format!("{name}\n")).collect()
+}
+
+#[test]
+fn an_unchanged_evaluator_passes_and_its_figures_are_those_of_its_file() {
+    let project = measured("", 1);
+    let report = project.json("../base/report.json");
+    let figure = |name: &str| report["metrics"][format!("results.qa.{name}")]["value"].clone();
+    assert_eq!(figure("correct"), json!(1.0));
+    assert_eq!(figure("secs"), json!(0.5));
+    assert_eq!(figure("failure_rate"), json!(0.0));
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    // It ends with 1, as many evaluators do where a case fails, and the file decides.
+    let page = project.read("kelvin/report.html");
+    assert!(
+        page.contains("what is 7?") && page.contains("results.qa.correct"),
+        "{page}"
+    );
+}
+
+#[test]
+fn noise_passes_and_broken_cases_are_a_regression_that_names_them_and_runs_only_doubtful_ones_again()
+ {
+    let project = measured(RERUN, 3);
+    project.write("../slip", "5");
+    project
+        .kelvin(&["check", "--no-history", "--out", "../base"])
+        .expect(0);
+    let (said, judgement) = gate(&project, &[]);
+    assert_ne!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_ne!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    project.write(
+        "../broken",
+        &lines(&["case-03", "case-07", "case-11", "case-19"]),
+    );
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    let comment = project.read("kelvin/gate.md");
+    for case in ["case-03", "case-07", "case-11", "case-19"] {
+        assert!(comment.contains(&format!("qa/{case}")), "{case}: {comment}");
+    }
+    assert!(!comment.contains("case-05"), "{comment}");
+}
+
+#[test]
+fn two_broken_cases_are_run_again_and_found_by_the_guard_of_single_cases() {
+    let project = measured(RERUN, 3);
+    project.write("../broken", &lines(&["case-03"]));
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    assert!(said.stdout.contains("case-03"), "{}", said.stdout);
+}
+
+#[test]
+fn one_run_on_each_side_that_cannot_be_repeated_is_no_pass_where_cases_moved_and_names_them() {
+    let project = measured("", 1);
+    project.write("../broken", &lines(&["case-03", "case-07", "case-11"]));
+    let (said, judgement) = gate(&project, &["--no-rerun"]);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(
+        judgement["verdict"],
+        json!("inconclusive"),
+        "{}",
+        said.stdout
+    );
+    let comment = project.read("kelvin/gate.md");
+    for case in ["case-03", "case-07", "case-11"] {
+        assert!(comment.contains(case), "{comment}");
+    }
+    assert!(comment.contains("repeats"), "{comment}");
+}
+
+#[test]
+fn a_crash_an_absent_file_and_a_stale_one_are_never_green() {
+    let project = measured("", 1);
+    let fails = |script: &str, config: &str, told: &str| {
+        project.write("eval.sh", script);
+        if !config.is_empty() {
+            project.write("kelvin.yaml", config);
+        }
+        let (said, _) = gate(&project, &[]);
+        assert!(
+            !matches!(said.code, Some(0)),
+            "{told}: {}{}",
+            said.stdout,
+            said.stderr
+        );
+        let all = format!("{}{}", said.stdout, said.stderr);
+        let words: Vec<&str> = all.split_whitespace().collect();
+        assert!(words.join(" ").contains(told), "{told}: {all}");
+    };
+    fails("echo no such model >&2; exit 3", "", "no such model");
+    fails("exit 0", "", "no file of results");
+    fails("kill -9 $$", "", "signal");
+    fails("echo id,ok > \"$1\"", "", "holds no sample");
+    // What another run has left where the evaluator always writes.
+    let fixed = SUITE.replace(
+        "run: ORDER=cat sh eval.sh {output}",
+        "file: old.csv\n    run: sh eval.sh",
+    );
+    project.write(
+        "old.csv",
+        "id,question,expected,answer,ok,secs,error\na,b,c,d,1,1,\n",
+    );
+    let old = std::time::SystemTime::now() - std::time::Duration::from_secs(600);
+    let file = std::fs::File::options()
+        .append(true)
+        .open(project.path("old.csv"))
+        .expect("opened");
+    file.set_modified(old).expect("set");
+    fails("exit 0", &fixed, "older than this run");
+}
+
+#[test]
+fn the_order_of_the_file_means_nothing_and_a_case_put_in_at_the_top_mispairs_none() {
+    let project = measured("", 1);
+    let shuffled = project
+        .read("kelvin.yaml")
+        .replace("ORDER=cat", "ORDER=tac");
+    project.write("kelvin.yaml", &shuffled);
+    let cases = project.read("cases.txt");
+    project.write("cases.txt", &format!("a-new-one what is new?\n{cases}"));
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    assert!(said.stdout.contains("1 case was added"), "{}", said.stdout);
+}
+
+#[test]
+fn cases_that_the_change_deletes_or_edits_are_told_and_many_of_them_do_not_pass() {
+    let project = measured("", 1);
+    let cases = project.read("cases.txt");
+    let edited = cases.replace("what is 4?", "what is four?");
+    project.write("cases.txt", &edited);
+    let (said, _) = gate(&project, &[]);
+    assert!(
+        said.stdout.contains("1 of 20 cases was edited"),
+        "{}",
+        said.stdout
+    );
+    let fewer: String = cases
+        .lines()
+        .skip(1)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    project.write("cases.txt", &fewer);
+    let (said, _) = gate(&project, &[]);
+    assert!(
+        said.stdout.contains("1 of 20 cases was removed"),
+        "{}",
+        said.stdout
+    );
+    let few: String = cases
+        .lines()
+        .skip(8)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    project.write("cases.txt", &few);
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_ne!(judgement["verdict"], json!("pass"));
+}
+
+#[test]
+fn an_error_in_the_place_of_a_failure_is_no_failure_and_not_green() {
+    let project = measured(RERUN, 1);
+    project.write("../errors", &lines(&["case-02"]));
+    let (said, judgement) = gate(&project, &[]);
+    assert_ne!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    let report = project.json("kelvin/report.json");
+    let value = &report["metrics"]["results.qa.correct"];
+    assert_eq!(value["value"], json!(1.0), "an error is in no mean");
+    // More of them than may be leave nothing measured.
+    project.write("../errors", &lines(&["case-02", "case-05", "case-08"]));
+    let (_, judgement) = gate(&project, &["--no-rerun"]);
+    assert_eq!(judgement["verdict"], json!("unmeasured"));
+    let reasons = judgement["reasons"].to_string();
+    assert!(reasons.contains("max_errors"), "{reasons}");
+}
+
+#[test]
+fn a_case_that_must_pass_is_red_by_itself_and_a_flaky_one_never_is() {
+    let keys = format!("{RERUN}    must_pass: [case-09]\n    flaky: [case-10]\n");
+    let project = measured(&keys, 1);
+    project.write("../broken", &lines(&["case-10"]));
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
+    let report = project.read("kelvin/report.md");
+    assert!(report.contains("case-10"), "{report}");
+    project.write("../broken", &lines(&["case-09"]));
+    let (said, judgement) = gate(&project, &[]);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    assert!(said.stdout.contains("must_pass"), "{}", said.stdout);
+}
+
+#[test]
+fn what_cannot_be_gated_is_refused_with_what_to_write() {
+    let project = Project::new("");
+    project.write("eval.sh", EVALUATOR);
+    project.write("cases.txt", "one what is 1?\n");
+    let suite = SUITE.replace(
+        "correct: {column: ok, better: higher, range: [0, 1]}",
+        "correct: {column: ok, gate: true}",
+    );
+    project.write("kelvin.yaml", &suite);
+    let said = project.kelvin(&["check", "--no-history"]).expect(2);
+    let all = format!("{}{}", said.stdout, said.stderr);
+    let words: Vec<&str> = all.split_whitespace().collect();
+    let all = words.join(" ");
+    assert!(all.contains("better: higher"), "{all}");
+    for (from, to, told) in [
+        (
+            "run: ORDER=cat sh eval.sh {output}",
+            "run: sh eval.sh",
+            "`run` has no placeholder `{output}`",
+        ),
+        (
+            "run: ORDER=cat sh eval.sh {output}",
+            "format: csv",
+            "neither `run` nor `file`",
+        ),
+        (
+            "metrics:\n",
+            "rerun: sh eval.sh {output}\n    metrics:\n",
+            "`rerun` has neither",
+        ),
+        (
+            "metrics:\n",
+            "rerun: sh eval.sh {output} '{cases_regex}'\n    metrics:\n",
+            "a word of its own",
+        ),
+    ] {
+        project.write(
+            "kelvin.yaml",
+            &SUITE
+                .replace(from, to)
+                .replace("format: csv\n    format: csv\n", "format: csv\n"),
+        );
+        let said = project.kelvin(&["check", "--no-history"]).expect(1);
+        assert!(said.stderr.contains(told), "{told}: {}", said.stderr);
+    }
+}
