@@ -63,6 +63,9 @@ struct AnswerView {
     hits: Option<HitsView>,
     /// Links to files, each with its text.
     files: Vec<(&'static str, String)>,
+    /// The names and texts beside the answer of the base, and beside the current one.
+    beside_base: Vec<(String, String)>,
+    beside_head: Vec<(String, String)>,
 }
 
 /// The hits of both sides beside each other.
@@ -86,9 +89,6 @@ struct HitView {
     is_expected: bool,
     /// How the hit has moved: a word for the style, a sign that only repeats the words, and the words.
     moved: Option<(&'static str, &'static str, String)>,
-    /// The names and texts beside the answer of the base, and beside the current one.
-    beside_base: Vec<(String, String)>,
-    beside_head: Vec<(String, String)>,
 }
 
 #[derive(Serialize)]
