@@ -178,3 +178,85 @@ fn of_prompt(
     case.value = Some(EVEN);
     Some(case)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A section with the samples of two prompts.
+    fn section(scoring: &str, first: &Value, second: &Value) -> GradingSection {
+        let digest = "0".repeat(64);
+        let prompt = |sample: &Value| {
+            json!({
+                "input": digest,
+                "prompt": {"text": "p", "digest": digest},
+                "samples": [sample],
+            })
+        };
+        let section = json!({
+            "ending": "complete",
+            "fingerprint": {"items": null, "command": null},
+            "basis": {"judge": "llm/v2", "scoring": scoring, "max_errors": 0.1, "candidate": "c"},
+            "items": {"a": prompt(first), "b": prompt(second)},
+        });
+        serde_json::from_value(section).expect("it fits the type")
+    }
+
+    fn answered(more: Value) -> Value {
+        let digest = "0".repeat(64);
+        let mut sample = json!({"candidate": {"answer": {"text": "x", "digest": digest}}});
+        let Value::Object(more) = more else {
+            panic!("the test names fields");
+        };
+        sample.as_object_mut().expect("a mapping").extend(more);
+        sample
+    }
+
+    fn graded(score: f64, served: &str) -> Value {
+        answered(json!({"grade": {"score": score, "grader_id": "llm/v2", "served": [served]}}))
+    }
+
+    #[test]
+    fn models_of_other_names_make_another_judge_of_the_same_settings() {
+        let both = |served: &str| section("each", &graded(0.5, served), &graded(0.7, served));
+        let why = |base: &GradingSection, head: &GradingSection| other_measure(base, head);
+        assert_eq!(why(&both("m-1"), &both("m-1")), None);
+        let text = why(&both("m-1"), &both("m-2")).expect("another judge");
+        for part in ["another one", "`m-1`", "`m-2`", "kelvin rejudge"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        // In part by another model is another judge too.
+        let mixed = section("each", &graded(0.5, "m-1"), &graded(0.7, "m-2"));
+        let text = why(&both("m-1"), &mixed).expect("another judge");
+        assert!(text.contains("`m-1` and `m-2`"), "{text}");
+        // A server that no longer says a name is not taken for the same.
+        let silent = answered(json!({"grade": {"score": 0.5, "grader_id": "llm/v2"}}));
+        let silent = section("each", &silent, &silent);
+        assert!(why(&both("m-1"), &silent).is_some());
+        assert_eq!(why(&silent, &silent), None);
+        // Where one side has no grade at all, nothing tells of another judge.
+        let without = section("each", &answered(json!({})), &answered(json!({})));
+        assert_eq!(why(&both("m-1"), &without), None);
+    }
+
+    #[test]
+    fn a_pair_that_the_judge_refused_is_lost_and_one_without_an_answer_of_the_base_is_not() {
+        let refused = |code: &str| answered(json!({"unscored": {"code": code, "text": "no"}}));
+        let base = section("choice", &answered(json!({})), &answered(json!({})));
+        let values = |second: &Value| {
+            let head = section("choice", &graded(0.5, "m-1"), second);
+            let metric = even(&base, &head, JUDGE_SCORE);
+            let values = metric.per_case.into_iter();
+            values
+                .map(|(id, case)| (id, case.value))
+                .collect::<Vec<_>>()
+        };
+        let lost = vec![("b".to_owned(), Some(EVEN))];
+        assert_eq!(values(&refused("judge_failed")), lost);
+        assert_eq!(values(&refused("candidate_failed")), lost);
+        assert_eq!(values(&refused("no_baseline")), []);
+        assert_eq!(values(&refused("baseline_cut")), []);
+    }
+}

@@ -107,11 +107,9 @@ fn judge_score(
     prompts: &BTreeMap<String, PromptRecord>,
     score: Mean,
 ) -> Metric {
-    let errors = score.errors;
-    let scored = score.all.samples();
+    let (errors, all) = of_every_prompt(basis, prompts);
     let mut metric = score.metric(&nothing(basis, prompts));
     // Where nothing could be graded at all, there is another reason already.
-    let all = errors + scored;
     let exceeded = basis.max_errors.exceeded(errors, all).filter(|_| all > 0);
     if let Some(why) = exceeded {
         let first = samples(prompts).find_map(|(id, sample)| {
@@ -128,6 +126,30 @@ fn judge_score(
     // that happened to be good, the prompt did not break.
     metric.by_rank = basis.scoring.is_preference();
     metric
+}
+
+/// How many samples have no score, of how many that should have one, in the repeats that every prompt has. A gate runs
+/// the prompts without a score again, and no others: with those repeats their share would grow by itself.
+fn of_every_prompt(
+    basis: &GradingBasis,
+    prompts: &BTreeMap<String, PromptRecord>,
+) -> (usize, usize) {
+    let asked = prompts.values().map(|prompt| prompt.samples.len());
+    let repeats = asked
+        .filter(|repeats| *repeats > 0)
+        .min()
+        .unwrap_or_default();
+    let samples = prompts
+        .values()
+        .flat_map(|prompt| prompt.samples.iter().take(repeats));
+    samples.fold((0, 0), |(errors, all), sample| {
+        let is_scored = sample.score(basis.scoring).is_some();
+        let error = usize::from(sample.is_error());
+        (
+            errors + error,
+            all + error + usize::from(is_scored && error == 0),
+        )
+    })
 }
 
 /// Why there is no score at all.
@@ -319,6 +341,15 @@ mod tests {
             (value(&metrics, JUDGE_SCORE), value(&metrics, WIN_RATE)),
             (Some(0.4), None)
         );
+    }
+
+    #[test]
+    fn a_prompt_without_a_score_that_is_run_again_does_not_count_more_for_it() {
+        let mut prompts: Vec<_> = (0..19).map(|_| vec![sample(0.75, None)]).collect();
+        prompts.push(vec![without(UnscoredCode::JudgeFailed); 5]);
+        let metrics = made(Scoring::Each, prompts);
+        assert_eq!(value(&metrics, JUDGE_SCORE), Some(0.75));
+        assert_eq!(value(&metrics, UNSCORED), Some(5.0));
     }
 
     #[test]
