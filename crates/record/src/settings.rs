@@ -33,11 +33,11 @@ pub struct BaselineSettings {
     /// How much of the texts that the pipeline answered a report has on the branch: `short` keeps the first 80
     /// characters of each and its digest, `full` what the report of the run has; decisions and graded answers stay as
     /// they are. `none` keeps the digest alone, also of decisions and graded answers, and not only on the branch:
-    /// everything that `kelvin ci` writes, its reports and artifact, comment, summary, annotations and check run, is
-    /// without these texts, and a verdict names an item that is answered otherwise and the digests of its answers. So
-    /// it can still be told whether an answer is the same. Numbers, `true`, `false` and `null` are no texts. Whoever
-    /// can guess an answer can check the guess by its digest. A judge has nothing of the base to compare with then,
-    /// and `compute` has to make it anew.
+    /// everything that `kelvin ci` reports, its artifact, comment, summary, annotations and check run, is without these
+    /// texts (the outputs stay in the folder of the run, which is not uploaded), and a verdict names an item that is
+    /// answered otherwise and the digests of its answers. Numbers, `true`, `false` and `null` are no texts, nor are the
+    /// names of documents and chunks that a search finds. Whoever can guess an answer can check the guess by its
+    /// digest. A judge has nothing of the base to compare with then, and `compute` has to make it anew.
     pub texts: KeptTexts,
     /// How many commits before the base a report may be.
     #[schemars(range(max = 10_000))]

@@ -101,6 +101,7 @@ mod tests {
     use super::*;
     use crate::Hit;
     use kelvin_base::failure::{Failure, FailureKind};
+    use kelvin_record::KeptTexts;
 
     fn given(text: &str, grounded: bool) -> Retrieved {
         Retrieved {
@@ -128,6 +129,17 @@ mod tests {
         assert_eq!(silent.to_string(), "refused");
         let silent = answer(&given("", true)).expect("it ran");
         assert_eq!(silent.to_string(), "no text");
+        // Where no text is kept, it is still told that it is a refusal.
+        let mut withheld = refused.clone();
+        withheld
+            .answer
+            .as_mut()
+            .expect("there")
+            .text
+            .shorten(KeptTexts::None);
+        assert_eq!(key(&withheld), key(&refused));
+        let told = answer(&withheld).expect("it ran").to_string();
+        assert!(told.starts_with("refused: (not kept: "), "{told}");
         // Two refusals that differ behind what is kept are two.
         let long = |end: &str| given(&format!("{}{end}", "no ".repeat(2_000)), false);
         assert_ne!(key(&long("a")), key(&long("b")));
