@@ -183,6 +183,24 @@ mod tests {
     }
 
     #[test]
+    fn a_corpus_tells_the_titles_of_what_is_expected_and_of_nothing_else() {
+        let text = "{\"doc_id\":\"a\",\"chunk_id\":\"1\",\"text\":\"The  first\\nof all\"}\n\
+                    {\"doc_id\":\"a\",\"chunk_id\":\"2\",\"title\":\"Second\",\"text\":\"x\"}\n\
+                    {\"doc_id\":\"b\",\"chunk_id\":\"3\",\"title\":7,\"text\":[]}\n";
+        let mut corpus = load(text).expect("fine");
+        let golden: GoldenQuery = serde_json::from_value(serde_json::json!({
+            "id": "q", "query": "?", "expected_chunk_ids": ["2", "3"], "expected_doc_ids": ["a"],
+        }))
+        .expect("a query");
+        let golden = [golden];
+        corpus.keep_titles(&golden);
+        let title = |name: &str, title: &str| (name.to_owned(), title.to_owned());
+        let titles = BTreeMap::from([title("a", "The first of all"), title("a#2", "Second")]);
+        assert_eq!(corpus.titles, titles);
+        assert_eq!(corpus.titles_of(&golden[0]), titles);
+    }
+
+    #[test]
     fn a_report_knows_the_documents_of_its_corpus_and_no_others() {
         let lines: String = (0..300)
             .map(|at| format!("{{\"doc_id\":\"d{at}\"}}\n"))

@@ -118,8 +118,10 @@ fn an_own_invariant_that_fails_is_red_and_named_and_no_edit_of_it_makes_it_green
     // The same worse agent, and a change of what it is judged by.
     let wrong = |at: usize| [2, 5, 8, 11].contains(&at);
     let edits: [(&str, &dyn Fn(usize, &mut Value)); 4] = [
-        ("dropped", &|_, line| {
-            line.as_object_mut().expect("a line").remove("invariants");
+        ("dropped where it fails", &|at, line| {
+            if wrong(at) {
+                line.as_object_mut().expect("a line").remove("invariants");
+            }
         }),
         ("content with any label", &|_, line| {
             line["invariants"]["right"]["check"] =
@@ -147,6 +149,19 @@ fn an_own_invariant_that_fails_is_red_and_named_and_no_edit_of_it_makes_it_green
         let told = judgement["reasons"].to_string();
         assert!(told.contains("edits the scenarios"), "{what}: {told}");
     }
+    // Where no scenario has it any more, its figure is gone.
+    let none = tickets(|_, line| {
+        line.as_object_mut().expect("a line").remove("invariants");
+    });
+    project.write("tickets.jsonl", &none);
+    commit(&project, "dropped everywhere");
+    let (said, judgement) = gate(&project);
+    assert_eq!(said.code, Some(3), "{}\n{judgement}", said.stdout);
+    assert_eq!(judgement["verdict"], "unmeasured");
+    assert_eq!(
+        judgement["reasons"][0]["metric"], "checks.right",
+        "{judgement}"
+    );
     // An agent that is right may be told more.
     project.write("pipeline.sh", &format!("# as before\n{}", labeller("none")));
     let more = tickets(|_, line| {
@@ -215,7 +230,7 @@ fn what_is_wrong_with_an_own_invariant_is_told_with_its_line() {
         (
             "x",
             with("description", json!(" ")),
-            "the description must not be empty",
+            "`description` must not be empty",
         ),
         ("x", with("weight", json!(-1)), "weight"),
         ("x", with("wieght", json!(1)), "wieght"),

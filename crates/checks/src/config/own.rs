@@ -3,7 +3,8 @@
 //! They are read as strictly as those of the configuration. Scenarios may share the name of an invariant, which makes
 //! one figure of their checks; then its description, its weight and whether it is a gate are the same everywhere.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -60,6 +61,11 @@ pub(super) fn read(
     };
     let mut problems = Vec::new();
     let mut first_line = 0;
+    let mut known = Known {
+        schema: config::schema_of::<InvariantKeys>().to_value(),
+        first: BTreeMap::new(),
+        seen: BTreeSet::new(),
+    };
     for scenario in &scenarios {
         let mut found = Vec::new();
         template(config, scenario, &mut own, &mut found);
@@ -70,7 +76,8 @@ pub(super) fn read(
                 services,
                 scenario,
             };
-            taken.invariant(name, written, &mut own, &mut found);
+            own.invariants
+                .extend(taken.invariant(name, written, &mut known, &mut found));
         }
         if problems.is_empty() {
             first_line = scenario.line;
@@ -111,6 +118,16 @@ fn template(config: &Config, scenario: &Scenario, own: &mut Own, found: &mut Vec
     }
 }
 
+/// The invariants of the scenarios so far.
+struct Known {
+    /// The schema of an invariant.
+    schema: Value,
+    /// The first one of each name.
+    first: BTreeMap<String, InvariantKeys>,
+    /// Their names with what is written for them.
+    seen: BTreeSet<(String, String)>,
+}
+
 /// What an invariant of a scenario is read with.
 struct Taken<'a> {
     config: &'a Config,
@@ -120,28 +137,42 @@ struct Taken<'a> {
 }
 
 impl Taken<'_> {
-    /// Takes one invariant.
-    fn invariant(&self, name: &str, written: &Value, own: &mut Own, found: &mut Vec<String>) {
+    /// Takes one invariant; none where it is wrong, or another scenario has brought the same one.
+    fn invariant(
+        &self,
+        name: &str,
+        written: &Value,
+        known: &mut Known,
+        found: &mut Vec<String>,
+    ) -> Option<OwnInvariant> {
+        // A scenario that the base does not have is not compared with it, so what clashes there is left out.
+        let is_of_base = self.config.other_rules().is_some();
+        let is_shared = self.keys.invariants.contains_key(name);
+        if is_shared && is_of_base {
+            return None;
+        }
         let before = found.len();
         let place = format!("`invariants.{name}`");
-        let mut refuse = |what: String| found.push(format!("{place}: {what}"));
         // A line of JSON is a document of YAML, so that both kinds of invariants are looked at by the same code.
         let source = written.to_string();
         let node = match yaml::parse(&source) {
             Ok(node) => node,
-            Err(problem) => return refuse(words(&problem)),
+            Err(problem) => {
+                found.push(format!("{place}: {}", words(&problem)));
+                return None;
+            }
         };
-        let schema = config::schema_of::<InvariantKeys>().to_value();
-        let mut problems = shape::problems(&node, &schema, &source, &check::hint);
+        let mut problems = shape::problems(&node, &known.schema, &source, &check::hint);
         check::named(name, &(0..0), &mut problems);
         if problems.is_empty() {
             check::one(&node, self.services, &mut problems);
         }
-        for problem in problems {
-            refuse(words(&problem));
-        }
-        if self.keys.invariants.contains_key(name) {
-            refuse("it has the name of an invariant of all scenarios, to which it is added: give it another name".to_owned());
+        let problems = problems.iter().map(words);
+        found.extend(problems.map(|what| format!("{place}: {what}")));
+        if is_shared {
+            found.push(format!(
+                "{place}: it has the name of an invariant of all scenarios, to which it is added: give it another name"
+            ));
         }
         let keys: InvariantKeys = match serde_json::from_value(written.clone()) {
             Ok(keys) => keys,
@@ -149,34 +180,37 @@ impl Taken<'_> {
                 if found.len() == before {
                     found.push(format!("{place}: {error}"));
                 }
-                return;
+                return None;
             }
         };
         if let Some(what) = self.unusable(&keys) {
             found.push(format!("{place}: {what}"));
         }
-        if found.len() > before {
-            return;
+        if found.len() > before || known.seen.contains(&(name.to_owned(), source.clone())) {
+            return None;
         }
-        let mut known = own.invariants.iter().filter(|other| other.name == name);
-        if known.clone().any(|other| other.written == *written) {
-            return;
-        }
-        if known.any(|other| differs(&other.keys, &keys)) {
-            // A scenario that the base does not have is not compared with it.
-            if self.config.other_rules().is_none() {
-                found.push(format!(
-                    "{place}: another scenario has an invariant of this name with another description, weight, `gate` or \
-                     judge, and both would be one figure: give one of them another name"
-                ));
+        let first = known.first.entry(name.to_owned());
+        match first {
+            Entry::Vacant(place) => {
+                place.insert(keys.clone());
             }
-            return;
+            Entry::Occupied(first) if differs(first.get(), &keys) => {
+                if !is_of_base {
+                    found.push(format!(
+                        "{place}: another scenario has an invariant of this name with another description, weight, \
+                         `gate` or judge, and both would be one figure: give one of them another name"
+                    ));
+                }
+                return None;
+            }
+            Entry::Occupied(_) => {}
         }
-        own.invariants.push(OwnInvariant {
+        known.seen.insert((name.to_owned(), source));
+        Some(OwnInvariant {
             name: name.to_owned(),
             written: written.clone(),
             keys,
-        });
+        })
     }
 
     /// Why the scenario cannot be looked at by the check; none where it can.
