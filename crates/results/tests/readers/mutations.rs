@@ -142,10 +142,16 @@ fn withstands(name: &str, original: &str, format: Format, columns: &Columns, loo
         let round = format!("{name}, round {round}, {kind:?}");
         // What is skipped may be no text, and does not matter.
         let found = look(&String::from_utf8_lossy(&bytes));
-        let found = found.unwrap_or_else(|| panic!("{round}: accepted, and cannot be understood"));
+        let found = found.unwrap_or_else(|| {
+            panic!(
+                "{round}: accepted, and cannot be understood: {}",
+                String::from_utf8_lossy(&bytes)
+            )
+        });
         check(&results, &found, &round);
         if kind == Damage::Byte {
-            keeps_all(&whole, &results, &round);
+            let text = String::from_utf8_lossy(&bytes);
+            keeps_all(&whole, &results, &format!("{round}: {text}"));
         }
     }
     assert!(
