@@ -508,7 +508,7 @@ fn junit() {
                 .skip(1)
                 .filter(|rest| !rest.starts_with("ies"))
             {
-                let property = property.split('>').next()?;
+                let property = property.split("/>").next()?;
                 let name = attribute(property, "name")?;
                 let value = attribute(property, "value")?;
                 if !["case_id", "repeat", "input"].contains(&name.as_str()) {
