@@ -491,10 +491,11 @@ impl Reading<'_> {
                 Ok(())
             }
             Event::Text(text) => {
-                // A message stands in the attribute; here only stray text is looked at.
-                let is_blank = text.iter().all(u8::is_ascii_whitespace);
-                if self.open.is_empty() && !is_blank {
-                    return Err(self.broken(&"there is text outside of the root"));
+                let outer = self.open.last().map_or("", |(name, _)| name.as_str());
+                let has_elements_only =
+                    ["", "properties", "testcase", "testsuite", "testsuites"].contains(&outer);
+                if has_elements_only && !text.iter().all(u8::is_ascii_whitespace) {
+                    return Err(self.broken(&"there is text between the elements"));
                 }
                 Ok(())
             }
@@ -588,7 +589,9 @@ impl Reading<'_> {
                 }
             }
             ("properties" | "system-out" | "system-err", _) => {}
-            (name, Some("testcase" | "testsuite" | "testsuites") | None) if !is_known(name) => {
+            (name, Some("testcase" | "testsuite" | "testsuites" | "properties") | None)
+                if !is_known(name) =>
+            {
                 return Err(self.broken(&format!("`<{}>` does not belong here", cut(name, 60))));
             }
             _ => {}
