@@ -712,17 +712,13 @@ mod refused {
             }
         });
         assert!(refusal("r.json", &unscored).contains("no sample has a score"));
-        assert!(
-            refusal(
-                "r.jsonl",
-                "{\"doc_id\": 1, \"doc\": 2, \"filtered_resps\": []}"
-            )
-            .contains("`line 1: doc_hash`")
-                || refusal(
-                    "r.jsonl",
-                    "{\"doc_id\": 1, \"doc\": 2, \"filtered_resps\": []}"
-                )
-                .contains("`doc_hash` is missing")
+        let error = refusal(
+            "r.jsonl",
+            "{\"doc_id\": 1, \"doc\": 2, \"filtered_resps\": []}",
+        );
+        assert_eq!(
+            error,
+            "`r.jsonl`, `line 1`: `doc_hash` is missing; let the evaluator write the file again, and do not edit it"
         );
     }
 
@@ -854,6 +850,19 @@ mod tables {
     }
 
     #[test]
+    fn a_word_for_nothing_is_a_name_like_any_other() {
+        let columns = Columns {
+            error: Some("error".to_owned()),
+            ..metrics("id", &[("m", "m")])
+        };
+        let csv = "id,m,error\nNA,1,nan\nnull,0,None\n";
+        let results = read_bytes("r.csv", csv.as_bytes(), None, &columns).expect("read");
+        let cases: Vec<_> = results.rows.iter().map(|row| row.case.as_str()).collect();
+        assert_eq!(cases, ["NA", "null"]);
+        assert!(results.rows.iter().all(|row| row.error.is_none()));
+    }
+
+    #[test]
     fn what_is_wrong_with_a_table_is_told_with_its_line() {
         let columns = metrics("id", &[("m", "m")]);
         let error = |csv: &str| {
@@ -864,6 +873,12 @@ mod tables {
         assert!(
             error("id,m\na,1\nb\n").contains("`line 3`: it has 1 fields, and the header has 2")
         );
+        assert!(error("id,m\na\"b,1\n").contains("`line 2`: a quote stands within a field"));
+        assert!(
+            error("id,m\n\"a\"b,1\n")
+                .contains("`line 2`: a field goes on behind its closing quote")
+        );
+        assert!(error("id,m\na,1\n\"b,1\n").contains("`line 3`: a quote is never closed"));
         assert!(error("id,m,m\na,1,2\n").contains("two columns are named `m`"));
         assert!(error("id,m\n,1\n").contains("`line 2`: `id` is empty"));
         assert!(
