@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::ResultsKind;
+use super::names::{RESERVED, slug};
 use super::readers::Format;
 use super::{Columns, EmptyScore, MetricColumn};
 use kelvin_base::digest::Fields;
@@ -367,9 +368,6 @@ fn of_metrics(suite: &Node) -> Vec<Problem> {
     found
 }
 
-/// The metrics that are made for every suite, whatever its evaluator measures.
-pub(super) const RESERVED: [&str; 3] = ["failure_rate", "must_pass", "flaky"];
-
 impl ProbeSettings for ResultsSettings {
     /// The command of an evaluator may choose the cases and how they are scored, so an edit of it is told. Where it is
     /// only written in another way the figures can still be compared.
@@ -416,10 +414,7 @@ impl ProbeSettings for ResultsSettings {
                     policy: (keys.gate == Some(false)).then_some(MetricPolicy::Info),
                     min: None,
                 };
-                Some((
-                    format!("results.{name}.{}", super::gather::slug(&metric)),
-                    rule,
-                ))
+                Some((format!("results.{name}.{}", slug(&metric)), rule))
             })
         };
         self.suites.iter().flat_map(of_suite).collect()

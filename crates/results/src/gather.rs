@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::config::{RESERVED, Suite};
+use super::config::Suite;
+use super::names::{RESERVED, slug};
 use super::record::{MetricBasis, ResultRecord, ResultSample};
 use super::{MetricKind, Results, Row};
 use kelvin_base::digest::{Digest, Fields};
@@ -124,19 +125,6 @@ fn case_name(written: &str, row: usize) -> Result<String, String> {
         ));
     }
     Ok(name)
-}
-
-/// The name of a metric as a part of an id: letters, digits and a few signs, with `_` for everything else.
-pub(super) fn slug(name: &str) -> String {
-    let mut slug = String::new();
-    for c in name.trim().chars() {
-        match c.is_alphanumeric() || matches!(c, '-' | '@' | ',' | '.') {
-            true => slug.push(c),
-            false if slug.ends_with('_') => {}
-            false => slug.push('_'),
-        }
-    }
-    slug.trim_matches(['_', '.']).to_owned()
 }
 
 /// Gives the metrics of the file the names that the configuration has for them, in the form of a part of an id.

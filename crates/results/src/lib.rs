@@ -10,6 +10,7 @@ mod figures;
 mod gather;
 mod kind;
 mod measure;
+mod names;
 mod page;
 pub mod readers;
 mod record;

@@ -109,7 +109,7 @@ const TOOLS: [Tool; 8] = [
         format: "langsmith",
         base: "langsmith/base.csv",
         worse: "langsmith/worse.csv",
-        more: "    metrics: {correct: {better: higher, range: [0, 1]}}\n",
+        more: "    metrics: {correct: {column: feedback.correct, better: higher, range: [0, 1]}}\n",
         metric: "correct",
         names_cases: false,
     },

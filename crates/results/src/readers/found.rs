@@ -36,7 +36,7 @@ pub(super) fn found_in(path: &Path) -> Option<Format> {
 
 fn of_object(path: &Path, keys: &BTreeSet<String>) -> Option<Format> {
     let has = |names: &[&str]| names.iter().all(|name| keys.contains(*name));
-    let known: [(Format, &[&str]); 10] = [
+    let known: [(Format, &[&str]); 11] = [
         (Format::Promptfoo, &["evalId", "results"]),
         (Format::Promptfoo, &["promptIdx", "testIdx", "namedScores"]),
         (Format::Inspect, &["version", "status", "eval"]),
@@ -45,6 +45,7 @@ fn of_object(path: &Path, keys: &BTreeSet<String>) -> Option<Format> {
         (Format::LmEval, &["doc_id", "doc", "filtered_resps"]),
         (Format::Evalite, &["run", "evals"]),
         (Format::PydanticEvals, &["name", "cases"]),
+        (Format::Harbor, &["n_total_trials", "stats"]),
         (Format::Ragas, &["user_input", "response"]),
         (Format::Langfuse, &["experimentItemId"]),
     ];

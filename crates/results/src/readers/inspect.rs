@@ -274,10 +274,10 @@ impl<'a> Log<'a> {
             return Ok(());
         };
         for (name, score) in scores.entries()? {
-            if let Some(answer) = score.find("answer")? {
-                if row.texts.answer.is_none() {
-                    row.texts.answer = self.collector.text(&answer.shown());
-                }
+            if let Some(answer) = score.find("answer")?
+                && row.texts.answer.is_none()
+            {
+                row.texts.answer = self.collector.text(&answer.shown());
             }
             let value = score.need("value")?;
             match value.value() {

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read};
 use std::path::Path;
 
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -243,7 +243,8 @@ impl<R: Read> WithoutConstants<R> {
             let Some(&next) = self.source.fill_buf()?.first() else {
                 break;
             };
-            if !next.is_ascii_alphabetic() && !(word.is_empty() && next == b'-') {
+            let is_sign = word.is_empty() && next == b'-';
+            if !next.is_ascii_alphabetic() && !is_sign {
                 break;
             }
             self.source.consume(1);

@@ -4,6 +4,7 @@ mod collect;
 mod deepeval;
 mod evalite;
 mod found;
+mod harbor;
 mod inspect;
 mod json;
 mod junit;
@@ -46,6 +47,8 @@ pub enum Format {
     PydanticEvals,
     /// What evalite writes with `--outputPath`.
     Evalite,
+    /// The `result.json` of a job of Harbor, with the folders of its trials beside it.
+    Harbor,
     /// A result of ragas, written by `to_pandas()` as CSV or JSON lines.
     Ragas,
     /// A result of LangSmith, written by `to_pandas()` as CSV or JSON lines.
@@ -70,6 +73,7 @@ impl Format {
         Self::LmEval,
         Self::PydanticEvals,
         Self::Evalite,
+        Self::Harbor,
         Self::Ragas,
         Self::Langsmith,
         Self::Mlflow,
@@ -89,6 +93,7 @@ impl Format {
             Self::LmEval => "lm-eval",
             Self::PydanticEvals => "pydantic-evals",
             Self::Evalite => "evalite",
+            Self::Harbor => "harbor",
             Self::Ragas => "ragas",
             Self::Langsmith => "langsmith",
             Self::Mlflow => "mlflow",
@@ -164,6 +169,7 @@ pub fn read(path: &Path, format: Option<Format>, columns: &Columns) -> Result<Re
         Format::LmEval => lm_eval::read(path),
         Format::PydanticEvals => pydantic_evals::read(path),
         Format::Evalite => evalite::read(path),
+        Format::Harbor => harbor::read(path),
         Format::Ragas => table::either(path, &presets::RAGAS, columns),
         Format::Langsmith => table::either(path, &presets::LANGSMITH, columns),
         Format::Mlflow => table::either(path, &presets::MLFLOW, columns),

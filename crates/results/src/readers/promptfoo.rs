@@ -66,13 +66,10 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
         return Err(version.refuse(found, help));
     }
     complete(&results, tests.len())?;
-    if let Some(version) = root
-        .find("metadata")?
-        .map(|node| node.find("promptfooVersion"))
+    if let Some(metadata) = root.find("metadata")?
+        && let Some(version) = metadata.find("promptfooVersion")?
     {
-        if let Some(version) = version? {
-            collector.version(version.text()?);
-        }
+        collector.version(version.text()?);
     }
     if let Some(prompts) = results.find("prompts")? {
         for (number, prompt) in (1..).zip(prompts.items()?) {

@@ -56,7 +56,7 @@ pub(super) fn csv(
     for record in source.records() {
         let record = record.map_err(|error| not_csv(file, &error))?;
         let line = record.position().map_or(0, csv::Position::line);
-        let named = header.iter().cloned().zip(record.iter().map(Cell::of_csv));
+        let named = header.iter().cloned().zip(record.iter().map(Cell::of_text));
         records.push(Record {
             place: format!("line {line}"),
             cells: named.collect(),
@@ -161,12 +161,11 @@ enum Cell {
 }
 
 impl Cell {
-    fn of_csv(text: &str) -> Self {
-        if is_nothing(text) {
-            Self::Empty
-        } else {
-            Self::Text(text.to_owned())
+    fn of_text(text: &str) -> Self {
+        if text.trim().is_empty() {
+            return Self::Empty;
         }
+        Self::Text(text.to_owned())
     }
 
     fn of(node: &Node<'_>) -> Self {
@@ -174,8 +173,7 @@ impl Cell {
             Value::Null => Self::Empty,
             Value::Bool(flag) => Self::Flag(*flag),
             Value::Number(number) => number.as_f64().map_or(Self::Empty, Self::Number),
-            Value::String(text) if is_nothing(text) => Self::Empty,
-            Value::String(text) => Self::Text(text.clone()),
+            Value::String(text) => Self::of_text(text),
             other => Self::Json(other.clone()),
         }
     }
@@ -200,6 +198,7 @@ impl Cell {
             Self::Text(text) => text.trim(),
         };
         match text {
+            _ if is_nothing(text) => return Score::Empty,
             "True" | "true" | "TRUE" | "yes" | "Yes" | "YES" => return Score::Flag(true),
             "False" | "false" | "FALSE" | "no" | "No" | "NO" => return Score::Flag(false),
             _ => {}
@@ -221,7 +220,8 @@ enum Score {
     Text,
 }
 
-/// Whether a text stands for no value: what Python, pandas and JavaScript write for it, and numbers that are none.
+/// Whether a text stands for no score or no error: what Python, pandas and JavaScript write for it, and numbers that are
+/// none. As the name of a case or a part of its input, it is a text like any other.
 fn is_nothing(text: &str) -> bool {
     let text = text.trim();
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -254,6 +254,11 @@ impl Record {
     /// The text of a column, also of a field within an object, as `inputs.question`.
     fn text(&self, column: &str) -> Option<String> {
         self.find(column, Cell::text)
+    }
+
+    /// What went wrong, by a column of errors.
+    fn error(&self, column: &str) -> Option<String> {
+        self.text(column).filter(|text| !is_nothing(text))
     }
 
     fn score(&self, column: &str) -> Score {
@@ -398,13 +403,20 @@ impl Table<'_> {
         {
             row.texts.answer = collector.text(&text);
         }
-        row.error = layout.error.as_ref().and_then(|column| record.text(column));
+        row.error = layout
+            .error
+            .as_ref()
+            .and_then(|column| record.error(column));
         if row.error.is_some() {
             // A score beside an error is what the evaluator filled in, often 0.
             return Ok(row);
         }
         for (metric, kind) in layout.metrics.iter().zip(kinds) {
-            if let Some(error) = metric.error.as_ref().and_then(|column| record.text(column)) {
+            if let Some(error) = metric
+                .error
+                .as_ref()
+                .and_then(|column| record.error(column))
+            {
                 let why = format!("could not be scored: {}", cut(&error, 200));
                 collector.missing(&mut row, &metric.name, Some(*kind), &why);
                 continue;

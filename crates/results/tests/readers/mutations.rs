@@ -117,9 +117,26 @@ fn number(value: &Value) -> Option<f64> {
 fn withstands(name: &str, original: &str, format: Format, columns: &Columns, look: Look) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);
+    withstands_at(&path, &path, original, format, columns, look);
+}
+
+/// Damages one file, and reads another that leads to it.
+#[track_caller]
+fn withstands_at(
+    path: &Path,
+    first: &Path,
+    original: &str,
+    format: Format,
+    columns: &Columns,
+    look: Look,
+) {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .expect("a name");
     let mut dice = Dice(ChaCha8Rng::seed_from_u64(33));
-    std::fs::write(&path, original).expect("written");
-    let whole = read(&path, Some(format), columns).expect("the file as it was");
+    std::fs::write(path, original).expect("written");
+    let whole = read(first, Some(format), columns).expect("the file as it was");
     check(
         &whole,
         &look(original).expect("the file as it was"),
@@ -128,9 +145,9 @@ fn withstands(name: &str, original: &str, format: Format, columns: &Columns, loo
     let (mut accepted, mut refused) = (0, 0);
     for round in 0..ROUNDS {
         let (kind, bytes) = damage(original.as_bytes(), &mut dice);
-        std::fs::write(&path, &bytes).expect("written");
-        let _ = Format::found_in(&path);
-        let results = match read(&path, Some(format), columns) {
+        std::fs::write(path, &bytes).expect("written");
+        let _ = Format::found_in(path);
+        let results = match read(first, Some(format), columns) {
             Ok(results) => results,
             Err(error) => {
                 assert!(error.0.contains(name) && error.0.contains("; "), "{error}");
@@ -142,10 +159,16 @@ fn withstands(name: &str, original: &str, format: Format, columns: &Columns, loo
         let round = format!("{name}, round {round}, {kind:?}");
         // What is skipped may be no text, and does not matter.
         let found = look(&String::from_utf8_lossy(&bytes));
-        let found = found.unwrap_or_else(|| panic!("{round}: accepted, and cannot be understood"));
+        let found = found.unwrap_or_else(|| {
+            panic!(
+                "{round}: accepted, and cannot be understood: {}",
+                String::from_utf8_lossy(&bytes)
+            )
+        });
         check(&results, &found, &round);
         if kind == Damage::Byte {
-            keeps_all(&whole, &results, &round);
+            let text = String::from_utf8_lossy(&bytes);
+            keeps_all(&whole, &results, &format!("{round}: {text}"));
         }
     }
     assert!(
@@ -502,7 +525,7 @@ fn junit() {
                 .skip(1)
                 .filter(|rest| !rest.starts_with("ies"))
             {
-                let property = property.split('>').next()?;
+                let property = property.split("/>").next()?;
                 let name = attribute(property, "name")?;
                 let value = attribute(property, "value")?;
                 if !["case_id", "repeat", "input"].contains(&name.as_str()) {
@@ -623,4 +646,29 @@ fn ragas() {
         }
         Some(rows)
     });
+}
+
+#[test]
+fn harbor() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let job = folder.path().join("result.json");
+    let trial = folder.path().join("trial");
+    std::fs::create_dir(&trial).expect("a folder");
+    let whole = r#"{"finished_at": "2026-11-21T22:01:30Z", "n_total_trials": 1, "stats": {}}"#;
+    std::fs::write(&job, whole).expect("written");
+    let text = text("harbor/cap-fr__hhhhhhh/result.json");
+    let path = trial.join("result.json");
+    withstands_at(
+        &path,
+        &job,
+        &text,
+        Format::Harbor,
+        &Columns::default(),
+        |text| {
+            let value: Value = serde_json::from_str(text).ok()?;
+            Some(vec![
+                object(&value["verifier_result"]["rewards"]).unwrap_or_default(),
+            ])
+        },
+    );
 }

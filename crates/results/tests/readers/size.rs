@@ -1,6 +1,6 @@
 //! A log of any size is read sample by sample.
 
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read as _, Write as _};
 
 use kelvin_results::Columns;
 use kelvin_results::readers::read;

@@ -447,6 +447,74 @@ mod errors {
     }
 }
 
+mod jobs {
+    use super::*;
+
+    fn job(change: fn(&mut Value)) -> Result<Results, ReadError> {
+        let folder = tempfile::tempdir().expect("a folder");
+        for entry in std::fs::read_dir(data().join("harbor")).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                let copy = folder.path().join(path.file_name().expect("a name"));
+                std::fs::create_dir(&copy).expect("a folder");
+                std::fs::copy(path.join("result.json"), copy.join("result.json")).expect("copied");
+            }
+        }
+        let path = folder.path().join("result.json");
+        std::fs::write(&path, changed("harbor/result.json", change)).expect("written");
+        kelvin_results::readers::read(&path, None, &Columns::default())
+    }
+
+    #[test]
+    fn a_trial_that_could_not_be_scored_is_an_error_and_a_late_agent_is_not() {
+        let results = job(|_| {}).expect("read");
+        assert_eq!(results.tool, "harbor");
+        assert_eq!(values(&results, "qa/ref-damaged", "reward"), [0.0, 1.0]);
+        assert_eq!(values(&results, "qa/cap-fr", "reward"), [1.0, 0.0]);
+        assert_eq!(values(&results, "qa/ship-free", "reward"), [1.0]);
+        let errors: Vec<_> = results
+            .rows
+            .iter()
+            .filter_map(|row| row.error.as_deref())
+            .collect();
+        assert_eq!(errors, ["EnvironmentStartTimeoutError: no container"]);
+        // The first trial took 10.5 seconds, 101 and 20 tokens, and 0.001 dollars.
+        let first = results
+            .rows
+            .iter()
+            .find(|row| row.case == "qa/mul-8-8")
+            .expect("a trial");
+        let figures = ["latency_s", "tokens", "cost"].map(|metric| first.scores[metric]);
+        assert_eq!(figures, [10.5, 121.0, 0.001]);
+        assert_eq!(results.settings["agents"], "oracle dummy");
+    }
+
+    #[test]
+    fn a_job_that_has_not_ended_or_lacks_trials_is_refused() {
+        let error = job(|value| value["finished_at"] = Value::Null)
+            .expect_err("refused")
+            .0;
+        assert!(
+            error.contains("`finished_at` is missing, so the job has not ended"),
+            "{error}"
+        );
+        let error = job(|value| value["n_total_trials"] = json!(9))
+            .expect_err("refused")
+            .0;
+        assert!(
+            error.contains("`n_total_trials`: it is 9, and 8 folders"),
+            "{error}"
+        );
+        let error = job(|value| value["schema_version"] = json!(2))
+            .expect_err("refused")
+            .0;
+        assert!(
+            error.contains("`schema_version`: it is `2`, and this program reads 1"),
+            "{error}"
+        );
+    }
+}
+
 mod constants {
     use super::*;
 
@@ -644,17 +712,13 @@ mod refused {
             }
         });
         assert!(refusal("r.json", &unscored).contains("no sample has a score"));
-        assert!(
-            refusal(
-                "r.jsonl",
-                "{\"doc_id\": 1, \"doc\": 2, \"filtered_resps\": []}"
-            )
-            .contains("`line 1: doc_hash`")
-                || refusal(
-                    "r.jsonl",
-                    "{\"doc_id\": 1, \"doc\": 2, \"filtered_resps\": []}"
-                )
-                .contains("`doc_hash` is missing")
+        let error = refusal(
+            "r.jsonl",
+            "{\"doc_id\": 1, \"doc\": 2, \"filtered_resps\": []}",
+        );
+        assert_eq!(
+            error,
+            "`r.jsonl`, `line 1`: `doc_hash` is missing; let the evaluator write the file again, and do not edit it"
         );
     }
 
@@ -786,6 +850,19 @@ mod tables {
     }
 
     #[test]
+    fn a_word_for_nothing_is_a_name_like_any_other() {
+        let columns = Columns {
+            error: Some("error".to_owned()),
+            ..metrics("id", &[("m", "m")])
+        };
+        let csv = "id,m,error\nNA,1,nan\nnull,0,None\n";
+        let results = read_bytes("r.csv", csv.as_bytes(), None, &columns).expect("read");
+        let cases: Vec<_> = results.rows.iter().map(|row| row.case.as_str()).collect();
+        assert_eq!(cases, ["NA", "null"]);
+        assert!(results.rows.iter().all(|row| row.error.is_none()));
+    }
+
+    #[test]
     fn what_is_wrong_with_a_table_is_told_with_its_line() {
         let columns = metrics("id", &[("m", "m")]);
         let error = |csv: &str| {
@@ -796,6 +873,12 @@ mod tables {
         assert!(
             error("id,m\na,1\nb\n").contains("`line 3`: it has 1 fields, and the header has 2")
         );
+        assert!(error("id,m\na\"b,1\n").contains("`line 2`: a quote stands within a field"));
+        assert!(
+            error("id,m\n\"a\"b,1\n")
+                .contains("`line 2`: a field goes on behind its closing quote")
+        );
+        assert!(error("id,m\na,1\n\"b,1\n").contains("`line 3`: a quote is never closed"));
         assert!(error("id,m,m\na,1,2\n").contains("two columns are named `m`"));
         assert!(error("id,m\n,1\n").contains("`line 2`: `id` is empty"));
         assert!(

@@ -3,14 +3,17 @@
 //! pytest and promptfoo write it in ways of their own. pytest has `<error>` for fixtures only, and calls an exception
 //! in a test a failure; promptfoo puts the number of the test before its description.
 
+mod document;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use kelvin_base::digest::Digest;
-use quick_xml::events::{BytesStart, Event};
+
+use document::{Document, Test};
 
 use super::collect::{Collector, LATENCY, LOWER, PASS, UNKNOWN, YES_NO};
-use super::{ReadError, cut, json};
+use super::{ReadError, cut};
 use crate::{MetricKind, Results, Row};
 
 /// The properties that are no metrics, though they may be numbers.
@@ -118,21 +121,6 @@ impl Tool {
             Self::Other => "junit",
         }
     }
-}
-
-/// A test case of the file.
-#[derive(Default)]
-struct Test {
-    place: String,
-    class: String,
-    name: String,
-    time: Option<f64>,
-    properties: Vec<(String, String)>,
-    /// The message of a `<failure>`.
-    failure: Option<String>,
-    /// The message of an `<error>`.
-    fault: Option<String>,
-    is_skipped: bool,
 }
 
 impl Test {
@@ -401,219 +389,6 @@ fn promptfoo_name(file: &Path, test: &Test) -> Result<String, ReadError> {
         return Err(ReadError::new(file, &test.place, found, help));
     };
     Ok(format!("{description} {}", test.class))
-}
-
-/// What a `<testsuite>` says of itself, and what it holds.
-#[derive(Default)]
-struct Suite {
-    name: String,
-    said: [Option<u32>; 2],
-    found: [u32; 2],
-}
-
-#[derive(Default)]
-struct Document {
-    root: Option<String>,
-    suites: Vec<Suite>,
-    tests: Vec<Test>,
-}
-
-impl Document {
-    fn parse(file: &Path) -> Result<Self, ReadError> {
-        let mut source = quick_xml::Reader::from_reader(json::open(file)?);
-        source.config_mut().expand_empty_elements = true;
-        let mut reading = Reading {
-            file,
-            document: Self::default(),
-            open: Vec::new(),
-        };
-        let mut buffer = Vec::new();
-        loop {
-            buffer.clear();
-            let event = source.read_event_into(&mut buffer);
-            let event = event.map_err(|error| reading.broken(&error))?;
-            let is_end = matches!(event, Event::Eof);
-            reading.take(&event)?;
-            if is_end {
-                return Ok(reading.document);
-            }
-        }
-    }
-
-    /// Refuses a file that holds fewer tests, or other outcomes, than it says.
-    fn check(&self, file: &Path) -> Result<(), ReadError> {
-        for suite in &self.suites {
-            let [tests, bad] = suite.said;
-            let [found, found_bad] = suite.found;
-            let help = "the run was cut short or the file was edited: run the tests again";
-            let place = format!("testsuite {}", cut(&suite.name, 60));
-            if let Some(tests) = tests.filter(|tests| *tests > found) {
-                let found = format!("it counts {tests} tests, and has {found}");
-                return Err(ReadError::new(file, &place, found, help));
-            }
-            if let Some(bad) = bad.filter(|bad| *bad != found_bad) {
-                let found = format!("it counts {bad} failures and errors, and has {found_bad}");
-                return Err(ReadError::new(file, &place, found, help));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The document while it is read.
-struct Reading<'a> {
-    file: &'a Path,
-    document: Document,
-    /// The elements that are open, from the root, and for each suite its number.
-    open: Vec<(String, usize)>,
-}
-
-impl Reading<'_> {
-    fn broken(&self, error: &dyn std::fmt::Display) -> ReadError {
-        let place = match self.document.tests.last() {
-            Some(test) => format!("after {}", test.place),
-            None => String::new(),
-        };
-        let help = "the file is cut short or was edited by hand; let the tests write it again";
-        ReadError::new(
-            self.file,
-            &place,
-            format!("this is no XML that can be used: {error}"),
-            help,
-        )
-    }
-
-    fn take(&mut self, event: &Event<'_>) -> Result<(), ReadError> {
-        match event {
-            Event::Start(start) => self.start(start),
-            Event::End(_) => {
-                self.open.pop();
-                Ok(())
-            }
-            Event::Text(text) => {
-                // A message stands in the attribute; here only stray text is looked at.
-                let is_blank = text.iter().all(u8::is_ascii_whitespace);
-                if self.open.is_empty() && !is_blank {
-                    return Err(self.broken(&"there is text outside of the root"));
-                }
-                Ok(())
-            }
-            Event::Eof if self.document.suites.is_empty() || !self.open.is_empty() => {
-                Err(self.broken(&"it ends before its last element does, or has no test suite"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn start(&mut self, start: &BytesStart<'_>) -> Result<(), ReadError> {
-        let name = String::from_utf8_lossy(start.name().as_ref()).into_owned();
-        let parent = self.open.last().map(|(name, _)| name.clone());
-        let suite = self.open.last().map_or(0, |(_, suite)| *suite);
-        let attributes = self.attributes(start)?;
-        let get = |key: &str| attributes.get(key).map(String::as_str);
-        let mut own = suite;
-        match (name.as_str(), parent.as_deref()) {
-            ("testsuites", None) => self.document.root = Some(get("name").unwrap_or("").to_owned()),
-            ("testsuite", None | Some("testsuites" | "testsuite")) => {
-                own = self.document.suites.len();
-                let number = |key: &str| match get(key) {
-                    Some(text) => text.parse::<u32>().map(Some).map_err(|_| {
-                        self.broken(&format!("`{key}` is `{}`, and no number", cut(text, 60)))
-                    }),
-                    None => Ok(None),
-                };
-                let (failures, errors) = (number("failures")?, number("errors")?);
-                let bad = failures
-                    .zip(errors)
-                    .map(|(failures, errors)| failures + errors);
-                let name = get("name").unwrap_or("").to_owned();
-                let said = [number("tests")?, bad];
-                // A suite of suites counts what is in them, and is checked through them.
-                self.document.suites.push(Suite {
-                    name,
-                    said,
-                    found: [0; 2],
-                });
-                if parent.as_deref() == Some("testsuite") {
-                    self.document.suites[suite].said = [None; 2];
-                }
-            }
-            ("testcase", Some("testsuite")) => {
-                let Some(name) = get("name") else {
-                    return Err(self.broken(&"a test case has no `name`"));
-                };
-                let class = get("classname").unwrap_or("").to_owned();
-                let dot = if class.is_empty() { "" } else { "::" };
-                let time = get("time").map(|time| {
-                    // Some writers put commas between thousands.
-                    let seconds = time.replace(',', "").parse::<f64>();
-                    seconds.ok().filter(|time| time.is_finite()).ok_or_else(|| {
-                        self.broken(&format!("`time` is `{}`, and no number", cut(time, 60)))
-                    })
-                });
-                let test = Test {
-                    place: format!("testcase {class}{dot}{}", cut(name, 200)),
-                    name: name.to_owned(),
-                    class,
-                    time: time.transpose()?,
-                    ..Test::default()
-                };
-                self.document.suites[suite].found[0] += 1;
-                self.document.tests.push(test);
-            }
-            (kind @ ("failure" | "error" | "skipped" | "property"), parent) => {
-                let is_inside = self.open.iter().any(|(name, _)| name == "testcase");
-                let is_direct = parent == Some("testcase") || kind == "property";
-                if let Some(test) = self
-                    .document
-                    .tests
-                    .last_mut()
-                    .filter(|_| is_inside && is_direct)
-                {
-                    let message = get("message").unwrap_or("it tells no reason").to_owned();
-                    match kind {
-                        "failure" => test.failure = Some(message),
-                        "error" => test.fault = Some(message),
-                        "skipped" => test.is_skipped = true,
-                        _ => {
-                            let (Some(name), Some(value)) = (get("name"), get("value")) else {
-                                return Err(self.broken(&"a property lacks its `name` or `value`"));
-                            };
-                            test.properties.push((name.to_owned(), value.to_owned()));
-                        }
-                    }
-                    if matches!(kind, "failure" | "error") {
-                        self.document.suites[suite].found[1] += 1;
-                    }
-                }
-            }
-            ("properties" | "system-out" | "system-err", _) => {}
-            (name, Some("testcase" | "testsuite" | "testsuites") | None) if !is_known(name) => {
-                return Err(self.broken(&format!("`<{}>` does not belong here", cut(name, 60))));
-            }
-            _ => {}
-        }
-        self.open.push((name, own));
-        Ok(())
-    }
-
-    fn attributes(&self, start: &BytesStart<'_>) -> Result<BTreeMap<String, String>, ReadError> {
-        let mut attributes = BTreeMap::new();
-        for attribute in start.attributes() {
-            let attribute = attribute.map_err(|error| self.broken(&error))?;
-            let key = String::from_utf8_lossy(attribute.key.as_ref()).into_owned();
-            let value =
-                std::str::from_utf8(&attribute.value).map_err(|error| self.broken(&error))?;
-            let value = quick_xml::escape::unescape(value).map_err(|error| self.broken(&error))?;
-            attributes.insert(key, value.into_owned());
-        }
-        Ok(attributes)
-    }
-}
-
-/// What Maven's Surefire puts into a test case beside the standard elements: tests that passed when they ran again.
-fn is_known(name: &str) -> bool {
-    ["rerunFailure", "rerunError", "flakyFailure", "flakyError"].contains(&name)
 }
 
 #[cfg(test)]
