@@ -18,7 +18,7 @@ use kelvin_page::{Phrase, Tone};
 
 use next::next;
 pub use next::part;
-pub use page::{opening, opening_with};
+pub use page::{FilesBeside, opening, opening_with};
 
 /// The verdict in a few words, with a mark and its tone.
 fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) {

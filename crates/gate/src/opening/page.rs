@@ -21,12 +21,11 @@ pub fn opening(judgement: &Judgement) -> Opening {
     opening_with(judgement, &|_, _| Vec::new())
 }
 
-/// The same for a page beside the files of the run. `files`: the files of an item of a probe, each with a word for it and
-/// its path relative to the page.
-pub fn opening_with(
-    judgement: &Judgement,
-    files: &dyn Fn(&str, &str) -> Vec<(&'static str, String)>,
-) -> Opening {
+/// The files of an item of a probe that lie beside a page, each with a word for it and its path relative to the page.
+pub type FilesBeside<'f> = dyn Fn(&str, &str) -> Vec<(&'static str, String)> + 'f;
+
+/// The same for a page beside the files of the run.
+pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let verdict = &judgement.verdict;
     let (tone, mark, word) = word(judgement);
     let told = verdict.reasons.iter().take(REASONS);
