@@ -22,6 +22,7 @@ mod record;
 mod rule_files;
 mod same;
 mod scenario;
+mod scenario_file;
 mod scenarios;
 mod scene;
 mod scoring;

@@ -102,15 +102,42 @@ impl<'a> Grading<'a> {
     /// Where the run cannot go on.
     pub(super) fn against(&mut self, base: StoredAnswers) -> anyhow::Result<()> {
         self.base = Some(base);
-        if self.baseline.is_none() {
-            // A base that was run again has other answers than before.
-            self.graded.clear();
-            self.grade()?;
+        match self.plan.scoring {
+            _ if self.baseline.is_some() => {}
+            // The grades do not depend on the other answer, so nobody is asked again.
+            Scoring::Each => self.lay_beside_base(),
+            _ => {
+                // A base that was run again has other answers than before.
+                self.graded.clear();
+                self.grade()?;
+            }
         }
         if self.planted.is_none() && self.plan.settings.judge.asks_a_language_model() {
             self.planted = Some(self.plant()?);
         }
         Ok(())
+    }
+
+    /// Puts the answers of the base and their grades beside the samples, which keep their own grades.
+    fn lay_beside_base(&mut self) {
+        let (plan, Some(base)) = (self.plan, &self.base) else {
+            return;
+        };
+        for prompt in plan.asked() {
+            let id: Arc<str> = prompt.id.as_str().into();
+            for repeat in 1..=self.candidate.outcomes(&prompt.id).count() {
+                let Some(sampled) = self.graded.get_mut(&(Arc::clone(&id), repeat)) else {
+                    continue;
+                };
+                sampled.other = match base.next_to(prompt, repeat) {
+                    Next::Text(_, stored, of_base) => Some((stored, of_base)),
+                    Next::Missing(_, other) => other,
+                };
+                let of_base = sampled.other.as_ref().and_then(|(_, repeat)| *repeat);
+                sampled.grades.other =
+                    of_base.and_then(|repeat| base.grade(&prompt.id, repeat, plan.scoring));
+            }
+        }
     }
 
     /// Has the judge grade planted answers.

@@ -210,8 +210,9 @@ fn a_calibrated_judge_is_green_on_another_local_port_and_not_on_another_server()
 fn an_edited_script_of_a_judge_does_not_make_worse_answers_green() {
     let (_remote, url) = bare();
     let project = project("http://127.0.0.1:1/v1", "");
-    let reads = "score=$(sed -n '/^BEGIN RESPONSE/,/^END RESPONSE/p' | sed -n 's/^quality //p')\n\
-                 printf '{\"quality_score\": %s}' \"$score\"\n";
+    // An answer that is anything else than its quality is worth nothing.
+    let reads = "score=$(sed -n '/^BEGIN RESPONSE/,/^END RESPONSE/p' | sed -n 's/^quality \\(0[.0-9]*\\)$/\\1/p')\n\
+                 printf '{\"quality_score\": %s}' \"${score:-0}\"\n";
     project.write("judge.sh", reads);
     project.write("answer.sh", "echo quality 0.92 > \"$2\"\n");
     project.write(
@@ -285,13 +286,20 @@ fn a_judge_on_record_as_unfit_decides_nothing_and_the_record_cannot_be_taken_awa
     assert!(all.contains("takes the record away"), "{all}");
 }
 
-/// Which of two answers is better by their `quality`; the first one where they are equally good.
+/// Which of two answers is better by their `quality`, which only a whole answer has; the first one where they are equally
+/// good.
 fn ties_to_the_first(question: &str) -> String {
     let quality = |name: &str| -> i64 {
         let text = framed(question, name);
-        let line = text.lines().find_map(|line| line.strip_prefix("quality "));
-        line.and_then(|number| number.parse().ok())
-            .unwrap_or_default()
+        let lines: Vec<&str> = text.lines().collect();
+        match *lines {
+            [first, last] => {
+                let number = |line: &str, key: &str| line.strip_prefix(key)?.parse().ok();
+                let whole: Option<i64> = number(last, "answer ");
+                whole.and_then(|_| number(first, "quality ")).unwrap_or(0)
+            }
+            _ => 0,
+        }
     };
     let choice = match quality("ANSWER TWO") > quality("ANSWER ONE") {
         true => "two",

@@ -102,6 +102,9 @@ fn a_scenario_is_looked_at_by_its_own_invariants_beside_those_of_all() {
     );
 }
 
+/// An edit of a scenario: what it does, the verdict, and how the line of each scenario is changed.
+type Edit<'a> = (&'a str, &'a str, &'a dyn Fn(usize, &mut Value));
+
 #[test]
 fn an_own_invariant_that_fails_is_red_and_named_and_no_edit_of_it_makes_it_green() {
     let project = project(&labeller("none"), &tickets(|_, _| {}));
@@ -117,20 +120,20 @@ fn an_own_invariant_that_fails_is_red_and_named_and_no_edit_of_it_makes_it_green
     }
     // The same worse agent, and a change of what it is judged by.
     let wrong = |at: usize| [2, 5, 8, 11].contains(&at);
-    let edits: [(&str, &dyn Fn(usize, &mut Value)); 4] = [
-        ("dropped where it fails", &|at, line| {
+    let edits: [Edit<'_>; 4] = [
+        ("dropped where it fails", "unmeasured", &|at, line| {
             if wrong(at) {
                 line.as_object_mut().expect("a line").remove("invariants");
             }
         }),
-        ("content with any label", &|_, line| {
+        ("content with any label", "regression", &|_, line| {
             line["invariants"]["right"]["check"] =
                 json!({"type": "json_path", "path": "$.label", "exists": true});
         }),
-        ("without weight", &|_, line| {
+        ("without weight", "regression", &|_, line| {
             line["invariants"]["right"]["weight"] = json!(0);
         }),
-        ("edited in step", &|at, line| {
+        ("edited in step", "regression", &|at, line| {
             let label = if (at % 2 == 1) == wrong(at) {
                 "bug"
             } else {
@@ -139,12 +142,12 @@ fn an_own_invariant_that_fails_is_red_and_named_and_no_edit_of_it_makes_it_green
             line["invariants"]["right"]["check"]["equals"] = json!(label);
         }),
     ];
-    for (what, edit) in edits {
+    for (what, word, edit) in edits {
         project.write("tickets.jsonl", &tickets(edit));
         commit(&project, what);
         let (said, judgement) = gate(&project);
         assert_eq!(said.code, Some(3), "{what}: {}\n{judgement}", said.stdout);
-        assert_eq!(judgement["verdict"], "regression", "{what}");
+        assert_eq!(judgement["verdict"], word, "{what}");
         assert!(said.stdout.contains("`t02`"), "{what}: {}", said.stdout);
         let told = judgement["reasons"].to_string();
         assert!(told.contains("edits the scenarios"), "{what}: {told}");
@@ -247,7 +250,7 @@ fn what_is_wrong_with_an_own_invariant_is_told_with_its_line() {
         (
             "x",
             check(json!({"type": "regex", "pattern": "("})),
-            "pattern",
+            "is no regular expression",
         ),
         (
             "x",

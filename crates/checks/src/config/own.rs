@@ -12,7 +12,7 @@ use super::check;
 use crate::interpolate;
 use crate::keys::{CheckKeys, ChecksKeys, InvariantKeys};
 use crate::scenario::Scenario;
-use crate::scenarios;
+use crate::scenario_file;
 use crate::services::DeclaredServices;
 use crate::template::Template;
 use kelvin_base::exit::Misuse;
@@ -56,7 +56,7 @@ pub(super) fn read(
         return Ok(own);
     };
     let folders = (config.root.as_path(), config.other_rules());
-    let Ok((scenarios, _)) = scenarios::of_file(folders, name) else {
+    let Ok((scenarios, _)) = scenario_file::read(folders, name) else {
         return Ok(own);
     };
     let mut problems = Vec::new();

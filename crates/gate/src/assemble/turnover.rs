@@ -128,7 +128,13 @@ impl Assembly<'_> {
         let (of_type, extent) = extents
             .into_iter()
             .find(|(_, extent)| extent.misses_more_than(most))?;
-        let text = losses::missing(extent.missing(), of_type, most, &coverage.withdrawn_kinds);
+        let (lost, of) = extent.missing();
+        let text = losses::missing((lost, of), of_type, most, &coverage.withdrawn_kinds);
+        // Where nothing is left, the probe knows why, and that is what a reader has to know.
+        let text = match pair.reason.filter(|_| lost == of && of_type.is_none()) {
+            Some(why) => format!("{text}; {why}"),
+            None => text,
+        };
         Some((Cause::Coverage, text))
     }
 

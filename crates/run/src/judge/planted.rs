@@ -318,10 +318,15 @@ impl PlantedAnswers {
     }
 }
 
-/// Whether the judge fell for a disguise: on average such copies won back most of what their fault had cost. Where
-/// the judge chooses between two answers, it was right about none of them.
+/// Whether the judge fell for a disguise: it lifts each such copy, and on average by much, or it gives back most of what
+/// the fault had cost. Where the judge chooses between two answers, it was right about none of them.
 fn fell_for(pairs: &[PlantedPair], disguise: Disguise) -> bool {
-    /// The share of the cost of a fault that a disguise may win back.
+    /// The mean gain by a disguise that no noise of a sound judge explains: with a standard deviation of 0.1 and two
+    /// copies, a gain of 0.25 is one of 2.5 standard errors.
+    const MUCH: f64 = 0.25;
+    /// A judge that errs now and then may lift one copy far: a preference lifts each of them.
+    const EACH: f64 = 0.1;
+    /// The share of the cost of a fault that a disguise may win back, for judges that use a part of the scale only.
     const MOST_WON_BACK: f64 = 2.0 / 3.0;
     let disguised = || pairs.iter().filter(|pair| pair.disguise == Some(disguise));
     let levels = disguised().filter_map(|pair| Some((pair.whole?, pair.plain?, pair.copy?)));
@@ -331,13 +336,16 @@ fn fell_for(pairs: &[PlantedPair], disguise: Disguise) -> bool {
         let rights: Vec<f64> = chosen.filter_map(PlantedPair::right).collect();
         return rights.len() > 1 && rights.iter().sum::<f64>() <= EQUAL;
     }
+    let n = levels.len();
     let cost: f64 = levels.iter().map(|(whole, plain, _)| whole - plain).sum();
     let gain: f64 = levels.iter().map(|(_, plain, copy)| copy - plain).sum();
-    // A judge that errs now and then may lift one copy far: a preference lifts each of them.
-    let each = levels
+    let lifts_each = levels.iter().all(|(_, plain, copy)| copy - plain > EACH);
+    let wins_each = levels
         .iter()
-        .all(|(whole, plain, copy)| copy > &f64::midpoint(*plain, *whole));
-    levels.len() > 1 && each && gain > MOST_WON_BACK * cost
+        .all(|(whole, plain, copy)| *copy > f64::midpoint(*plain, *whole));
+    let is_much = lifts_each && gain > MUCH * n as f64;
+    let is_most = wins_each && gain > MOST_WON_BACK * cost;
+    n > 1 && (is_much || is_most)
 }
 
 #[cfg(test)]
