@@ -161,8 +161,11 @@ fn an_own_invariant_that_fails_is_red_and_named_and_no_edit_of_it_makes_it_green
     let (said, judgement) = gate(&project);
     assert_eq!(said.code, Some(3), "{}\n{judgement}", said.stdout);
     assert_eq!(judgement["verdict"], "unmeasured");
-    assert_eq!(
-        judgement["reasons"][0]["metric"], "checks.right",
+    let reasons = judgement["reasons"].as_array().expect("a list");
+    assert!(
+        reasons
+            .iter()
+            .any(|reason| reason["metric"] == "checks.right"),
         "{judgement}"
     );
     // An agent that is right may be told more.
