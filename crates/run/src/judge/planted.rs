@@ -412,7 +412,6 @@ mod tests {
     fn worth_of(kind: Option<Kind>, worth: f64) -> f64 {
         match kind {
             None => worth,
-            Some(Kind::With(Fault::Exchanged)) => 0.1 * worth,
             Some(_) => 0.5 * worth,
         }
     }
