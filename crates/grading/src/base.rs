@@ -57,7 +57,8 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
     } else if old.baseline != new.baseline {
         "the base and the head were graded next to different baselines".to_owned()
     } else {
-        served_otherwise(base, head)?
+        // A drift is a matter of the two sides. The grades of the head are sound, and serve as those of a base later.
+        served_otherwise(base, head).or_else(|| new.drift())?
     };
     Some(format!(
         "{differs}: grade the report of the base anew with `kelvin rejudge`, or measure the base again"

@@ -37,8 +37,17 @@ impl GradingBasis {
     /// Why the grades of this run cannot be believed; none where the judge proved itself, or was not tried.
     pub(super) fn doubt(&self) -> Option<String> {
         match self.planted.as_ref()?.proof() {
-            Proof::Given { .. } => None,
-            Proof::Failed(why) | Proof::Drifted(why) => Some(why),
+            Proof::Failed(why) => Some(why),
+            Proof::Given { .. } | Proof::Drifted(_) => None,
+        }
+    }
+
+    /// How the judge has drifted since the base was graded, so that the two sides cannot be compared although each can
+    /// be believed; none where it has not.
+    pub(super) fn drift(&self) -> Option<String> {
+        match self.planted.as_ref()?.proof() {
+            Proof::Drifted(how) => Some(how),
+            Proof::Given { .. } | Proof::Failed(_) => None,
         }
     }
 

@@ -322,6 +322,8 @@ fn a_judge_that_drifts_is_named_and_is_no_regression_and_hides_none() {
         said.stdout
     );
     assert!(said.stdout.contains("0.15 lower"), "{}", said.stdout);
+    // The drift is between the two sides. The report of this run is a good base for those after it.
+    let drifted = graded.project.read("kelvin/report.json");
     let (said, judgement) = graded.gate(WORSE, Flaw::Drifted(0.1));
     let said = said.expect(3);
     assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
@@ -330,4 +332,13 @@ fn a_judge_that_drifts_is_named_and_is_no_regression_and_hides_none() {
         "{}",
         said.stdout
     );
+    graded.project.write("base.json", &drifted);
+    let same = format!("# once more the same\n{BASE}");
+    let (said, judgement) = graded.gate(&same, Flaw::Drifted(-0.15));
+    said.expect(0);
+    assert_eq!(score(&judgement)["verdict"], json!("pass"));
+    assert_eq!(graded.planted()["grades"], json!(3));
+    let (said, judgement) = graded.gate(WORSE, Flaw::Drifted(-0.15));
+    said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("regression"));
 }

@@ -123,10 +123,17 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
     statements
 }
 
-/// What the planted answers showed of a judge that proved itself. Where it did not, the score has the reason.
+/// What the planted answers showed of a judge that can be believed. Where it cannot, the score has the reason.
 fn tried(planted: &PlantedAnswers) -> Option<Statement> {
-    let Proof::Given { right, of } = planted.proof() else {
-        return None;
+    let (right, of) = match planted.proof() {
+        Proof::Given { right, of } => (right, of),
+        Proof::Drifted(how) => {
+            return Some(Statement {
+                tone: Tone::Caution,
+                text: Phrase::text(how),
+            });
+        }
+        Proof::Failed(_) => return None,
     };
     let before = if planted.known {
         ", and it proved itself in the run of the base"

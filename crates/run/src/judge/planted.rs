@@ -6,8 +6,8 @@
 //! answers today sees anything at all.
 //!
 //! The numbers of grades and the limits come from a simulation of judges: with 24 grades, a judge without any
-//! preference proves itself in 1 or 2 of 100 runs, a judge that errs in every tenth grade in 97, and a judge that adds
-//! 0.4 for bold type, for length or for an instruction in none. docs/judges.md has the table.
+//! preference proves itself in 2 or 3 of 100 runs, a judge that errs in every tenth grade in 97, and a judge that adds
+//! 0.4 for bold type, for length or for an instruction in none. docs/judges.md has the figures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -301,8 +301,7 @@ impl PlantedAnswers {
             let direction = if mean > 0.0 { "higher" } else { "lower" };
             format!(
                 "the judge has drifted: it grades the same {n} answers of the base {:.2} {direction} than it did for the \
-                 report of the base, so the two sides cannot be compared; grade the report of the base anew with `kelvin \
-                 rejudge`, or measure the base again",
+                 report of the base",
                 mean.abs()
             )
         })
