@@ -68,10 +68,19 @@ fn commands(of: &[String]) -> Vec<Vec<String>> {
     let words: Vec<&str> = of.iter().map(String::as_str).collect();
     let text = help(&words);
     let listed = text.split("\nCommands:\n").nth(1).unwrap_or_default();
-    let listed = listed.lines().take_while(|line| !line.is_empty());
+    let (explained, others) = listed.split_once("\n\n").unwrap_or((listed, ""));
     // What a command does may go on in a further line, which is indented by more.
-    let listed = listed.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names = listed.filter_map(|line| line.split_whitespace().next());
+    let explained = explained.lines();
+    let explained = explained.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let explained = explained.filter_map(|line| line.split_whitespace().next());
+    // The help of the program names the other commands only, by groups.
+    let named = others
+        .lines()
+        .take_while(|line| of.is_empty() && !line.is_empty());
+    let named = named
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(_, names)| names.split(','));
+    let names = explained.chain(named.map(str::trim));
     let below = names.filter(|name| *name != "help");
     let below = below.flat_map(|name| commands(&[of, &[name.to_owned()]].concat()));
     [of.to_vec()].into_iter().chain(below).collect()
@@ -116,6 +125,24 @@ fn the_readme_has_one_command_for_the_main_job_and_one_for_the_tests() {
     // They come before every other command, since they need no release.
     let first: Vec<String> = blocks(&readme, "sh").into_iter().take(2).collect();
     assert_eq!(first.concat().lines().collect::<Vec<_>>(), commands);
+}
+
+/// What can be looked up stands elsewhere; whom it is for, and where all documents are, stands in it.
+#[test]
+fn the_readme_is_short_and_says_for_whom_it_is() {
+    let readme = read("README.md");
+    assert!(readme.lines().count() <= 120);
+    for page in ["labels", "retrieval", "grading", "invariants", "evaluators"] {
+        assert!(readme.contains(&format!("](docs/{page}.md)")), "{page}");
+    }
+    let index = read("docs/README.md");
+    for page in documents() {
+        let name = page.file_name().expect("a name").to_string_lossy();
+        let is_there = index.contains(&format!("]({name})"));
+        if page.parent() == Some(&root().join("docs")) && name != "README.md" {
+            assert!(is_there, "docs/README.md does not name {name}");
+        }
+    }
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod export;
 mod field;
 mod forecast;
 mod gate;
+mod help;
 mod history;
 mod import;
 mod init;
@@ -66,17 +67,23 @@ struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Shows in a few seconds what this is for: a pipeline, a change that makes it worse, and the verdict.
+    /// Shows in a few seconds what this is for.
+    ///
+    /// It makes a pipeline and a change that makes it worse, and says so.
     Demo(demo::DemoArgs),
     /// Writes a `kelvin.yaml` for your pipeline.
     Init(init::InitArgs),
-    /// Makes cases out of a file with JSON, JSONL or CSV.
+    /// Makes cases of a file with JSON, JSON lines or CSV.
     Import(import::ImportArgs),
     /// Checks a configuration and its cases without running anything, fast enough for every commit.
     Lint(lint::LintArgs),
-    /// Runs the pipeline on every case and its variants, and reports what moved its decision.
+    /// Runs the pipeline on every case, and reports how it did.
+    ///
+    /// Each case is rewritten too: the report says which rewrites moved the decision, and which ought to have.
     Check(check::CheckArgs),
-    /// Runs a check and says whether the change made anything worse than its baseline.
+    /// Runs a check, and says whether the change made anything worse.
+    ///
+    /// It compares with the report of the commit where the change begins.
     Gate(gate::GateArgs),
     /// Prints the JSON schema of `kelvin.yaml`, with which an editor completes and checks it.
     Schema,
@@ -102,7 +109,7 @@ enum Command {
     Calibrate(calibrate::CalibrateArgs),
     /// Lists the runs of this machine, and the course of each metric.
     History(history::HistoryArgs),
-    /// Shows the last reports in a browser of this machine, and follows the runs that are made meanwhile.
+    /// Shows the last reports in a browser, and follows the runs of now.
     View(view::ViewArgs),
     /// Computes the figures of a recorded run again, with the formulas of this version.
     Recompute(history::RecomputeArgs),
@@ -185,7 +192,7 @@ fn command(registry: Registry) -> clap::Command {
             true => arg.value_parser(check::probes(registry)),
             false => arg,
         };
-    Args::command().mut_subcommands(|command| command.mut_args(named))
+    help::with_short_help(Args::command()).mut_subcommands(|command| command.mut_args(named))
 }
 
 fn parsed(registry: Registry, line: &[OsString]) -> Result<Args, clap::Error> {
