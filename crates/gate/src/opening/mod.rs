@@ -37,7 +37,11 @@ fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) {
         }
         (true, Word::Pass) if verdict.has_lost_items() => warn("passes on what is left"),
         (true, Word::Pass) => fine("pass"),
-        (true, Word::NoBaseline) => (Tone::Caution, "⚪", "no baseline"),
+        (true, Word::NoBaseline) => (
+            Tone::Caution,
+            "⚪",
+            "no baseline: nothing was compared, this passes",
+        ),
         (true, Word::Inconclusive) => warn("inconclusive, passes"),
         (true, Word::Unmeasured) => warn("unmeasured, passes"),
         (true, Word::BaselineUnreachable) => warn("baseline unreachable, passes by policy"),

@@ -24,7 +24,7 @@ use kelvin_gate::Judgement;
 use kelvin_gate::report::Report;
 use kelvin_page::markdown;
 use tables::{cases, figures, metrics, other_answers, wrong_answers};
-use words::{claim, differences, foot, notices, reasons, reproduce, unposted};
+use words::{claim, differences, foot, notices, reasons, reproduce, unposted, whence};
 
 /// The limits of lists.
 #[derive(Clone, Copy, Debug)]
@@ -124,6 +124,7 @@ pub(super) fn fit(mut sections: Vec<Section>, budget: usize) -> String {
 pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Section> {
     let section = |rank, name, text: String| Section { rank, name, text };
     let mut sections = vec![section(0, "the verdict", head::head(publication))];
+    sections.push(section(1, "the run", whence(publication)));
     sections.push(section(0, "whose figures these are", claim(publication)));
     if let Some(judgement) = publication.judgement {
         sections.push(section(

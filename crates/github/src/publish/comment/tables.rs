@@ -6,9 +6,9 @@ use super::more;
 use crate::publish::Publication;
 use kelvin_gate::answers::ChangedAnswers;
 use kelvin_gate::compare::Change;
-use kelvin_gate::judgement::{change, said, sense, value};
+use kelvin_gate::judgement::{said, sense};
 use kelvin_gate::policy::Attention;
-use kelvin_gate::verdict::Word;
+use kelvin_gate::verdict::{MetricVerdict, Word};
 use kelvin_gate::{Judgement, flips};
 use kelvin_page::{capitalized, counted, safe};
 use kelvin_record::Nouns;
@@ -102,40 +102,80 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
     page
 }
 
+/// The metrics that moved, or that no side has, in a table; those that stayed as they were in a second one, folded.
 pub(super) fn metrics(publication: &Publication<'_>, judgement: &Judgement, most: usize) -> String {
     let shown = judgement.verdict.shown();
     if shown.is_empty() {
         return figures(publication, most);
     }
-    let mut page = String::from(
-        "| metric | base | head | change | n | verdict |\n| --- | ---: | ---: | ---: | ---: | --- |\n",
-    );
-    for (id, metric) in shown.iter().take(most) {
-        let measured = publication.report.metrics.get(*id);
-        let n = measured.map_or(0, |metric| metric.n);
-        let failed = measured.map_or(0, |metric| metric.n_failed);
-        let n = match failed {
-            0 => n.to_string(),
-            failed => format!("{n}, {failed} failed"),
-        };
-        let mark = match (metric.verdict, metric.policy) {
-            (Word::Pass, Attention::Gate) => "✅ ",
-            (_, Attention::Gate) => "❌ ",
-            (_, _) => "",
-        };
-        let verdict = format!("{mark}{}", said(metric));
-        let _ = writeln!(
-            page,
-            "| {}{} | {} | {} | {} | {n} | {verdict} |",
-            safe::code(id, 80),
-            sense(metric),
-            value(metric.base),
-            value(metric.head),
-            change(metric),
-        );
+    let (stayed, moved): (Vec<_>, Vec<_>) = shown
+        .iter()
+        .take(most)
+        .partition(|(_, metric)| has_stayed(metric));
+    let row = |(id, metric): &&(&String, &MetricVerdict)| metric_row(publication, id, metric);
+    let mut page = String::new();
+    if !moved.is_empty() {
+        page = HEADINGS.to_owned() + &moved.iter().map(row).collect::<String>();
     }
     more(&mut page, shown.len(), most, "metrics");
+    if !stayed.is_empty() {
+        let _ = write!(
+            page,
+            "\n<details><summary>{} as on the base</summary>\n\n{HEADINGS}{}\n</details>\n",
+            counted(stayed.len(), "metric"),
+            stayed.iter().map(row).collect::<String>()
+        );
+    }
     page
+}
+
+const HEADINGS: &str =
+    "| metric | base | head | change | n | verdict |\n| --- | ---: | ---: | ---: | ---: | --- |\n";
+
+/// Whether both sides have the same value and nothing is said against it.
+fn has_stayed(metric: &MetricVerdict) -> bool {
+    let is_fine = metric.verdict == Word::Pass || metric.policy != Attention::Gate;
+    is_fine && metric.base.is_some() && metric.base == metric.head
+}
+
+fn metric_row(publication: &Publication<'_>, id: &str, metric: &MetricVerdict) -> String {
+    let measured = publication.report.metrics.get(id);
+    let n = measured.map_or(0, |metric| metric.n);
+    let failed = measured.map_or(0, |metric| metric.n_failed);
+    let n = match failed {
+        0 => n.to_string(),
+        failed => format!("{n}, {failed} failed"),
+    };
+    let mark = match (metric.verdict, metric.policy) {
+        (Word::Pass, Attention::Gate) => "✅ ",
+        (_, Attention::Gate) => "❌ ",
+        (_, _) => "",
+    };
+    let (base, head, change) = rounded(metric.base, metric.head);
+    format!(
+        "| {}{} | {base} | {head} | {change} | {n} | {mark}{} |\n",
+        safe::code(id, 80),
+        sense(metric),
+        said(metric),
+    )
+}
+
+/// Both values and their difference with two decimals, or with four where two would hide that they differ.
+fn rounded(base: Option<f64>, head: Option<f64>) -> (String, String, String) {
+    let (before, after) = (base.unwrap_or_default(), head.unwrap_or_default());
+    let both = base.is_some() && head.is_some();
+    let hides = both && before != after && format!("{before:.2}") == format!("{after:.2}");
+    let digits = if hides { 4 } else { 2 };
+    let show = |value: Option<f64>| {
+        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    let change = match format!("{:+.digits$}", after - before) {
+        _ if !both => "-".to_owned(),
+        // After rounding, only a sign may be left of the value.
+        none if none.trim_matches(['-', '+', '0', '.']).is_empty() => "0".to_owned(),
+        change => change,
+    };
+    (show(base), show(head), change)
 }
 
 /// The figures alone, where there is no base.
@@ -155,7 +195,7 @@ pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
             page,
             "| {} | {} | {} |",
             safe::code(id, 80),
-            value(metric.value),
+            rounded(metric.value, None).0,
             metric.n
         );
     }
@@ -172,14 +212,9 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
         .iter()
         .filter(|case| case.is_worse())
         .count();
-    let open = if worse > 0 && worse <= most {
-        " open"
-    } else {
-        ""
-    };
     let item = judgement.verdict.common_nouns().item;
     let mut page = format!(
-        "<details{open}><summary>{} by {item}: {} changed, {worse} got worse (worst first)</summary>\n\n",
+        "<details><summary>{} by {item}: {} changed, {worse} got worse (worst first)</summary>\n\n",
         capitalized(&item),
         counted(judgement.cases.len(), "value")
     );
@@ -196,14 +231,13 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
             Change::Loss if is_by_swaps => "moves less far".into(),
             change => serde_json::to_value(change).unwrap_or_default(),
         };
+        let (base, head, _) = rounded(case.base, case.head);
         let _ = writeln!(
             page,
-            "| {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {base} | {head} | {} |",
             safe::code(&case.case, 60),
             safe::code(&case.metric, 60),
             safe::markdown(word.as_str().unwrap_or("-"), 30),
-            value(case.base),
-            value(case.head),
             flipped(&case.flipped)
         );
     }

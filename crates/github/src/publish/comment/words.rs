@@ -9,7 +9,7 @@ use kelvin_gate::Judgement;
 use kelvin_gate::judgement::prose;
 use kelvin_gate::policy::Effect;
 use kelvin_page as page;
-use kelvin_page::safe;
+use kelvin_page::{capitalized, safe};
 
 pub(super) fn reasons(judgement: &Judgement) -> String {
     let mut page = String::new();
@@ -22,7 +22,7 @@ pub(super) fn reasons(judgement: &Judgement) -> String {
             Some(Effect::Warn) => "⚠️ ",
             None => "",
         };
-        let _ = writeln!(page, "- {mark}{}", prose(&reason.text));
+        let _ = writeln!(page, "- {mark}{}", capitalized(&prose(&reason.text)));
     }
     page
 }
@@ -30,10 +30,10 @@ pub(super) fn reasons(judgement: &Judgement) -> String {
 pub(super) fn differences(judgement: &Judgement) -> String {
     let mut page = String::new();
     for difference in judgement.differences.iter().take(20) {
-        let _ = writeln!(page, "- {}", prose(difference));
+        let _ = writeln!(page, "- {}", capitalized(&prose(difference)));
     }
     if let Some(drift) = &judgement.drift {
-        let _ = writeln!(page, "- {}", prose(&drift.note()));
+        let _ = writeln!(page, "- {}", capitalized(&prose(&drift.note())));
     }
     match page.is_empty() {
         true => page,
@@ -69,7 +69,8 @@ pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
         page::counted(all, "notice")
     );
     for (text, items, times) in said.iter().take(most) {
-        let _ = writeln!(page, "- {}{}", prose(text), of_whom(items, *times));
+        let text = capitalized(&prose(text));
+        let _ = writeln!(page, "- {text}{}", of_whom(items, *times));
     }
     more(&mut page, said.len(), most, "notices");
     page.push_str("\n</details>\n");
@@ -156,6 +157,20 @@ fn code(command: &str) -> String {
     format!("{fence}{space}{command}{space}{fence}")
 }
 
+/// What was judged, and the run that judged it, where it was a run of a workflow.
+pub(super) fn whence(publication: &Publication<'_>) -> String {
+    let context = publication.context;
+    let Some(url) = context.run_url() else {
+        return String::new();
+    };
+    let commit = match context.head_sha.get(..7) {
+        Some(commit) => format!("commit {}, ", safe::code(commit, 7)),
+        None => String::new(),
+    };
+    let url = url.replace([' ', '(', ')', '<', '>'], "");
+    format!("<sub>{commit}[the run]({url})</sub>\n")
+}
+
 pub(super) fn foot(publication: &Publication<'_>) -> String {
     let cost = &publication.report.run.session.cost;
     let mut parts = Vec::new();
@@ -206,12 +221,6 @@ pub(super) fn foot(publication: &Publication<'_>) -> String {
     parts.push(calls);
     let judges = publication.report.run.session.judge_cost.as_ref();
     parts.extend(judges.map(page::of_judges));
-    if let Some(url) = publication.context.run_url() {
-        parts.push(format!(
-            "[run]({})",
-            url.replace([' ', '(', ')', '<', '>'], "")
-        ));
-    }
     format!("<sub>{}</sub>\n", parts.join(" · "))
 }
 
