@@ -18,7 +18,9 @@ const STUB: &str = "#!/bin/sh\nprintf '%s\\n' \"$@\" > \"$0.arguments\"\n";
 fn merge_request(broken: &[&str]) -> (Project, String) {
     let project = Project::new("");
     fs::remove_dir_all(project.path("cases")).expect("removed");
+    // What is committed is code, and nothing may write to it during a run.
     let script = EVALUATOR
+        .replace("touch ../broken ../errors", "touch errors")
         .replace("../broken", "broken")
         .replace("../errors", "errors")
         .replace("../slip", "slip");
@@ -43,6 +45,7 @@ fn merge_request(broken: &[&str]) -> (Project, String) {
         project.root(),
         &["init", "--quiet", "--initial-branch=main"],
     );
+    project.write("broken", "");
     let base = commit(&project, "base");
     git(
         project.root(),
