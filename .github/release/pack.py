@@ -22,6 +22,8 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# The Python of the wheel: a plugin for pytest.
+PYTHON = ROOT / "python"
 LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"]
 # Made by `inventory.py`: what the program is made of asks for it.
 NOTICES = "LICENSES-THIRD-PARTY.txt"
@@ -112,6 +114,7 @@ def wheel(package, binary, licenses, platforms, epoch):
         f"{info}/METADATA": (("\n".join(metadata) + "\n\n").encode() + (ROOT / "README.md").read_bytes(), 0o644),
         f"{info}/WHEEL": (("\n".join(about) + "\n").encode(), 0o644),
         **{f"{info}/licenses/{name}": (text, 0o644) for name, text in licenses.items()},
+        **{str(path.relative_to(PYTHON)): (path.read_bytes(), 0o644) for path in PYTHON.glob("*/*.py")},
     }
     record = []
     for path, (data, _) in sorted(files.items()):

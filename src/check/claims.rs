@@ -256,6 +256,7 @@ pub(super) fn figures_follow(report: &Report) -> bool {
             && stored.direction == now.direction
             && stored.by_rank == now.by_rank
             && stored.is_failure_rate == now.is_failure_rate
+            && stored.exact_at == now.exact_at
             && stored.per_case.len() == now.per_case.len()
             && cases.all(|(stored, now)| {
                 stored.is_some_and(|stored| {

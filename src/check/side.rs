@@ -1,5 +1,6 @@
 //! The sides of a comparison: a file, a run of the history, or a revision of the repository.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -8,9 +9,13 @@ use super::configuration;
 use crate::baseline;
 use crate::history::{History, Wanted};
 use crate::registry::Registry;
+use kelvin_base::clock::Clock;
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::provenance::{Provenance, Source};
-use kelvin_gate::report::Report;
+use kelvin_gate::report::{Fingerprints, Report, Run, Session};
+use kelvin_record::{Ending, Sections};
 use kelvin_run::config::Overrides;
 use kelvin_system::git::Oid;
 
@@ -23,6 +28,8 @@ pub(crate) struct Side {
     pub(crate) provenance: Provenance,
     /// What could not be read of the report.
     pub(crate) notices: Vec<String>,
+    /// Whether it is the file of another program.
+    pub(crate) is_foreign: bool,
 }
 
 /// The folder of a configuration.
@@ -49,7 +56,7 @@ struct Meanings {
 /// be used.
 pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Result<Side> {
     if let Some(path) = text.strip_prefix("file:") {
-        return file(registry, Path::new(path));
+        return file(registry, Path::new(path), config);
     }
     let root = folder(config)?;
     if let Some(name) = text.strip_prefix("run:") {
@@ -68,7 +75,7 @@ pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Res
             run: None,
             revision: None,
             ..
-        } => file(registry, Path::new(text)),
+        } => file(registry, Path::new(text), config),
         Meanings {
             file: false,
             run: Some(id),
@@ -89,8 +96,8 @@ pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Res
         } => Err(
             Misuse::new(format!("there is no report `{text}`: {}", tried.join("; ")))
                 .help(
-                    "name a report file, a run of `kelvin history` (or `latest`, `previous`), or a \
-                     git revision",
+                    "name a report file, the file of an evaluator, a run of `kelvin history` (or `latest`, \
+                     `previous`), or a git revision",
                 )
                 .into(),
         ),
@@ -175,14 +182,78 @@ pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
     })
 }
 
-fn file(registry: Registry, path: &Path) -> anyhow::Result<Side> {
-    let read = baseline::file::read(path, registry)
-        .with_context(|| format!("`{}` cannot be compared", path.display()))?;
+fn file(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Side> {
+    let read = match baseline::file::read(path, registry) {
+        Ok(read) => read,
+        Err(error) => {
+            let context = || format!("`{}` cannot be compared", path.display());
+            let Some(report) = foreign(registry, path, config)? else {
+                return Err(error).with_context(context);
+            };
+            return Ok(Side {
+                provenance: place(Source::File, path.display().to_string(), &report),
+                report,
+                notices: Vec::new(),
+                is_foreign: true,
+            });
+        }
+    };
     Ok(Side {
+        is_foreign: false,
         provenance: place(Source::File, path.display().to_string(), &read.report),
         report: read.report,
         notices: read.notices,
     })
+}
+
+/// The file of another program as a report; none where no kind of probe reads it.
+fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Option<Report>> {
+    let config = match config.exists() {
+        true => Some(registry.configured(&Overrides {
+            file: Some(config.to_path_buf()),
+            ..Overrides::default()
+        })?),
+        false => None,
+    };
+    let clock = Clock::start();
+    for kind in registry.kinds() {
+        let Some(found) = kind.foreign(path, config.as_ref()) else {
+            continue;
+        };
+        let found = found?;
+        let mut probes = Sections::new(registry.of_sections());
+        probes.put(kind.name(), found.section);
+        let run = Run {
+            ending: Ending::Complete,
+            seed: 0,
+            only: Vec::new(),
+            shard: None,
+            repeats: 1,
+            fingerprints: Fingerprints {
+                config: Fields::of("kelvin/foreign/v1")
+                    .field("kind", kind.name())
+                    .digest(),
+                pipeline: None,
+            },
+            session: Session {
+                started_at: clock.started_at(),
+                seconds: clock.seconds(),
+                configuration: None,
+                commit: None,
+                dirty: false,
+                texts_withheld: false,
+                cost: Cost::default(),
+                judge_cost: None,
+                item_seconds: BTreeMap::new(),
+                decision: None,
+                verdict: None,
+            },
+        };
+        let notices = found.notices.into_iter().chain(found.of_the_run);
+        let report = Report::new(run, probes, found.metrics, notices.collect());
+        return Ok(Some(report));
+    }
+    Ok(None)
 }
 
 /// The report of a run that the history has, by its id.
@@ -197,6 +268,7 @@ pub(crate) fn run(registry: Registry, root: &Path, id: &str) -> anyhow::Result<S
         provenance: place(Source::History, format!("run {id}"), &report),
         report,
         notices: Vec::new(),
+        is_foreign: false,
     })
 }
 
@@ -220,6 +292,7 @@ fn revision(registry: Registry, name: &str, commit: Oid, config: &Path) -> anyho
         report,
         provenance,
         notices: Vec::new(),
+        is_foreign: false,
     })
 }
 

@@ -100,6 +100,8 @@ pub(super) enum Format {
     Json,
     /// The report as Markdown, and nothing else.
     Markdown,
+    /// As JUnit XML: each item is a test case, and the verdict is a suite.
+    Junit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -226,6 +228,10 @@ fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     super::say(&match args.format {
         Format::Json => serde_json::to_string_pretty(&bill)? + "\n",
         Format::Markdown => forecast::page(&bill),
+        Format::Junit => {
+            let what = "a forecast has no items that could be test cases";
+            return Err(Misuse::new(what).help("leave `--format junit` out").into());
+        }
         Format::Text => {
             // Where the time of a call is not known, `--confirm` measures it with the first calls before the others are
             // made.
@@ -373,6 +379,10 @@ pub(super) fn show(
             }
             None => report::page::to_markdown(&checked.report).into_bytes(),
         },
+        Format::Junit => {
+            let judgement = judged.map(|(judgement, _)| judgement);
+            kelvin_gate::to_junit(&checked.report, judgement).into_bytes()
+        }
         Format::Text => {
             let folder = shown(&checked.out);
             let mut page = report::page::to_terminal(&checked.report, &folder, style());

@@ -26,7 +26,7 @@ use kelvin_record::{ItemComparison, Nouns};
 /// The arguments of `kelvin compare`.
 #[derive(Debug, Args)]
 pub(super) struct CompareArgs {
-    /// What is compared with: a report file, a run of the history, or a git revision. `file:`,
+    /// What is compared with: a report file, the file of an evaluator such as promptfoo, a run of the history, or a git revision. `file:`,
     /// `run:` or `rev:` before it says which, where it could be several.
     base: String,
     /// What is compared: the same.
@@ -62,6 +62,7 @@ enum Format {
 pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exit> {
     let base = check::side(registry, &args.base, &args.config)?;
     let head = check::side(registry, &args.head, &args.config)?;
+    let is_foreign = base.is_foreign || head.is_foreign;
     let (provenance, mut notices) = (base.provenance, base.notices);
     notices.extend(head.notices);
     let notices = notices
@@ -119,7 +120,8 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     .differing(notices.chain(told.told).collect());
     let text = match args.format {
         Format::Text => {
-            judgement.terminal(AnswersShown::by_flag(args.all)) + &next(args, &judgement)
+            judgement.terminal(AnswersShown::by_flag(args.all))
+                + &next(args, &judgement, is_foreign)
         }
         Format::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
         Format::Json => serde_json::to_string_pretty(&judgement)? + "\n",
@@ -128,11 +130,14 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     Ok(Exit::Passed)
 }
 
-/// The next step after a comparison.
-fn next(args: &CompareArgs, judgement: &Judgement) -> String {
+/// The next step after a comparison. `is_foreign`: whether a side is the file of an evaluator, which only a configuration can
+/// have run again.
+fn next(args: &CompareArgs, judgement: &Judgement, is_foreign: bool) -> String {
     let again = |command| Again::kelvin(command).config(&args.config);
     let source = judgement.base.as_ref().map(|base| base.source);
     match judgement.verdict.verdict {
+        _ if is_foreign && !args.config.exists() => again("init").next(),
+        Word::Inconclusive if is_foreign => again("gate").next(),
         Word::Pass => again("history").next(),
         // The Markdown page names every case with both answers.
         Word::Regression | Word::PendingApproval => again("compare")

@@ -11,7 +11,7 @@ use super::names::Names;
 use crate::check;
 use crate::check::{RescoreRequest, Rescored, RescoredTraces};
 use crate::registry::Registry;
-use kelvin_base::exit::Exit;
+use kelvin_base::exit::{Exit, Misuse};
 use kelvin_page::safe;
 
 /// How many unreadable traces are named.
@@ -72,6 +72,10 @@ pub(super) fn main(args: RescoreArgs, registry: Registry) -> anyhow::Result<Exit
             super::say(&match format {
                 Format::Json => serde_json::to_string_pretty(&traces)? + "\n",
                 Format::Markdown => told(&traces),
+                Format::Junit => {
+                    let what = "traces are no items that could be test cases";
+                    return Err(Misuse::new(what).help("choose another `--format`").into());
+                }
                 Format::Text => told(&traces) + &next(&report, &traces),
             });
             Ok(Exit::Passed)

@@ -217,6 +217,16 @@ fn the_wheel_installs_without_rust_and_brings_the_program() {
         ],
     );
     assert_eq!(run(&venv.join("bin/kelvin"), &[]), "kelvin, packed\n");
+    // The plugin for pytest comes along, and asks for nothing but pytest.
+    let find = "import importlib.util, kelvin_action; print(importlib.util.find_spec('kelvin_action.pytest').origin)";
+    let plugin = run(&venv.join("bin/python"), &["-c", find]);
+    assert!(
+        plugin.trim().ends_with("/kelvin_action/pytest.py"),
+        "{plugin}"
+    );
+    let packed = fs::read(plugin.trim()).expect("it was installed");
+    let own = fs::read(root().join("python/kelvin_action/pytest.py")).expect("the plugin");
+    assert_eq!(packed, own);
     let said = run(&venv.join("bin/pip"), &["show", "kelvin-action"]);
     assert!(
         said.contains(&format!("Version: {}\n", version())),
@@ -230,6 +240,7 @@ fn the_wheel_installs_without_rust_and_brings_the_program() {
         !venv.join("bin/kelvin").exists(),
         "the wheel says which files are its own"
     );
+    assert!(!Path::new(plugin.trim()).exists());
 }
 
 #[test]

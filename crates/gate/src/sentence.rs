@@ -124,6 +124,9 @@ impl Subject<'_> {
     fn regression(&self) -> String {
         let sure = match self.look {
             _ if self.rule == Rule::Threshold => "by the threshold rule".to_owned(),
+            Some((look, _)) if look.chance.is_some() => {
+                format!("and {}", look.chance.map_or_else(String::new, of_chance))
+            }
             Some((look, _)) => match (look.basis, look.lower) {
                 (Basis::Declared, _) => "and the pipeline is declared deterministic".to_owned(),
                 (Basis::Still, _) => "and all repeats agreed".to_owned(),
@@ -235,7 +238,10 @@ impl Subject<'_> {
 
     /// The range of the drop, and why it stayed open.
     fn range_and_ending(&self, look: &Look, ending: Ending) -> String {
-        let range = range(look, self.nouns);
+        let range = match look.chance {
+            Some(chance) => format!(": {}", of_chance(chance)),
+            None => range(look, self.nouns),
+        };
         format!("{range}{}", after(ending, look, self.verdict, self.nouns))
     }
 
@@ -310,6 +316,15 @@ pub(super) fn beyond(
         },
         shown(worst),
     )
+}
+
+/// How likely chance makes a drop of single runs.
+fn of_chance(chance: f64) -> String {
+    let shown = match chance < 0.000_1 {
+        true => "below 0.0001".to_owned(),
+        false => display(chance),
+    };
+    format!("of single runs chance alone makes as much with a probability of {shown}")
 }
 
 /// The range of the drop.

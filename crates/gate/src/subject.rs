@@ -27,6 +27,7 @@ pub(super) fn of(metric: &MetricPair<'_>, max_drop: f64, stored: Stored<'_, '_>)
         max_drop,
         widest: metric.range.width(),
         is_failure_rate: metric.is_failure_rate,
+        exact_at: metric.exact_at,
     }
 }
 

@@ -38,7 +38,7 @@ fn items(report: &Report) -> BTreeMap<&str, ComparedItems<'_>> {
             }
             let kind = report.probes.kind(name);
             let items = ComparedItems {
-                nouns: kind.map(|kind| kind.nouns().into()).unwrap_or_default(),
+                nouns: kind.map(|kind| kind.nouns_of(section)).unwrap_or_default(),
                 are_of_others: kind.is_some_and(SectionKind::observes),
                 settings: Some(report.run.fingerprints.config),
                 by_name,

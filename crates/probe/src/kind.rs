@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
@@ -55,6 +55,17 @@ pub trait Kind: Configure + SectionKind {
     ) -> Result<Option<Box<dyn AnySection>>, Misuse> {
         let _ = (section, rules);
         Ok(None)
+    }
+
+    /// What a file has that another program has written, for a comparison of two of them; none where it is plainly no
+    /// file that this kind reads. `config`: the configuration beside it, where there is one.
+    ///
+    /// # Errors
+    ///
+    /// Why the file cannot be used.
+    fn foreign(&self, file: &Path, config: Option<&Config>) -> Option<anyhow::Result<Findings>> {
+        let _ = (file, config);
+        None
     }
 }
 

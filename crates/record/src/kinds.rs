@@ -34,6 +34,12 @@ pub trait SectionKind: Send + Sync {
     /// The words for one item and for several items.
     fn nouns(&self) -> (&'static str, &'static str);
 
+    /// The words for the items of a section, where what made it has words of its own.
+    fn nouns_of(&self, section: &dyn AnySection) -> Nouns {
+        let _ = section;
+        self.nouns().into()
+    }
+
     /// The folder of its files within the output folder; none for the one kind whose items have folders at the top
     /// level.
     fn folder(&self) -> Option<&'static str> {
@@ -170,7 +176,7 @@ pub trait SectionKind: Send + Sync {
             meaning: self.question(),
             is_judgement: false,
         });
-        chapter.scope = vec![Nouns::from(self.nouns()).counted(section.ids().len())];
+        chapter.scope = vec![self.nouns_of(section).counted(section.ids().len())];
         chapter.notices = section.notices();
         let rows = family(run.metrics, word).into_iter();
         let rows = rows.map(|(name, metric)| (Phrase::text(name), estimate(Some(metric))));

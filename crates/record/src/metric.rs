@@ -137,6 +137,10 @@ pub struct Metric {
     /// little that is of the mean.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_declared: bool,
+    /// How likely chance may be, at most, for a drop between single runs of both sides to count as a regression. Missing
+    /// where the rule of the gate for single runs holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact_at: Option<f64>,
     /// Whether every answer to a variant is compared with every answer to the item's own input, so that
     /// either can be repeated without the other. It is known while the probe runs, and not stored.
     #[serde(skip)]
@@ -224,6 +228,7 @@ impl Metric {
             by_rank: false,
             is_failure_rate: false,
             is_declared: false,
+            exact_at: None,
             crosses: Crosses(false),
             poor_below: None,
             per_case: BTreeMap::new(),

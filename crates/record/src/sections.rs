@@ -71,7 +71,7 @@ impl Sections {
     pub fn nouns(&self) -> BTreeMap<String, Nouns> {
         let known = self.known().into_iter();
         known
-            .map(|(kind, _)| (kind.name().to_owned(), kind.nouns().into()))
+            .map(|(kind, section)| (kind.name().to_owned(), kind.nouns_of(section)))
             .collect()
     }
 

@@ -6,10 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::figures::figures;
-use super::record::{ResultRecord, ResultsSection, SuiteBasis, cases, id};
+use super::record::{ResultRecord, ResultsSection, SuiteBasis, cases, id, nouns_of_tool};
 use kelvin_page::listed;
 use kelvin_record::{
-    AlignedSection, AlignedSections, AlignmentWarning, Direction, ItemComparison, SettingDiffers,
+    AlignedSection, AlignedSections, AlignmentWarning, Direction, ItemComparison, Nouns,
+    SettingDiffers,
 };
 
 /// The cases of both sides, by suite; a suite in which nothing of this happened is left out.
@@ -24,6 +25,9 @@ pub struct ResultsChange {
 pub struct SuiteChange {
     /// How many cases the base has.
     pub base: usize,
+    /// What the evaluator calls them.
+    #[serde(default)]
+    pub nouns: Nouns,
     /// The cases that are scored in another way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scored_otherwise: Vec<String>,
@@ -42,7 +46,10 @@ pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<Alig
         let Some(of_head) = head.basis.suites.get(suite) else {
             continue;
         };
-        let mut here = SuiteChange::default();
+        let mut here = SuiteChange {
+            nouns: nouns_of_tool(&of_base.tool),
+            ..SuiteChange::default()
+        };
         for (_, case, before) in cases(base, suite) {
             here.base += 1;
             match head.items.get(&id(suite, case)) {
@@ -126,9 +133,9 @@ impl ItemComparison for ResultsChange {
                 if !cases.is_empty() {
                     let names: Vec<&str> = cases.iter().map(String::as_str).collect();
                     let text = format!(
-                        "{} of {} cases of the suite `{suite}` {what}: {}; {cure}",
+                        "{} of {} of the suite `{suite}` {what}: {}; {cure}",
                         cases.len(),
-                        change.base,
+                        change.nouns.counted(change.base),
                         listed(&names)
                     );
                     warnings.push(AlignmentWarning { text, is_open });

@@ -26,6 +26,9 @@ pub(super) const CASES_REGEX: &str = "{cases_regex}";
 /// The placeholder for a file with the name of a wanted case on each line.
 pub(super) const CASES_FILE: &str = "{cases_file}";
 
+/// The plugin for pytest, which is told by its environment where to write and which cases to run.
+const PLUGIN: &str = "kelvin_action.pytest";
+
 /// All keys of this probe at the top level.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct ResultsKeys {
@@ -43,7 +46,7 @@ pub struct SuiteSettings {
     #[schemars(regex(pattern = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$"))]
     pub name: String,
     /// The command that runs the whole suite once. `{output}` is the file that it writes; without it, `file` names
-    /// that file. The exit code decides nothing, since many evaluators end with 1 or 100 where a case fails: the file
+    /// that file. pytest needs neither with `-p kelvin_action.pytest`. The exit code decides nothing, since many evaluators end with 1 or 100 where a case fails: the file
     /// decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
@@ -54,7 +57,7 @@ pub struct SuiteSettings {
     #[schemars(length(min = 1))]
     pub file: Option<String>,
     /// The command that runs some cases again, with `{cases_regex}` or `{cases_file}`, and `{output}`. Without it, the gate
-    /// runs the whole suite again to look at some cases.
+    /// runs the whole suite again to look at some cases; the plugin of pytest runs those alone by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub rerun: Option<String>,
@@ -90,6 +93,27 @@ pub struct SuiteSettings {
     #[serde(default = "an_hour")]
     #[schemars(range(min = 1, max = 86_400))]
     pub timeout_s: u32,
+}
+
+impl SuiteSettings {
+    /// A suite of which nothing is known but the format of its file.
+    pub(super) fn of_format(format: Format) -> Self {
+        Self {
+            name: format.as_str().to_owned(),
+            run: None,
+            file: None,
+            rerun: None,
+            format: Some(format),
+            gate: Vec::new(),
+            columns: Columns::default(),
+            metrics: BTreeMap::new(),
+            max_missing: a_tenth(),
+            max_errors: a_tenth(),
+            must_pass: BTreeSet::new(),
+            flaky: BTreeSet::new(),
+            timeout_s: an_hour(),
+        }
+    }
 }
 
 /// What is known of one metric.
@@ -169,6 +193,17 @@ impl Suite {
         }
     }
 
+    /// Whether the command loads the plugin for pytest.
+    pub(super) fn loads_the_plugin(&self) -> bool {
+        loads_the_plugin(self.keys.run.as_deref().unwrap_or_default())
+    }
+
+    /// The command that runs some cases; none where the whole suite has to be run again for them.
+    pub(super) fn rerun(&self) -> Option<&str> {
+        let own = self.keys.rerun.as_deref();
+        own.or_else(|| self.keys.run.as_deref().filter(|run| loads_the_plugin(run)))
+    }
+
     /// The ending of the name of the file that `{output}` stands for: some evaluators choose the format by it.
     pub(super) fn extension(&self) -> &'static str {
         match self.keys.format {
@@ -182,6 +217,7 @@ impl Suite {
             ) => "csv",
             Some(Format::Jsonl | Format::LmEval) => "jsonl",
             Some(Format::Junit) => "xml",
+            None if self.loads_the_plugin() => "xml",
             _ => "json",
         }
     }
@@ -253,6 +289,13 @@ impl Configure for ResultsKind {
     }
 }
 
+/// Whether a command loads the plugin for pytest.
+fn loads_the_plugin(command: &str) -> bool {
+    let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+    let mut found = command.match_indices(PLUGIN);
+    found.any(|(at, name)| !command[at + name.len()..].starts_with(is_of_a_name))
+}
+
 /// The problems of the commands of a suite, and of its file.
 fn of_commands(suite: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
@@ -264,10 +307,15 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
                 "add `run: \"COMMAND {output}\"`, or the `file` that an earlier step has written";
             found.push(Problem::new(suite.at.clone(), what).help(help));
         }
+        (Some((run, _)), None) if loads_the_plugin(run) => {}
+        (Some((run, at)), Some(_)) if loads_the_plugin(run) => {
+            let what = "`run` loads `kelvin_action.pytest`, which is told where to write, and the suite has a `file` beside it";
+            found.push(Problem::new(at.clone(), what).help("leave `file` out"));
+        }
         (Some((run, at)), None) if !run.contains(OUTPUT) => {
             let what = "`run` has no placeholder `{output}`";
             let help = "put `{output}` where the command takes the file to write, or add `file` with the path that it \
-                        always writes";
+                        always writes; pytest needs neither with `-p kelvin_action.pytest`";
             found.push(Problem::new(at.clone(), what).help(help));
         }
         (Some((run, at)), Some(_)) if run.contains(OUTPUT) => {

@@ -65,7 +65,11 @@ impl Target for Evaluator<'_> {
             let what = format!("the list of the cases cannot be written: {error}");
             return failed(FailureKind::NotStarted, what, None);
         }
-        let address = Address::command(&line(command, &cases));
+        let line = match self.suite.loads_the_plugin() {
+            true => with_the_plugin(&line(command, &cases)),
+            false => line(command, &cases),
+        };
+        let address = Address::command(&line);
         let program = match address.open(&self.site) {
             Ok(program) => program,
             Err(misuse) => return failed(FailureKind::NotStarted, misuse.to_string(), None),
@@ -358,6 +362,12 @@ fn line(command: &str, cases: &[String]) -> String {
     command
         .replace(CASES_FILE, "{input}")
         .replace(CASES_REGEX, &quoted)
+}
+
+/// The command line with what the plugin for pytest has to know: the file to write, and the file with the wanted cases, which
+/// is empty where all of them are.
+fn with_the_plugin(line: &str) -> String {
+    format!("export KELVIN_RESULTS={{output}} KELVIN_CASES={{input}}; {line}")
 }
 
 /// An expression that matches the names of some cases and no others, in the syntax that Python, JavaScript, Go and Rust

@@ -3,12 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use super::record::{ResultSample, ResultsSection, SuiteBasis, cases};
+use super::record::{ResultSample, ResultsSection, SuiteBasis, cases, nouns_of_tool};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::stats;
 use kelvin_base::stats::Balanced;
 use kelvin_page::listed;
 use kelvin_record::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
+
+/// How likely chance may make a drop between single runs that is red. Most files of evaluators have one run of each case,
+/// and nobody reads a table of forty cases again for a drop that one comparison in twenty makes by itself.
+const NO_DOUBT: f64 = 0.001;
 
 /// The name of the probe, with which the id of every metric begins.
 pub(super) const PROBE: &str = "results";
@@ -42,6 +46,7 @@ pub(super) fn figures(section: &ResultsSection) -> BTreeMap<String, Metric> {
             }
             figure.gated = metric.gated;
             figure.headline = metric.gated;
+            figure.exact_at = Some(NO_DOUBT);
             of_suite.push((name, figure));
         }
         if let Some(why) = too_many_errors(section, suite, basis) {
@@ -248,7 +253,7 @@ pub(super) fn notices(section: &ResultsSection) -> Vec<Notice> {
             let names: Vec<&str> = basis.flaky.iter().map(String::as_str).collect();
             let text = format!(
                 "{} of the suite `{suite}` {} shown and never gated, since `flaky` names {}: {}",
-                kelvin_page::counted(names.len(), "case"),
+                nouns_of_tool(&basis.tool).counted(names.len()),
                 if names.len() == 1 { "is" } else { "are" },
                 if names.len() == 1 { "it" } else { "them" },
                 listed(&names)

@@ -1,5 +1,6 @@
 //! The results probe as the rest of the program knows it.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use schemars::{Schema, SchemaGenerator};
@@ -9,12 +10,12 @@ use super::change::{self, ResultsChange};
 use super::config::ResultsSettings;
 use super::figures::{self, PROBE};
 use super::measure::Suites;
-use super::record::{ResultsSection, answered, own};
-use super::{ResultsKind, page};
+use super::record::{ResultsSection, answered, nouns, own};
+use super::{ResultsKind, foreign, page};
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
-    AlignedSections, Answered, AnySection, Findings, ItemComparison, RunView, SectionKind,
+    AlignedSections, Answered, AnySection, Findings, ItemComparison, Nouns, RunView, SectionKind,
     SettingDiffers, Surroundings, Viewpoint,
 };
 use kelvin_run::config::Config;
@@ -30,6 +31,10 @@ impl Kind for ResultsKind {
             .expect("a kind reads the items of a configuration that asks for it");
         Ok(Box::new(Suites::new(config, settings)))
     }
+
+    fn foreign(&self, file: &Path, config: Option<&Config>) -> Option<anyhow::Result<Findings>> {
+        foreign::findings(file, config.and_then(Config::settings))
+    }
 }
 
 impl SectionKind for ResultsKind {
@@ -43,6 +48,10 @@ impl SectionKind for ResultsKind {
 
     fn nouns(&self) -> (&'static str, &'static str) {
         ("case", "cases")
+    }
+
+    fn nouns_of(&self, section: &dyn AnySection) -> Nouns {
+        nouns(own(section))
     }
 
     fn fact_names(&self) -> (&'static str, &'static str) {

@@ -7,6 +7,7 @@ mod columns;
 mod config;
 mod evaluator;
 mod figures;
+mod foreign;
 mod gather;
 mod kind;
 mod measure;

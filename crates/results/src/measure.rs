@@ -9,7 +9,7 @@ use super::evaluator::{Asked, Evaluator, RunReader, state_of_file};
 use super::figures;
 use super::gather::SuiteRun;
 use super::record::{
-    ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis, id, parts,
+    ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis, id, nouns_of_tool, parts,
 };
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
@@ -18,7 +18,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_page::counted;
 use kelvin_probe::{Items, Planned, Probe};
 use kelvin_record::{
-    Ending, Findings, Forecast, KeptText, Listing, SectionFingerprint, Shard, WantedRepeats,
+    Ending, Findings, Forecast, KeptText, Listing, Nouns, SectionFingerprint, Shard, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::targets::{Site, Target};
@@ -224,12 +224,12 @@ impl BegunSuite<'_> {
     /// Runs the suite once more, or some of its cases. Returns whether it was run, which it is not once a run is stopped.
     fn run(&mut self, cases: Option<Vec<String>>) -> anyhow::Result<bool> {
         let keys = &self.suite.keys;
-        let (command, cases) = match (&keys.rerun, cases) {
+        let (command, cases) = match (self.suite.rerun(), cases) {
             (Some(rerun), Some(cases)) => (Some(rerun), Some(cases)),
-            _ => (keys.run.as_ref(), None),
+            _ => (keys.run.as_deref(), None),
         };
         let asked = Asked {
-            command: command.cloned(),
+            command: command.map(str::to_owned),
             cases: cases.clone(),
             state: match command {
                 Some(_) => None,
@@ -253,6 +253,11 @@ impl BegunSuite<'_> {
             result: found(outcome),
         });
         Ok(true)
+    }
+
+    /// What the evaluator calls its cases.
+    fn nouns(&self) -> Nouns {
+        nouns_of_tool(self.first().map_or("", |run| &run.tool))
     }
 
     /// The first run that has results.
@@ -309,14 +314,9 @@ impl BegunSuite<'_> {
     }
 
     fn basis(&self) -> SuiteBasis {
-        let keys = &self.suite.keys;
         let mut basis = SuiteBasis {
-            max_errors: keys.max_errors,
-            max_missing: keys.max_missing,
-            must_pass: keys.must_pass.clone(),
-            flaky: keys.flaky.clone(),
             is_part: self.wanted.is_some(),
-            ..SuiteBasis::default()
+            ..SuiteBasis::of(&self.suite.keys)
         };
         match (self.first(), self.runs.first()) {
             (Some(run), _) => {
@@ -361,7 +361,7 @@ impl BegunSuite<'_> {
             let text = format!(
                 "the whole suite `{name}` ({}) was run again {times} to look at the cases in doubt: a `rerun` with \
                  `{{cases_regex}}` or `{{cases_file}}` runs those alone",
-                counted(cases, "case")
+                self.nouns().counted(cases)
             );
             notices.push(Notice::new(Code::own("whole_suite_again"), text).minor());
         }
@@ -435,7 +435,7 @@ impl Probe for AtWork<'_> {
                 if lacking.is_empty() {
                     break;
                 }
-                if suite.suite.keys.rerun.is_none() {
+                if suite.suite.rerun().is_none() {
                     suite.whole_again += 1;
                 }
                 if !suite.run(Some(lacking))? {

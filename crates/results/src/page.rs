@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::figures::{PROBE, metric_id};
-use super::record::{ResultRecord, ResultsSection, cases, parts};
+use super::record::{ResultRecord, ResultsSection, cases, nouns, nouns_of_tool, parts};
 use kelvin_page::{
     Block, Chapter, Column, FailedInvocation, FigureTable, Headword, ItemList, ItemSignal,
     ItemView, Phrase, Statement, Table, TableRow, Tone, counted, display,
@@ -30,7 +30,7 @@ pub(super) fn chapter<'a>(section: &'a ResultsSection, run: RunView<'a>) -> Chap
     let suites = &section.basis.suites;
     chapter.scope = vec![format!(
         "{} of {}",
-        counted(section.items.len(), "case"),
+        nouns(section).counted(section.items.len()),
         counted(suites.len(), "suite")
     )];
     chapter.statements = statements(section);
@@ -112,13 +112,16 @@ fn statements(section: &ResultsSection) -> Vec<Statement> {
         if !errors.is_empty() {
             statements.push(Statement {
                 tone: Tone::Caution,
-                text: Phrase::text(format!("{} of the suite ", counted(errors.len(), "case")))
-                    .name(suite)
-                    .and(match errors.len() {
-                        1 => " has errors: ",
-                        _ => " have errors: ",
-                    })
-                    .names(errors.into_iter().take(3)),
+                text: Phrase::text(format!(
+                    "{} of the suite ",
+                    nouns_of_tool(&basis.tool).counted(errors.len())
+                ))
+                .name(suite)
+                .and(match errors.len() {
+                    1 => " has errors: ",
+                    _ => " have errors: ",
+                })
+                .names(errors.into_iter().take(3)),
             });
         }
     }

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::MetricKind;
+use super::{MetricKind, SuiteSettings};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::Failure;
 use kelvin_page::safe;
 use kelvin_record::{
-    Answer, Answered, AnsweredItem, AnySection, Item, KeptText, KeptTexts, Repeats, Section,
+    Answer, Answered, AnsweredItem, AnySection, Item, KeptText, KeptTexts, Nouns, Repeats, Section,
 };
 
 /// The stored section of this probe.
@@ -54,6 +54,19 @@ pub struct SuiteBasis {
     /// Why there are no results at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
+}
+
+impl SuiteBasis {
+    /// What the configuration says of a suite, before any of it was run.
+    pub(super) fn of(keys: &SuiteSettings) -> Self {
+        Self {
+            max_errors: keys.max_errors,
+            max_missing: keys.max_missing,
+            must_pass: keys.must_pass.clone(),
+            flaky: keys.flaky.clone(),
+            ..Self::default()
+        }
+    }
 }
 
 /// What is known of one metric.
@@ -145,6 +158,31 @@ impl Item for ResultRecord {
         for text in all.into_iter().chain(of_samples).flatten() {
             text.shorten(texts);
         }
+    }
+}
+
+/// The words of an evaluator for what it runs.
+pub(super) fn nouns_of_tool(tool: &str) -> Nouns {
+    match tool {
+        "promptfoo" | "pytest" | "junit" | "deepeval" => ("test", "tests"),
+        "inspect" => ("sample", "samples"),
+        "lm-eval" => ("document", "documents"),
+        "harbor" => ("task", "tasks"),
+        _ => ("case", "cases"),
+    }
+    .into()
+}
+
+/// The words for the items of a section: those of its evaluators where they all have the same ones.
+pub(super) fn nouns(section: &ResultsSection) -> Nouns {
+    let suites = section.basis.suites.values();
+    let tools = suites.filter(|basis| !basis.tool.is_empty());
+    let mut all = tools.map(|basis| nouns_of_tool(&basis.tool));
+    let usual = || nouns_of_tool("");
+    let first = all.next().unwrap_or_else(usual);
+    match all.all(|other| other == first) {
+        true => first,
+        false => usual(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod corpus;
 mod decision;
+mod evaluators;
 mod fields;
 mod files;
 mod governing;

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::evaluators::{self, Evaluator};
 use super::files::Target;
 use super::request::Request;
 use super::{corpus, decision, governing, ignored, look, template, trial, workflows};
 use crate::cli::again::Again;
-use crate::cli::ask::{Ask, Stopped};
+use crate::cli::ask::{self, Ask, Stopped};
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::EvidenceSettings;
@@ -32,7 +33,11 @@ pub(super) fn run(
             target.refuse(&path, request.force)?;
         }
     }
-    if ask.is_none() {
+    let evaluators = match evaluators::may_be_all(request) {
+        true => evaluators::find(&target.root),
+        false => Vec::new(),
+    };
+    if ask.is_none() && evaluators.is_empty() {
         request.complete()?;
     }
     let mut steps = Steps {
@@ -42,7 +47,7 @@ pub(super) fn run(
         out,
         target,
     };
-    let ended = steps.walk();
+    let ended = steps.walk(&evaluators);
     if let Err(error) = &ended {
         let mut last = String::new();
         if error.is::<Stopped>() {
@@ -71,15 +76,36 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Asks every question once, in order. Nothing is written before the last one is answered.
-    fn walk(&mut self) -> anyhow::Result<()> {
+    /// Asks every question once, in order. Nothing is written before the last one is answered. Evaluators that the project
+    /// has already need no further question.
+    fn walk(&mut self, evaluators: &[Evaluator]) -> anyhow::Result<()> {
+        if !evaluators.is_empty() && self.takes(evaluators)? {
+            let config = evaluators::configuration(evaluators);
+            return self.write(&BTreeSet::new(), &config);
+        }
         self.command()?;
         let corpus = corpus::settle(self)?;
         let first = corpus.cases.first().map_or("", |case| &*case.name);
         let trial = trial::settle(self, first, &|config| look::run(config, &corpus))?;
         decision::settle(self, trial.look.as_ref())?;
         governing::settle(self, &corpus)?;
-        self.write(&trial.left)
+        self.write(&trial.left, &template::configuration(&self.said))
+    }
+
+    /// Whether the configuration shall run the evaluators that were found. Where nobody can be asked it does.
+    fn takes(&mut self, evaluators: &[Evaluator]) -> anyhow::Result<bool> {
+        let shown: Vec<String> = evaluators
+            .iter()
+            .map(|one| safe::line(&one.shown()))
+            .collect();
+        self.tell(&format!(
+            "This project has an evaluator: {}",
+            shown.join(", ")
+        ))?;
+        match self.ask {
+            Some(ask) => ask::yes(ask, "Shall Kelvin run it and judge its results?", true),
+            None => Ok(true),
+        }
     }
 
     /// The configuration with the answers so far.
@@ -122,7 +148,7 @@ impl Steps<'_> {
     }
 
     /// Writes the files. `left` are the ignore lines for files that the trial has left in the repository.
-    fn write(&mut self, left: &BTreeSet<String>) -> anyhow::Result<()> {
+    fn write(&mut self, left: &BTreeSet<String>, config: &str) -> anyhow::Result<()> {
         let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
         if self.said.gitignore.unwrap_or(self.target.is_in_git()) {
             files.extend(ignored::files(&self.target, left)?);
@@ -132,8 +158,7 @@ impl Steps<'_> {
             files.extend(workflows.map(|(path, text)| (path, text.into_bytes())));
         }
         // The configuration comes last, so that `init` can be run again after an earlier failure.
-        let config = template::configuration(&self.said).into_bytes();
-        files.push((self.target.config.clone(), config));
+        files.push((self.target.config.clone(), config.as_bytes().to_vec()));
         for (path, text) in &files {
             self.target.write(path, text)?;
             writeln!(self.out, "wrote {}", safe::line(&self.target.shown(path)))?;

@@ -4,7 +4,7 @@ use super::request::Request;
 use kelvin_run::config::quote;
 
 /// The address where editors find the schema.
-const SCHEMA: &str =
+pub(super) const SCHEMA: &str =
     "https://raw.githubusercontent.com/org/kelvin-action/v1/schema/kelvin.schema.json";
 
 /// The text of `kelvin.yaml`. A missing answer gets a valid placeholder, so that each answer can be checked before the

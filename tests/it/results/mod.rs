@@ -1,6 +1,9 @@
 //! Evaluators of known truth through the results probe: what they find is paired by case, and nothing that is missing,
 //! old, cached or broken passes.
 
+mod ci;
+mod noise;
+mod pytest;
 mod tools;
 
 use serde_json::{Value, json};

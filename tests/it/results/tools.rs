@@ -17,7 +17,7 @@ const BROKEN: [&str; 4] = ["mul-8-8", "ref-damaged", "ship-free", "acc-2fa"];
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/results/tests/data");
 
 /// A file of an evaluator, unpacked.
-fn written(path: &str) -> Vec<u8> {
+pub(super) fn written(path: &str) -> Vec<u8> {
     let bytes =
         fs::read(Path::new(DATA).join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     if !path.ends_with(".gz") {
@@ -31,7 +31,7 @@ fn written(path: &str) -> Vec<u8> {
 }
 
 /// A project with an evaluator that writes a file as it is.
-fn project(format: &str, base: &[u8], more: &str) -> Project {
+pub(super) fn project(format: &str, base: &[u8], more: &str) -> Project {
     let project = Project::new("");
     let config = format!(
         "results:\n  - name: qa\n    run: cp ../written {{output}}\n    format: {format}\n{more}"
@@ -44,7 +44,7 @@ fn project(format: &str, base: &[u8], more: &str) -> Project {
     project
 }
 
-fn gate(project: &Project, head: &[u8], more: &[&str]) -> (Said, Value) {
+pub(super) fn gate(project: &Project, head: &[u8], more: &[&str]) -> (Said, Value) {
     fs::write(project.path("../written"), head).expect("written");
     let mut arguments = vec!["gate", "--no-history", "--baseline", "../base/report.json"];
     arguments.extend(more);
@@ -165,19 +165,65 @@ fn with_several_samples_of_each_case_worse_is_a_regression_that_names_what_broke
 }
 
 #[test]
-fn with_one_sample_of_each_case_worse_is_not_a_pass_and_names_what_moved() {
-    let project = project("promptfoo", &written("promptfoo/base.json"), "");
-    let (said, judgement) = gate(&project, &written("promptfoo/worse.json"), &["--no-rerun"]);
-    assert_eq!(said.code, Some(3), "{}", said.stdout);
-    assert_eq!(
-        judgement["verdict"],
-        json!("inconclusive"),
-        "{}",
-        said.stdout
-    );
-    let comment = project.read("kelvin/gate.md");
-    for case in BROKEN {
-        assert!(comment.contains(case), "{case}: {comment}");
+fn with_one_sample_of_each_case_worse_is_inconclusive_and_names_what_moved() {
+    let lm_eval = &TOOLS[7];
+    for (format, base, worse, more, names_cases) in [
+        (
+            "promptfoo",
+            "promptfoo/base.json",
+            "promptfoo/worse.json",
+            "",
+            true,
+        ),
+        ("junit", "junit/base.xml", "junit/worse.xml", "", true),
+        (
+            "deepeval",
+            "deepeval/base.json",
+            "deepeval/worse.json",
+            "",
+            true,
+        ),
+        (
+            "pydantic-evals",
+            "pydantic-evals/base.json",
+            "pydantic-evals/worse.json",
+            "    gate: [Correct]\n",
+            true,
+        ),
+        (
+            "ragas",
+            "ragas/base.csv",
+            "ragas/worse.csv",
+            "    gate: [string_present]\n",
+            false,
+        ),
+        (
+            lm_eval.format,
+            lm_eval.base,
+            lm_eval.worse,
+            lm_eval.more,
+            false,
+        ),
+    ] {
+        let project = project(format, &written(base), more);
+        let (said, judgement) = gate(&project, &written(worse), &["--no-rerun"]);
+        assert_eq!(said.code, Some(3), "{format}: {}", said.stdout);
+        assert_eq!(
+            judgement["verdict"],
+            json!("inconclusive"),
+            "{format}: {}",
+            said.stdout
+        );
+        let reasons = judgement["reasons"].to_string();
+        assert!(
+            reasons.contains("chance alone makes as much"),
+            "{format}: {reasons}"
+        );
+        assert!(reasons.contains("repeats: 3"), "{format}: {reasons}");
+        let comment = project.read("kelvin/gate.md");
+        for case in BROKEN.iter().filter(|_| names_cases) {
+            assert!(comment.contains(case), "{format}: {case}: {comment}");
+        }
     }
 }
 

@@ -72,6 +72,8 @@ pub struct MetricPair<'a> {
     pub is_failure_rate: bool,
     /// Whether the configuration demands it of every item.
     pub is_declared: bool,
+    /// How likely chance may make a drop of single runs that counts as a regression.
+    pub exact_at: Option<f64>,
     /// Whether every answer to a variant is compared with every answer to the item's own input.
     pub crosses: bool,
     /// Which side has it.

@@ -42,6 +42,7 @@ pub(super) fn metric<'a>(
         by_rank: either(|side| side.by_rank),
         is_failure_rate: both.is_failure_rate(),
         is_declared: either(|side| side.is_declared),
+        exact_at: any.exact_at,
         range: sides
             .1
             .or(sides.0)

@@ -6,6 +6,7 @@
 mod between;
 mod doubt;
 mod draws;
+mod exact;
 mod noise;
 mod paired;
 mod usual;
@@ -13,6 +14,7 @@ mod usual;
 pub(super) use between::are_kept_within;
 pub(super) use doubt::{Doubt, doubts};
 pub use draws::Draws;
+pub(super) use exact::chance;
 pub(super) use paired::pair;
 
 use paired::Paired;
@@ -182,6 +184,9 @@ pub struct Look {
     pub fixed: f64,
     /// Whether the drop exceeds the limit only because of cases for which the head has a single value.
     pub is_unconfirmed: bool,
+    /// How likely chance alone makes as much of a drop, where only single runs were there to tell and the metric asks for
+    /// that test.
+    pub chance: Option<f64>,
 }
 
 /// Why a look is impossible.
@@ -288,6 +293,7 @@ pub fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasured> {
         fixed: spread.fixed(),
         is_unconfirmed: beyond
             && drop - noise::lost_on_single_runs(&paired, total) <= question.max_drop + GUARD,
+        chance: None,
     })
 }
 

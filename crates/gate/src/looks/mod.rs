@@ -45,6 +45,8 @@ pub struct Subject {
     pub widest: f64,
     /// Whether the metric only counts how often there was no answer.
     pub is_failure_rate: bool,
+    /// How likely chance may make a drop of single runs that counts as a regression; none for the rule of the looks.
+    pub exact_at: Option<f64>,
 }
 
 /// The runs that are allowed between the looks.
@@ -290,7 +292,7 @@ impl Looks {
             ALPHA_OF_A_LOOK
         };
         let look = look::look(&subject.cases, &self.question(subject, gated, alpha))?;
-        Ok(careful(look, first))
+        Ok(careful(look, first, subject))
     }
 
     /// Whether further runs are needed before the look counts.
@@ -353,15 +355,15 @@ impl Looks {
     }
 
     /// The decision with one run of the head and no other possible: the drop must stand out from the differences
-    /// between at least five cases that moved.
+    /// between at least five cases that moved, and chance must not make it where the metric says how likely it may.
     fn without_repeats(&self, subject: &Subject, gated: usize, first: Look) -> Look {
         let question = Question {
             noise: Noise::Cases,
             ..self.question(subject, gated, ALPHA)
         };
         match look::look(&subject.cases, &question) {
-            Ok(look) if look.outcome == Outcome::Regression && look.moved >= FEWEST_MOVED => look,
-            _ => first,
+            Ok(look) if look.outcome == Outcome::Regression => careful(look, first, subject),
+            _ => tested_exactly(first, subject),
         }
     }
 
@@ -369,7 +371,7 @@ impl Looks {
     fn last_look(&self, subject: &Subject, gated: usize, first: Look) -> Look {
         let question = self.question(subject, gated, ALPHA_OF_A_LOOK);
         match look::look(&subject.cases, &question) {
-            Ok(look) => careful(look, first),
+            Ok(look) => careful(look, first, subject),
             Err(_) => first,
         }
     }
@@ -401,12 +403,28 @@ impl Looks {
     }
 }
 
-/// The same look, but a regression that depends on single runs alone does not count unless enough cases moved.
-fn careful(look: Look, first: Look) -> Look {
-    let is_of_single_runs = look.basis == Basis::Cases && look.moved < FEWEST_MOVED;
+/// The same look, but a regression that depends on single runs alone does not count unless enough cases moved, and unless
+/// the exact test leaves no doubt where the metric asks for it.
+fn careful(look: Look, first: Look, subject: &Subject) -> Look {
+    if look.basis != Basis::Cases {
+        return look;
+    }
+    let look = tested_exactly(look, subject);
+    let may_be_chance =
+        (look.chance.zip(subject.exact_at)).is_some_and(|(chance, limit)| chance > limit);
     match look.outcome {
-        Outcome::Regression if is_of_single_runs => first,
+        Outcome::Regression if look.moved < FEWEST_MOVED || may_be_chance => {
+            tested_exactly(first, subject)
+        }
         _ => look,
+    }
+}
+
+/// Adds how likely chance alone makes the drop, where the metric asks for that.
+fn tested_exactly(look: Look, subject: &Subject) -> Look {
+    Look {
+        chance: subject.exact_at.map(|_| look::chance(&look.shares)),
+        ..look
     }
 }
 

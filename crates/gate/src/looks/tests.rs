@@ -34,6 +34,7 @@ pub(super) fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
         max_drop: 0.05,
         widest: f64::INFINITY,
         is_failure_rate: false,
+        exact_at: None,
     };
     BTreeMap::from([("m".to_owned(), subject)])
 }
@@ -280,6 +281,29 @@ fn stored_reports_are_red_only_if_five_cases_moved_and_stand_out() {
     );
     assert_eq!(ending, Ending::NoRerun);
     assert_eq!(stored(1, 2).0.outcome, Outcome::Pass);
+}
+
+#[test]
+fn where_a_metric_asks_for_it_single_runs_are_red_only_if_the_exact_test_leaves_no_doubt() {
+    let stored = |bad: usize, better: usize| {
+        let base = |at: usize| usize::from((bad..bad + better).contains(&at));
+        let cases = (0..40)
+            .map(|at| case(&[base(at)], &[usize::from(at < bad)]))
+            .collect();
+        let mut subjects = suite(cases);
+        let subject = subjects.get_mut("m").unwrap();
+        (subject.max_drop, subject.exact_at) = (0.01, Some(0.001));
+        only(next(&mut looks(STORED), &subjects)).0
+    };
+    // Nine lost and none won: chance makes that in 1 of 512, and by the rule of the looks it would be red.
+    let look = stored(9, 0);
+    assert_eq!(look.outcome, Outcome::Inconclusive);
+    assert!((look.chance.unwrap() - 1.0 / 512.0).abs() < 1e-9);
+    let look = stored(10, 0);
+    assert_eq!(look.outcome, Outcome::Regression);
+    assert!(look.chance.unwrap() < 0.001);
+    assert_eq!(stored(13, 2).outcome, Outcome::Inconclusive);
+    assert_eq!(stored(0, 0).outcome, Outcome::Pass);
 }
 
 #[test]

@@ -1,4 +1,5 @@
 mod boundaries;
+mod evaluators;
 mod policies;
 mod properties;
 mod sentences;

@@ -38,7 +38,7 @@ fn project() -> tempfile::TempDir {
     folder
 }
 
-fn request(folder: &Path) -> Request {
+pub(super) fn request(folder: &Path) -> Request {
     Request {
         file: folder.join("kelvin.yaml"),
         ..Request::default()
@@ -56,7 +56,7 @@ fn complete(folder: &Path) -> Request {
 }
 
 /// How it ended, and what was printed.
-fn run(request: &Request, script: Option<&Script>) -> (anyhow::Result<Exit>, String) {
+pub(super) fn run(request: &Request, script: Option<&Script>) -> (anyhow::Result<Exit>, String) {
     let mut out = Vec::new();
     let ended = init(
         Registry::shipped(),
@@ -76,7 +76,7 @@ fn load(folder: &Path) -> EvidenceSettings {
 }
 
 /// Every file below a folder with its bytes.
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+pub(super) fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(inner) = folders.pop() {

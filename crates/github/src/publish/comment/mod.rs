@@ -124,8 +124,8 @@ pub(super) fn fit(mut sections: Vec<Section>, budget: usize) -> String {
 pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Section> {
     let section = |rank, name, text: String| Section { rank, name, text };
     let mut sections = vec![section(0, "the verdict", head::head(publication))];
-    sections.push(section(1, "the run", whence(publication)));
     sections.push(section(0, "whose figures these are", claim(publication)));
+    sections.push(section(1, "the run", whence(publication)));
     if let Some(judgement) = publication.judgement {
         sections.push(section(
             3,

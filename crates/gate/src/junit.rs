@@ -1,0 +1,296 @@
+//! A run, or the verdict on it, as JUnit XML: every item is a test case in the suite of its probe, and the verdict is a
+//! suite of its own with a test case for each gated metric. GitLab, Buildkite, CircleCI, Jenkins and Azure show that form.
+//!
+//! A test case fails only where it fails the job: what noise may explain is no failure here either.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use crate::changes::CaseChange;
+use crate::judgement::{Judgement, change, value};
+use crate::opening::stored;
+use crate::policy::{Attention, Effect};
+use crate::report::Report;
+use crate::verdict::{Reason, Word};
+use kelvin_page::safe;
+use kelvin_record::{AnySection, Metric, SectionKind, probe_of};
+
+/// The most characters of a message.
+const MESSAGE: usize = 300;
+
+/// What became of a test case.
+enum Outcome {
+    Passed,
+    /// With why.
+    Failed(String),
+    /// It has no result, with why.
+    Error(String),
+    /// Nothing can be said of it, with why.
+    Open(String),
+}
+
+/// A test case.
+struct Case {
+    name: String,
+    outcome: Outcome,
+    /// Its figures.
+    properties: Vec<(String, String)>,
+}
+
+/// The report as JUnit XML, with the verdict where there is one.
+pub fn to_junit(report: &Report, judged: Option<&Judgement>) -> String {
+    let mut suites: Vec<(String, Vec<Case>)> = Vec::new();
+    suites.extend(judged.map(|judgement| ("verdict".to_owned(), verdict(judgement))));
+    let failing = judged.map(Failing::new).unwrap_or_default();
+    for (name, section) in report.probes.iter() {
+        let items = Items {
+            probe: name,
+            kind: report.probes.kind(name),
+            section,
+            metrics: &report.metrics,
+        };
+        suites.push((name.to_owned(), items.cases(&failing)));
+    }
+    let mut page = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let all = suites.iter().flat_map(|(_, cases)| cases);
+    let _ = writeln!(page, "<testsuites name=\"kelvin\" {}>", counts(all));
+    for (name, cases) in &suites {
+        let name = escaped(name);
+        let counts = counts(cases.iter());
+        let _ = writeln!(page, "  <testsuite name=\"{name}\" {counts}>");
+        for case in cases {
+            case.write(&mut page, &name);
+        }
+        page.push_str("  </testsuite>\n");
+    }
+    page + "</testsuites>\n"
+}
+
+/// The verdict as a test case, and each gated metric.
+fn verdict(judgement: &Judgement) -> Vec<Case> {
+    let verdict = &judgement.verdict;
+    let told = |reasons: &[&Reason]| {
+        let texts: Vec<&str> = reasons.iter().map(|reason| reason.text.as_str()).collect();
+        texts.join("\n")
+    };
+    let all: Vec<&Reason> = verdict.reasons.iter().collect();
+    let words = format!("{}\n{}", stored(judgement).words, told(&all));
+    let mut cases = vec![Case {
+        name: "verdict".to_owned(),
+        outcome: match (verdict.passed, verdict.verdict) {
+            (false, _) => Outcome::Failed(words),
+            (true, Word::Pass) => Outcome::Passed,
+            (true, _) => Outcome::Open(words),
+        },
+        properties: vec![("verdict".to_owned(), verdict.verdict.as_str().to_owned())],
+    }];
+    let gated = verdict.metrics.iter();
+    for (id, metric) in gated.filter(|(_, metric)| metric.policy == Attention::Gate) {
+        let own = verdict.reasons.iter();
+        let own: Vec<&Reason> = own
+            .filter(|reason| reason.metric.as_ref() == Some(id))
+            .collect();
+        let fails = own.iter().any(|reason| reason.effect == Some(Effect::Fail));
+        cases.push(Case {
+            name: id.clone(),
+            outcome: match (fails, metric.verdict) {
+                (true, _) => Outcome::Failed(told(&own)),
+                (false, Word::Pass) => Outcome::Passed,
+                (false, _) => Outcome::Open(told(&own)),
+            },
+            properties: vec![
+                ("base".to_owned(), value(metric.base)),
+                ("head".to_owned(), value(metric.head)),
+                ("change".to_owned(), change(metric)),
+            ],
+        });
+    }
+    cases
+}
+
+/// What fails the job, by metric and item.
+#[derive(Default)]
+struct Failing<'j> {
+    /// The metrics that do.
+    metrics: BTreeSet<&'j str>,
+    /// The items that are broken.
+    broken: BTreeSet<(&'j str, &'j str)>,
+    cases: &'j [CaseChange],
+}
+
+impl<'j> Failing<'j> {
+    fn new(judgement: &'j Judgement) -> Self {
+        let reasons = judgement.verdict.reasons.iter();
+        let reasons = reasons.filter(|reason| reason.effect == Some(Effect::Fail));
+        let metrics: BTreeSet<&str> = reasons.filter_map(|one| one.metric.as_deref()).collect();
+        let broken = judgement.verdict.broken_cases.iter();
+        let broken = broken.filter(|one| one.certain && metrics.contains(one.metric.as_str()));
+        Self {
+            broken: broken
+                .map(|one| (one.metric.as_str(), one.case.as_str()))
+                .collect(),
+            cases: &judgement.cases,
+            metrics,
+        }
+    }
+
+    /// Why an item of a probe is a part of what fails the job, in a sentence each.
+    fn of_item(&self, probe: &str, item: &str) -> Vec<String> {
+        let here = |metric: &str| probe_of(metric) == probe;
+        let mut told: BTreeMap<&str, String> = BTreeMap::new();
+        for (metric, _) in self
+            .broken
+            .iter()
+            .filter(|(id, case)| here(id) && *case == item)
+        {
+            told.insert(metric, format!("{metric} broke"));
+        }
+        let worse = self.cases.iter();
+        let worse = worse.filter(|case| case.case == item && here(&case.metric) && case.is_worse());
+        for case in worse.filter(|case| self.metrics.contains(case.metric.as_str())) {
+            let text = format!(
+                "{} {} to {}",
+                case.metric,
+                value(case.base),
+                value(case.head)
+            );
+            told.insert(&case.metric, text);
+        }
+        told.into_values().collect()
+    }
+}
+
+/// The items of one probe.
+struct Items<'r> {
+    probe: &'r str,
+    kind: Option<&'static dyn SectionKind>,
+    section: &'r dyn AnySection,
+    metrics: &'r BTreeMap<String, Metric>,
+}
+
+impl Items<'_> {
+    fn cases(&self, failing: &Failing<'_>) -> Vec<Case> {
+        let items = self.section.ids().into_iter();
+        items.map(|item| self.case(item, failing)).collect()
+    }
+
+    fn case(&self, item: &str, failing: &Failing<'_>) -> Case {
+        let own = self.metrics.iter();
+        let own = own.filter(|(id, _)| probe_of(id) == self.probe);
+        let values = own.filter_map(|(id, metric)| {
+            let value = metric.per_case.get(item)?.value?;
+            Some((id.clone(), value))
+        });
+        let values: Vec<(String, f64)> = values.collect();
+        let has_answer = self.section.item(item).is_none_or(|item| item.has_answer);
+        let why = failing.of_item(self.probe, item);
+        Case {
+            name: item.to_owned(),
+            outcome: match () {
+                () if !has_answer => {
+                    let why = self.kind.and_then(|kind| kind.why(self.section, item, ""));
+                    Outcome::Error(why.unwrap_or_else(|| "it has no answer".to_owned()))
+                }
+                () if why.is_empty() => Outcome::Passed,
+                () => Outcome::Failed(why.join("\n")),
+            },
+            properties: values
+                .into_iter()
+                .map(|(id, figure)| (id, value(Some(figure))))
+                .collect(),
+        }
+    }
+}
+
+impl Case {
+    fn write(&self, page: &mut String, suite: &str) {
+        let name = escaped(&self.name);
+        let _ = writeln!(
+            page,
+            "    <testcase classname=\"kelvin.{suite}\" name=\"{name}\">"
+        );
+        if !self.properties.is_empty() {
+            page.push_str("      <properties>\n");
+            for (name, value) in &self.properties {
+                let (name, value) = (escaped(name), escaped(value));
+                let _ = writeln!(
+                    page,
+                    "        <property name=\"{name}\" value=\"{value}\"/>"
+                );
+            }
+            page.push_str("      </properties>\n");
+        }
+        let (element, why) = match &self.outcome {
+            Outcome::Passed => ("", ""),
+            Outcome::Failed(why) => ("failure", why.as_str()),
+            Outcome::Error(why) => ("error", why.as_str()),
+            Outcome::Open(why) => ("skipped", why.as_str()),
+        };
+        if !element.is_empty() {
+            let first = safe::cut(why.lines().next().unwrap_or_default(), MESSAGE);
+            let (first, whole) = (escaped(&first), escaped(why));
+            let _ = writeln!(
+                page,
+                "      <{element} message=\"{first}\">{whole}</{element}>"
+            );
+        }
+        page.push_str("    </testcase>\n");
+    }
+}
+
+/// How many test cases there are, and how many of them did not pass.
+fn counts<'c>(cases: impl Iterator<Item = &'c Case>) -> String {
+    let (mut tests, mut failures, mut errors, mut skipped) = (0, 0, 0, 0);
+    for case in cases {
+        tests += 1;
+        match case.outcome {
+            Outcome::Passed => {}
+            Outcome::Failed(_) => failures += 1,
+            Outcome::Error(_) => errors += 1,
+            Outcome::Open(_) => skipped += 1,
+        }
+    }
+    format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"")
+}
+
+/// A text for XML 1.0, which has no place for most control characters, not even escaped.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\n' => escaped.push_str("&#10;"),
+            '\t' => escaped.push_str("&#9;"),
+            '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => {
+                escaped.push('\u{fffd}');
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn hostile_names_make_no_elements_and_no_broken_file() {
+        let written = escaped("a<b>&\"c\u{1b}[31m\nd");
+        assert_eq!(written, "a&lt;b&gt;&amp;&quot;c\u{fffd}[31m&#10;d");
+    }
+
+    #[test]
+    fn a_check_without_a_verdict_has_a_suite_for_each_probe_and_nothing_failed() {
+        let page = to_junit(&fixture::good(), None);
+        assert!(page.contains("<testsuite name=\"evidence\""), "{page}");
+        assert!(
+            !page.contains("<failure") && !page.contains("verdict"),
+            "{page}"
+        );
+    }
+}

@@ -1,0 +1,1 @@
+"""What `kelvin` brings for Python. The program itself is `kelvin`."""
