@@ -12,7 +12,7 @@ use super::record::GradingBasis;
 use super::regrade::StoredPairs;
 use super::section::{GradingSection, answered, findings, own};
 use super::stored::StoredAnswers;
-use super::{GradingKind, GradingSettings, base, ledger, page};
+use super::{GradingKind, GradingSettings, base, ledger, page, planted};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_page::{AnswersView, Chapter};
@@ -181,6 +181,7 @@ impl Items for Plan<'_> {
         if self.settings.baseline.is_some() {
             listing.invocations.insert("answer of the baseline", asked);
         }
+        listing.judge_trial = planted::cost(self);
         listing
     }
 
@@ -251,6 +252,7 @@ impl Probe for AtWork<'_> {
             prompts: base_section.items.clone(),
             is_like,
             is_proved: is_like && old.is_proved(),
+            doubt: old.doubt(),
         })
     }
 
@@ -260,6 +262,7 @@ impl Probe for AtWork<'_> {
             fingerprint: self.plan.fingerprint(),
             basis: GradingBasis {
                 planted: self.grading.planted().cloned(),
+                base_anew: self.grading.base_anew().cloned(),
                 ..self.plan.basis()
             },
             items: self.grading.records(),
