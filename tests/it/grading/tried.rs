@@ -113,6 +113,9 @@ impl Graded {
         let flaw = Arc::new(Mutex::new(flaw));
         let shared = Arc::clone(&flaw);
         let server = Faults::start(move |_, request| {
+            if !request.body.contains("BEGIN RESPONSE") {
+                return says("Room 1 has 21 chairs.");
+            }
             let flaw = *shared.lock().expect("no panic");
             match grade(flaw, request) {
                 Some(score) => says(&json!({"notes": "n", "quality_score": score}).to_string()),
@@ -457,4 +460,25 @@ fn a_trial_takes_its_prompts_and_answers_from_a_report() {
         assert_ne!(said.code, Some(0));
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }
+}
+
+#[test]
+fn a_candidate_that_is_graded_by_its_own_model_is_told_with_the_grades() {
+    let graded = Graded::by(Flaw::None);
+    let told = || {
+        graded.project.kelvin(&["check"]).expect(0);
+        graded.project.read("kelvin/report.json").contains("is graded by its own model `gemma`")
+    };
+    assert!(!told(), "nobody knows the model of a command");
+    let config = graded.project.read("kelvin.yaml");
+    let candidate = "{run: \"python3 answer.py {input} {output}\"}";
+    let own = config.replace(candidate, "{model: other}").replace(
+        "grading:",
+        &format!(
+            "  other: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:",
+            graded.server.url()
+        ),
+    );
+    graded.project.write("kelvin.yaml", &own);
+    assert!(told());
 }
