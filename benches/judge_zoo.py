@@ -94,7 +94,7 @@ FLAWED = [
 PAIRWISE = ["perfect, of two", "first", "second", "ties to the first"]
 CHANGES = ["unchanged", "worse", "better"]
 # So many trials of a flawed judge have every change; the others have the worse one alone.
-FEW = 10
+FEW = 5
 WORDS_OF_VERDICTS = ["pass", "regression", "unmeasured", "inconclusive"]
 
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use crate::check::{Bill, Spent};
-use kelvin_record::JudgeTrialCost;
 use kelvin_page::{capitalized, counted, duration, safe};
+use kelvin_record::JudgeTrialCost;
 
 /// The bill for a terminal.
 pub(super) fn page(bill: &Bill) -> String {

@@ -9,7 +9,8 @@ use crate::project::Project;
 /// Reads the number in the rule.
 const READS: &str = r#"n=$(sed -n 's/^The limit is \([0-9]*\) days.*/\1/p' "$1" | head -n 1)"#;
 /// Reads another unit.
-const READS_ANOTHER: &str = r#"n=$(sed -n 's/^It is on floor \([0-9]*\)\..*/\1/p' "$1" | head -n 1)"#;
+const READS_ANOTHER: &str =
+    r#"n=$(sed -n 's/^It is on floor \([0-9]*\)\..*/\1/p' "$1" | head -n 1)"#;
 /// Decides always the same.
 const CONSTANT: &str = "n=7";
 /// Decides by the unit that comes first.
@@ -110,13 +111,16 @@ fn a_pipeline_that_answers_in_prose_gets_the_words_of_one_that_answers_with_a_la
 }
 
 #[test]
-fn the_swaps_that_could_move_prose_are_counted_and_their_donors_cost_at_most_a_call_for_each_swap() {
+fn the_swaps_that_could_move_prose_are_counted_and_their_donors_cost_at_most_a_call_for_each_swap()
+{
     let server = judge();
     let project = judged(&server);
     project.write("pipeline.sh", &format!("{READS}\n{IN_PROSE}\n"));
     let said = project.kelvin(&["check", "--list", "--format", "json"]);
     let list: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
-    let most = list["invocations"]["judge (at most)"].as_u64().expect("a number");
+    let most = list["invocations"]["judge (at most)"]
+        .as_u64()
+        .expect("a number");
     let variants = list["variants"].as_array().expect("a list").len() as u64;
     assert_eq!(most, variants + 16, "two swaps in each of eight cases");
     let said = project.kelvin(&["check"]).expect(0).stdout;
@@ -124,7 +128,9 @@ fn the_swaps_that_could_move_prose_are_counted_and_their_donors_cost_at_most_a_c
     assert!(server.requests().len() as u64 <= most);
     // The figures come from the report alone when they are made again.
     let before = server.requests().len();
-    project.kelvin(&["recompute", "kelvin/report.json"]).expect(0);
+    project
+        .kelvin(&["recompute", "kelvin/report.json"])
+        .expect(0);
     assert_eq!(server.requests().len(), before);
     assert_eq!(project.figure("following"), json!(1.0));
 }

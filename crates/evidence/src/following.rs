@@ -135,7 +135,8 @@ pub(super) fn compare(
                 swap(variant, own_answers?, donor, scorer)
             };
             let variants = case.variants.iter();
-            let each = variants.map(|variant| of_variant(variant).filter(|_| is_swap(&variant.kind)));
+            let each =
+                variants.map(|variant| of_variant(variant).filter(|_| is_swap(&variant.kind)));
             each.collect()
         })
         .collect();
@@ -214,7 +215,10 @@ pub(super) fn pairs_with_donors<'a>(
     cases: &'a BTreeMap<String, CaseRecord>,
     case: &'a CaseRecord,
 ) -> impl Iterator<Item = (&'a VariantRecord, &'a Value, &'a Value)> {
-    let swaps = case.variants.iter().filter(|variant| is_swap(&variant.kind));
+    let swaps = case
+        .variants
+        .iter()
+        .filter(|variant| is_swap(&variant.kind));
     let donors = swaps.filter_map(|variant| Some((variant, cases.get(donor(variant)?)?)));
     donors.flat_map(move |(variant, donor)| {
         pairs_of_repeats(case, donor).map(move |(own, other)| (variant, own, other))

@@ -71,7 +71,9 @@ fn graded_anew(base: &GradingSection, head: &GradingSection) -> Metric {
         ..base.basis.clone()
     };
     let mut metrics = figures::figures(&basis, &items);
-    metrics.remove(JUDGE_SCORE).expect("there is always a score")
+    metrics
+        .remove(JUDGE_SCORE)
+        .expect("there is always a score")
 }
 
 /// Why the scores of the two sides have different meanings; none where they have the same meaning.

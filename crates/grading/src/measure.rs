@@ -166,7 +166,11 @@ impl<'a> Grading<'a> {
                 if self.by_old_reference.contains_key(&key) {
                     continue;
                 }
-                let answer = outcome.result.as_ref().ok().and_then(|answer| answer.as_str());
+                let answer = outcome
+                    .result
+                    .as_ref()
+                    .ok()
+                    .and_then(|answer| answer.as_str());
                 match (is_same_prompt, old, answer) {
                     (true, Some(reference), Some(candidate)) => {
                         let pair = Pair {
@@ -210,9 +214,7 @@ impl<'a> Grading<'a> {
             (Proof::Failed(_), _) => return Ok(()),
             (_, Some(why)) => WhyAnew::Doubted(why.clone()),
             // A judge that has come to use less of its scale would hide a drop on both sides.
-            (Proof::Drifted(how), None) if planted.gap() >= Some(WIDE_GAP) => {
-                WhyAnew::Drifted(how)
-            }
+            (Proof::Drifted(how), None) if planted.gap() >= Some(WIDE_GAP) => WhyAnew::Drifted(how),
             (Proof::Given { .. } | Proof::Drifted(_), None) => return Ok(()),
         };
         let mut keys = Vec::new();
@@ -255,13 +257,19 @@ impl<'a> Grading<'a> {
 
     /// The grade of an answer of the base: the new one where it was graded anew, else the stored one, where this judge
     /// would give it again.
-    fn grade_of_base(&self, prompt: &str, other: Option<&(Answered, Option<usize>)>) -> Option<Grade> {
+    fn grade_of_base(
+        &self,
+        prompt: &str,
+        other: Option<&(Answered, Option<usize>)>,
+    ) -> Option<Grade> {
         let (stored, repeat) = other?;
         if self.base_anew.is_some() {
             let key = (Arc::from(prompt), digest(stored));
             return self.anew.get(&key)?.as_ref().ok().cloned();
         }
-        self.base.as_ref()?.grade(prompt, (*repeat)?, self.plan.scoring)
+        self.base
+            .as_ref()?
+            .grade(prompt, (*repeat)?, self.plan.scoring)
     }
 
     /// Puts the answers of the base and their grades beside the samples, which keep their own grades.

@@ -119,7 +119,8 @@ pub(super) fn cost(plan: &Plan<'_>) -> Option<JudgeTrialCost> {
         turn: 0,
     };
     let questions = pair.exhibits(plan.scoring).into_iter();
-    let questions = questions.map(|exhibit| plan.judge.questions(&exhibit).map_or(0, |all| all.len()));
+    let questions =
+        questions.map(|exhibit| plan.judge.questions(&exhibit).map_or(0, |all| all.len()));
     Some(JudgeTrialCost {
         new: MOST_GRADES.min(prompts * ways),
         known: FEWEST_GRADES.min(few),

@@ -246,10 +246,7 @@ impl GradedSample {
     /// where nobody can tell.
     pub fn win(&self, scoring: Scoring) -> Option<f64> {
         let (own, other) = match scoring {
-            Scoring::Each => (
-                self.score(scoring)?,
-                self.baseline_grade.as_ref()?.score(),
-            ),
+            Scoring::Each => (self.score(scoring)?, self.baseline_grade.as_ref()?.score()),
             Scoring::Choice | Scoring::Exchange => (self.score(scoring)?, 0.5),
             // Likeness tells how similar the answers are, not which one is better.
             Scoring::Likeness => return None,

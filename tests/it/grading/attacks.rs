@@ -6,7 +6,8 @@ use tempfile::TempDir;
 
 use super::gated::saved;
 use super::judges::{
-    ANSWER, PROMPTS, answer_to, configure, gate, good, judge, on_branch, project, score, texts, worse,
+    ANSWER, PROMPTS, answer_to, configure, gate, good, judge, on_branch, project, score, texts,
+    worse,
 };
 use crate::models::server::Faults;
 use crate::project::{Project, Said};
@@ -100,8 +101,16 @@ fn keys_of_the_judge_and_of_the_model_make_no_worse_pipeline_green() {
     let edits = "this change edits what is measured";
     for (name, from, to) in [
         ("votes", asks, "{type: llm, model: j, votes: 2}"),
-        ("tokens", asks, "{type: llm, model: j, max_tokens: 2}\n  max_errors: 1.0"),
-        ("criteria", asks, "{type: llm, model: j, mode: criteria, criteria: anything is right}"),
+        (
+            "tokens",
+            asks,
+            "{type: llm, model: j, max_tokens: 2}\n  max_errors: 1.0",
+        ),
+        (
+            "criteria",
+            asks,
+            "{type: llm, model: j, mode: criteria, criteria: anything is right}",
+        ),
         (
             "template",
             asks,
@@ -113,7 +122,11 @@ fn keys_of_the_judge_and_of_the_model_make_no_worse_pipeline_green() {
             asks,
             "{type: panel, panel: [{type: llm, model: j}, {type: exact_match}]}",
         ),
-        ("headers", "model: judge}", "model: judge, headers: {x-kind: yes}}"),
+        (
+            "headers",
+            "model: judge}",
+            "model: judge, headers: {x-kind: yes}}",
+        ),
         ("seed", "jobs: 2", "jobs: 2\nseed: 99"),
     ] {
         attacked.is_not_green(name, &|_| attacked.replaced(from, to), edits);
@@ -164,26 +177,42 @@ fn references_that_are_made_as_bad_as_the_answers_make_nothing_green() {
         &prompts(&dropped, " Say it."),
         "edits this prompt together with its reference",
     );
-    write("prompts", &prompts(&answer_to, " "), "fell from");
+    write(
+        "prompts",
+        &prompts(&answer_to, " "),
+        "this change edits the prompts",
+    );
     let renamed = prompts(&answer_to, "").replace("\"id\":\"p", "\"id\":\"q");
     write("renamed", &renamed, "has no value for 24 of 24");
-    let few: String = prompts(&answer_to, "").lines().skip(1).step_by(2).map(|line| format!("{line}\n")).collect();
+    let few: String = prompts(&answer_to, "")
+        .lines()
+        .skip(1)
+        .step_by(2)
+        .map(|line| format!("{line}\n"))
+        .collect();
     write("gone", &few, "has no value for 12 of 24");
 
     // Who mends a reference, and leaves the pipeline as it is, is told that both count.
     on_branch(&attacked.project, "mended");
-    attacked.project.write("answer.sh", &format!("# the same\n{ANSWER}"));
+    attacked
+        .project
+        .write("answer.sh", &format!("# the same\n{ANSWER}"));
     let mended = |number: usize| match number {
         3 => format!("{} It is old.", answer_to(number)),
         _ => answer_to(number),
     };
-    attacked.project.write("prompts.jsonl", &prompts(&mended, ""));
+    attacked
+        .project
+        .write("prompts.jsonl", &prompts(&mended, ""));
     commit(&attacked.project, "mended");
     let (said, judgement) = gate(&attacked.project);
     assert_eq!(said.code, Some(0), "{}", said.stdout);
     assert_eq!(judgement["verdict"], json!("pass"));
     let report = attacked.project.read("kelvin/report.json");
-    assert!(report.contains("edits the references of 1 prompt"), "it is told");
+    assert!(
+        report.contains("edits the references of 1 prompt"),
+        "it is told"
+    );
 }
 
 #[test]
@@ -194,7 +223,10 @@ fn files_of_the_job_and_its_environment_make_nothing_green() {
         &|project| {
             project.write("worse.jsonl", &prompts(&dropped, ""));
             let script = project.read("answer.sh");
-            project.write("answer.sh", &format!("{script}cp worse.jsonl prompts.jsonl\n"));
+            project.write(
+                "answer.sh",
+                &format!("{script}cp worse.jsonl prompts.jsonl\n"),
+            );
         },
         "",
     );
@@ -244,7 +276,9 @@ fn answers_of_a_kind_judge_that_are_committed_as_a_cache_make_nothing_green() {
     std::fs::remove_dir_all(attacked.project.path(".kelvin")).ok();
     attacked.project.kelvin(&["check"]).expect(0);
     configure(&attacked.project, &attacked.good.url(), "", "");
-    attacked.project.write(".gitignore", "/kelvin/\n/calls\n/asked\n");
+    attacked
+        .project
+        .write(".gitignore", "/kelvin/\n/calls\n/asked\n");
     std::fs::remove_dir_all(attacked.project.path("kelvin")).ok();
     commit(&attacked.project, "cache");
     let (said, judgement) = gate(&attacked.project);

@@ -62,7 +62,10 @@ pub(super) fn overlap(question: &str) -> f64 {
 }
 
 /// A server that answers a question with what a judge says of it, under the name of a model.
-pub(super) fn judge(model: &'static str, says: impl Fn(&str) -> String + Send + Sync + 'static) -> Faults {
+pub(super) fn judge(
+    model: &'static str,
+    says: impl Fn(&str) -> String + Send + Sync + 'static,
+) -> Faults {
     Faults::start(move |_, request: &Request| {
         let body = request.json();
         let question = body["messages"][0]["content"]
