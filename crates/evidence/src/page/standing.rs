@@ -68,7 +68,7 @@ impl Standing {
         if answers.is_some() && !reacts {
             return Some(Self::Constant);
         }
-        if swaps.all_mean_the_same() && run.asks_a_judge() && run.cases.len() > 1 {
+        if holds && swaps.all_mean_the_same() && run.asks_a_judge() && run.cases.len() > 1 {
             return Some(Self::Constant);
         }
         let following = run.metrics.get("evidence.following")?;
