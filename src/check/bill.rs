@@ -11,6 +11,7 @@ use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::foresight::{UnseenType, unseen_types};
 use kelvin_gate::policy::Policy;
 use kelvin_gate::report::Report;
+use kelvin_record::JudgeTrialCost;
 use kelvin_record::settings::GateSettings;
 use kelvin_run::config::Config;
 
@@ -27,6 +28,8 @@ pub(crate) struct Bill {
     pub(crate) jobs: usize,
     /// The average cost of a call; none where no run with a call was recorded.
     pub(crate) call: Option<Call>,
+    /// The cost of trying the judge by planted answers in each gate, which comes on top; null where no judge is tried.
+    pub(crate) judge_trial: Option<JudgeTrialCost>,
     /// The governing types whose loss a gate could not show, by the newest recorded run; null where there is no such
     /// run.
     pub(crate) unseen: Option<Vec<UnseenType>>,
@@ -67,7 +70,8 @@ pub(crate) struct Call {
 /// As [`list()`]; and where the history cannot be read.
 pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> {
     let config = request.registry.configured(&request.overrides)?;
-    let calls_by = list(request, false)?.invocations;
+    let listing = list(request, false)?;
+    let calls_by = listing.invocations;
     let calls = calls_by.values().sum();
     let configuration = super::configuration(&config);
     let call = call(&config.root, &configuration)?;
@@ -93,6 +97,7 @@ pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> 
         calls_by,
         jobs,
         call,
+        judge_trial: listing.judge_trial,
         unseen,
     })
 }

@@ -16,6 +16,7 @@ pub(crate) fn list(request: &Request, with_digests: bool) -> anyhow::Result<List
         for (what, count) in of_side.invocations {
             *listing.invocations.entry(what).or_default() += count;
         }
+        listing.judge_trial = listing.judge_trial.or(of_side.judge_trial);
         listing.variants.extend(of_side.variants);
         listing.notices.extend(side.items.notices());
         listing.notices.extend(of_side.notices);

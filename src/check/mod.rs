@@ -65,7 +65,7 @@ use crate::baseline::{Artifacts, Hint, Login};
 use crate::registry::Registry;
 pub(crate) use beside::not_code;
 pub(crate) use bill::{Bill, Spent, bill};
-pub(crate) use calibrate::{CalibrateRequest, Calibrated, calibrate};
+pub(crate) use calibrate::{CalibrateRequest, Calibrated, TriedAnswers, calibrate};
 pub(crate) use eval::eval;
 pub(crate) use export::{ExportRequest, Form, LeftOut, Manifest, export};
 pub(crate) use gate::gate;

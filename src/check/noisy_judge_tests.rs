@@ -138,6 +138,7 @@ impl World {
                 Scoring::Choice | Scoring::Exchange => None,
                 Scoring::Each | Scoring::Likeness => Some(self.grade(own, deviate)),
             },
+            grade_by_old_reference: None,
             baseline_grade: (next_to && self.scoring == Scoring::Exchange)
                 .then(|| self.grade(0.5 + other - own, second)),
             judge_usage: None,
@@ -214,6 +215,7 @@ fn basis(scoring: Scoring) -> GradingBasis {
         candidate: "played".to_owned(),
         baseline: None,
         planted: None,
+        base_anew: None,
     }
 }
 

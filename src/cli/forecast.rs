@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::check::{Bill, Spent};
 use kelvin_page::{capitalized, counted, duration, safe};
+use kelvin_record::JudgeTrialCost;
 
 /// The bill for a terminal.
 pub(super) fn page(bill: &Bill) -> String {
@@ -53,10 +54,26 @@ pub(super) fn page(bill: &Bill) -> String {
         "Answers from the cache cost nothing, calls of judges come on top. A gate runs again only what it cannot \
          tell from noise, and `gate.budget` limits it.\n",
     );
+    if let Some(trial) = &bill.judge_trial {
+        let _ = writeln!(page, "{}", of_trial(trial));
+    }
     for unseen in bill.unseen.iter().flatten() {
         let _ = writeln!(page, "{}.", capitalized(&unseen.sentence()));
     }
     page
+}
+
+/// What it costs to try the judge in a gate.
+fn of_trial(trial: &JudgeTrialCost) -> String {
+    let calls = |grades: usize| counted(grades * trial.calls_each, "call");
+    format!(
+        "A gate also tries the judge of `grading` by planted answers: {} where nobody has tried this judge yet ({}), \
+         {} where it proved itself in the run of the base ({}).",
+        counted(trial.new, "grade"),
+        calls(trial.new),
+        trial.known,
+        calls(trial.known)
+    )
 }
 
 fn row(name: &str, spent: &Spent) -> String {

@@ -7,6 +7,9 @@ mod project;
 /// Scores of pipelines whose behaviour is known.
 mod scores;
 
+/// Decisions in prose, which a judge compares.
+mod prose;
+
 /// What kinds that edit numbers and words do to figures that are known.
 mod wording;
 

@@ -9,6 +9,7 @@ use super::EvidenceSettings;
 use super::basis::Basis;
 use super::cases::{self, Corpus};
 use super::decision::DecisionReader;
+use super::following;
 use super::judged::JudgedPairs;
 use super::measure::Measurement;
 use super::perturb::{Plan, Variant};
@@ -154,7 +155,11 @@ impl Items for CasesToRun<'_> {
                 0 => 0,
                 _ => self.places.len() * (runs * (runs - 1) / 2),
             };
-            let calls = (compared * repeats + of_noise) * asked.calls();
+            // Each swap is compared with its donor, too.
+            let swaps = of_each.iter().flat_map(|(_, counts, _)| counts);
+            let swaps = swaps.filter(|(kind, _)| following::is_swap(kind));
+            let donors: usize = swaps.map(|(_, count)| count).sum();
+            let calls = ((compared + donors) * repeats + of_noise) * asked.calls();
             listing.invocations.insert("judge (at most)", calls);
         }
         let baselines = self.places.len() * replays.max(repeats);

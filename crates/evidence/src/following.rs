@@ -15,7 +15,7 @@ use crate::perturb::Figure;
 use crate::{CaseRecord, SwapRecord, VariantRecord};
 use kelvin_base::stats;
 use kelvin_record::{Interval, Metric, Range, Unit};
-use kelvin_run::judge::Scorer;
+use kelvin_run::judge::{MaxErrors, Scorer};
 
 /// The share that a 95 % interval leaves outside at each end.
 const TAIL: f64 = 0.025;
@@ -108,8 +108,9 @@ fn donor(variant: &VariantRecord) -> Option<&str> {
     added.filter_map(|added| added.from.as_deref()).next()
 }
 
-fn is_swap(variant: &VariantRecord) -> bool {
-    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Sensitivity)
+/// Whether variants of this kind take a unit from another case.
+pub(super) fn is_swap(kind: &str) -> bool {
+    perturb::find(kind).is_some_and(|kind| kind.figure() == Figure::Sensitivity)
 }
 
 /// Fills in what every swap did and could do. A swap whose donor was not asked, or has no answer, stays without a
@@ -134,7 +135,8 @@ pub(super) fn compare(
                 swap(variant, own_answers?, donor, scorer)
             };
             let variants = case.variants.iter();
-            let each = variants.map(|variant| of_variant(variant).filter(|_| is_swap(variant)));
+            let each =
+                variants.map(|variant| of_variant(variant).filter(|_| is_swap(&variant.kind)));
             each.collect()
         })
         .collect();
@@ -145,8 +147,85 @@ pub(super) fn compare(
     }
 }
 
-/// What one swap did; none where none of its invocations was answered, or where a judge was not asked about one of the
-/// distances.
+/// The same where a judge says how far two answers are apart. It was asked about answers of the same repeat only, so the
+/// answers to the case itself stand for the case, and its answers to the variants that count into invariance tell its
+/// noise. The distances of the samples have to be known.
+pub(super) fn compare_judged(
+    cases: &mut BTreeMap<String, CaseRecord>,
+    counts: &dyn Fn(&VariantRecord) -> bool,
+    scorer: &dyn Scorer,
+) {
+    let within: BTreeMap<&str, f64> = cases
+        .iter()
+        .map(|(name, case)| {
+            let variants = case.variants.iter().filter(|variant| counts(variant));
+            let samples = variants.flat_map(|variant| &variant.samples);
+            let distances: Vec<f64> = samples.filter_map(|sample| sample.distance).collect();
+            (name.as_str(), stats::mean(&distances).unwrap_or(0.0))
+        })
+        .collect();
+    let swap = |name: &str, case: &CaseRecord, variant: &VariantRecord| {
+        let donor = donor(variant)?;
+        let apart: Vec<f64> = pairs_of_repeats(case, cases.get(donor)?)
+            .filter_map(|(own, other)| scorer.distance(own, other))
+            .collect();
+        let moved: Vec<f64> = variant
+            .samples
+            .iter()
+            .filter_map(|sample| sample.distance)
+            .collect();
+        let noise = f64::midpoint(within[name], within[donor]);
+        let contrast = stats::mean(&apart)? - noise;
+        Some(SwapRecord {
+            reaction: stats::mean(&moved)? - within[name],
+            contrast,
+            noise,
+            donor_differs: contrast > LEAST_APART,
+        })
+    };
+    let compared: Vec<Vec<Option<SwapRecord>>> = cases
+        .iter()
+        .map(|(name, case)| {
+            let each = case.variants.iter();
+            each.map(|variant| swap(name, case, variant).filter(|_| is_swap(&variant.kind)))
+                .collect()
+        })
+        .collect();
+    for (case, compared) in cases.values_mut().zip(compared) {
+        for (variant, swap) in case.variants.iter_mut().zip(compared) {
+            variant.swap = swap.map(Box::new);
+        }
+    }
+}
+
+/// Two answers that a judge finds no further apart than this say the same: judges are noisier than that rarely enough.
+const LEAST_APART: f64 = 0.1;
+
+/// The answers of a case to itself, each beside the one of the same repeat that another case got.
+fn pairs_of_repeats<'a>(
+    case: &'a CaseRecord,
+    other: &'a CaseRecord,
+) -> impl Iterator<Item = (&'a Value, &'a Value)> {
+    let both = case.baseline.iter().zip(&other.baseline);
+    both.filter_map(|(own, other)| Some((own.decision.as_ref()?, other.decision.as_ref()?)))
+}
+
+/// The pairs of answers that tell what the swaps of a case could do, where a judge is asked.
+pub(super) fn pairs_with_donors<'a>(
+    cases: &'a BTreeMap<String, CaseRecord>,
+    case: &'a CaseRecord,
+) -> impl Iterator<Item = (&'a VariantRecord, &'a Value, &'a Value)> {
+    let swaps = case
+        .variants
+        .iter()
+        .filter(|variant| is_swap(&variant.kind));
+    let donors = swaps.filter_map(|variant| Some((variant, cases.get(donor(variant)?)?)));
+    donors.flat_map(move |(variant, donor)| {
+        pairs_of_repeats(case, donor).map(move |(own, other)| (variant, own, other))
+    })
+}
+
+/// What one swap did; none where none of its invocations was answered.
 fn swap(
     variant: &VariantRecord,
     own: &OwnAnswers<'_>,
@@ -218,11 +297,7 @@ impl Figures<'_> {
     /// Why the swaps show nothing; none where they do.
     fn why_no_swap(&self, swaps: &Swaps) -> Option<String> {
         if self.settings.basis.asked && swaps.unknown > 0 {
-            return Some(
-                "a judge compares the decisions, and it is not asked about answers to different \
-                 cases: that would be a call for every two answers of the suite"
-                    .to_owned(),
-            );
+            return self.why_not_judged(swaps);
         }
         if swaps.not_asked > 0 {
             let all = swaps.known + swaps.failed + swaps.not_asked;
@@ -240,6 +315,17 @@ impl Figures<'_> {
             );
         }
         (swaps.known == 0).then(|| self.why_no_sample(swaps.failed))
+    }
+
+    /// The same where a judge was not asked about some of the swaps, or gave no score for them; none where these are few.
+    fn why_not_judged(&self, swaps: &Swaps) -> Option<String> {
+        let all = swaps.known + swaps.unknown;
+        MaxErrors::default().exceeded(swaps.unknown, all)?;
+        Some(format!(
+            "no judge has compared the case with the one that the unit comes from in {} of {all} swaps: it gave no \
+             score, or the two cases were asked in different shards; run all cases in one run",
+            swaps.unknown
+        ))
     }
 }
 

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::following;
 use crate::CaseRecord;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_run::judge::{AskedJudge, Known, Pair, Scorer, Ungraded};
@@ -48,7 +49,7 @@ impl<'a> JudgedPairs<'a> {
         let mut seen = BTreeSet::new();
         let mut items: Vec<(Task, Pair)> = Vec::new();
         for (name, case) in cases {
-            for (place, pair) in pairs(case, noise_floor) {
+            for (place, pair) in pairs(cases, case, noise_floor) {
                 let is_known = self.scores.contains_key(&pair) || self.unscored.contains_key(&pair);
                 if is_known || !seen.insert(pair.clone()) {
                     continue;
@@ -90,11 +91,14 @@ impl<'a> JudgedPairs<'a> {
 
     /// Writes into each case which of its pairs are unscored.
     pub(super) fn tell(&self, cases: &mut BTreeMap<String, CaseRecord>, noise_floor: bool) {
-        for (name, case) in cases {
-            let pairs: BTreeSet<Pair> = pairs(case, noise_floor)
-                .into_iter()
-                .map(|(_, pair)| pair)
-                .collect();
+        let of_cases: Vec<BTreeSet<Pair>> = cases
+            .values()
+            .map(|case| {
+                let pairs = pairs(cases, case, noise_floor).into_iter();
+                pairs.map(|(_, pair)| pair).collect()
+            })
+            .collect();
+        for ((name, case), pairs) in cases.iter_mut().zip(of_cases) {
             let mut without = pairs.iter().filter_map(|pair| self.unscored.get(pair));
             let Some(first) = without.next() else {
                 continue;
@@ -113,7 +117,11 @@ impl<'a> JudgedPairs<'a> {
 }
 
 /// The pairs of a case, each with a name that no other pair of the case has.
-fn pairs(case: &CaseRecord, noise_floor: bool) -> Vec<(String, Pair)> {
+fn pairs(
+    cases: &BTreeMap<String, CaseRecord>,
+    case: &CaseRecord,
+    noise_floor: bool,
+) -> Vec<(String, Pair)> {
     let mut pairs = Vec::new();
     let mut put = |name: String, one: &Option<Value>, other: &Option<Value>| {
         if let (Some(one), Some(other)) = (one, other)
@@ -131,6 +139,13 @@ fn pairs(case: &CaseRecord, noise_floor: bool) -> Vec<(String, Pair)> {
             };
             put(name, &before.decision, &sample.decision);
         }
+    }
+    let mut repeats: BTreeMap<&str, usize> = BTreeMap::new();
+    for (variant, own, other) in following::pairs_with_donors(cases, case) {
+        let repeat = repeats.entry(&*variant.id).or_default();
+        *repeat += 1;
+        let name = format!("{}-donor-{repeat}", variant.id);
+        put(name, &Some(own.clone()), &Some(other.clone()));
     }
     if noise_floor {
         let runs: Vec<_> = case.baseline.iter().chain(&case.replays).collect();

@@ -26,7 +26,10 @@ pub fn recompute(mut cases: BTreeMap<String, CaseRecord>, settings: &Settings<'_
     }
     if let Some(scorer) = settings.scorer {
         let holds = |variant: &VariantRecord| settings.basis.holds(variant);
-        following::compare(&mut cases, &holds, scorer);
+        match settings.crossing() {
+            Some(scorer) => following::compare(&mut cases, &holds, scorer),
+            None => following::compare_judged(&mut cases, &holds, scorer),
+        }
     }
     let mut metrics = figures::metrics(settings, &cases);
     if let Some(reason) = too_many_unscored(&cases, settings) {

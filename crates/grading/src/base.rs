@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::{self, JUDGE_SCORE, WIN_RATE};
-use super::record::{GradedSample, PromptRecord, UnscoredCode};
+use super::record::{GradedSample, GradingBasis, PromptRecord, Unscored, UnscoredCode};
 use super::section::GradingSection;
 use kelvin_base::stats;
 use kelvin_page::counted;
@@ -33,6 +33,9 @@ pub(super) fn figures_of_base(
         return;
     }
     let Some(why) = other_measure(base, head) else {
+        if head.basis.base_anew.is_some() {
+            metrics.insert(JUDGE_SCORE.to_owned(), graded_anew(base, head));
+        }
         return;
     };
     for id in [JUDGE_SCORE, WIN_RATE] {
@@ -40,6 +43,37 @@ pub(super) fn figures_of_base(
             metric.withdraw(&why);
         }
     }
+}
+
+/// The score of the base by the grades that the judge gave its answers in the run of the head.
+fn graded_anew(base: &GradingSection, head: &GradingSection) -> Metric {
+    let mut items = base.items.clone();
+    for (id, prompt) in &mut items {
+        for sample in &mut prompt.samples {
+            sample.grade = None;
+            sample.unscored = None;
+        }
+        let of_head = head.items.get(id).filter(|of_head| is_of(of_head, prompt));
+        for graded in of_head.iter().flat_map(|of_head| &of_head.samples) {
+            let place = graded.base_repeat.and_then(|repeat| repeat.checked_sub(1));
+            let Some(sample) = place.and_then(|place| prompt.samples.get_mut(place)) else {
+                continue;
+            };
+            sample.grade.clone_from(&graded.baseline_grade);
+            sample.unscored = graded.baseline_grade.is_none().then(|| {
+                let why = "the judge gave the answer of the base no grade in the run of the head";
+                Unscored::new(UnscoredCode::JudgeFailed, why)
+            });
+        }
+    }
+    let basis = GradingBasis {
+        planted: None,
+        ..base.basis.clone()
+    };
+    let mut metrics = figures::figures(&basis, &items);
+    metrics
+        .remove(JUDGE_SCORE)
+        .expect("there is always a score")
 }
 
 /// Why the scores of the two sides have different meanings; none where they have the same meaning.
@@ -138,7 +172,11 @@ fn is_lost(head: &PromptRecord, base: &PromptRecord) -> bool {
         let unscored = sample.unscored.as_ref().map(|unscored| unscored.code);
         matches!(
             unscored,
-            Some(UnscoredCode::JudgeFailed | UnscoredCode::CandidateFailed)
+            Some(
+                UnscoredCode::JudgeFailed
+                    | UnscoredCode::CandidateFailed
+                    | UnscoredCode::ReferenceEdited
+            )
         )
     };
     base.has_answer() && head.samples.iter().any(is_of_head)

@@ -85,6 +85,8 @@ pub struct Called {
     pub address: Address,
     /// The command line, or the name of the model.
     pub name: String,
+    /// The name under `models`, where it is one of them.
+    pub model: Option<String>,
 }
 
 impl GradingSettings {
@@ -106,6 +108,7 @@ impl Respondent {
             (Some(run), _) => Ok(Called {
                 name: run.clone().trimmed().text().into_owned(),
                 address: config.reach(run)?,
+                model: None,
             }),
             (None, Some(ModelName(name))) => {
                 let model = config.model(&name).ok_or_else(|| {
@@ -115,6 +118,7 @@ impl Respondent {
                 Ok(Called {
                     address: model.chat(&Asking::default()),
                     name: format!("model {name}"),
+                    model: Some(name),
                 })
             }
             (None, None) => Err(Misuse::new(

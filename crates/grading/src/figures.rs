@@ -253,6 +253,7 @@ mod tests {
             baseline: other.map(|_| answer("b")),
             base_repeat: None,
             grade: grade(own),
+            grade_by_old_reference: None,
             baseline_grade: other.and_then(grade),
             judge_usage: None,
             unscored: None,
@@ -282,6 +283,7 @@ mod tests {
             candidate: "candidate".to_owned(),
             baseline: None,
             planted: None,
+            base_anew: None,
         };
         let record = |(at, samples): (usize, Vec<GradedSample>)| {
             let record = PromptRecord {

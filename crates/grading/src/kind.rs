@@ -12,9 +12,10 @@ use super::record::GradingBasis;
 use super::regrade::StoredPairs;
 use super::section::{GradingSection, answered, findings, own};
 use super::stored::StoredAnswers;
-use super::{GradingKind, GradingSettings, base, ledger, page};
+use super::{GradingKind, GradingSettings, base, ledger, page, planted};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
+use kelvin_base::notice::{Code, Notice};
 use kelvin_page::{AnswersView, Chapter};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging};
 use kelvin_record::Shard;
@@ -23,6 +24,7 @@ use kelvin_record::{
     SectionKind, WantedRepeats,
 };
 use kelvin_run::config::Config;
+use kelvin_run::targets::Endpoint;
 use kelvin_run::{Runner, Step, judging};
 
 impl Kind for GradingKind {
@@ -181,6 +183,7 @@ impl Items for Plan<'_> {
         if self.settings.baseline.is_some() {
             listing.invocations.insert("answer of the baseline", asked);
         }
+        listing.judge_trial = planted::cost(self);
         listing
     }
 
@@ -222,6 +225,31 @@ impl Planned for Asked<'_> {
     }
 }
 
+/// Says that a pipeline is graded by its own model; none where it is not, or where only the pipeline knows its model.
+fn judged_by_itself(plan: &Plan<'_>) -> Option<Notice> {
+    let called = |name: &str| match &plan.config.model(name)?.endpoint {
+        Endpoint::OpenAi(server) => Some(server.model.as_str()),
+        Endpoint::Anthropic(server) => Some(server.model.as_str()),
+        Endpoint::Cmd(_) | Endpoint::Replay(_) => None,
+    };
+    let settings = plan.settings;
+    let sides = [
+        ("candidate", Some(&settings.candidate)),
+        ("baseline", settings.baseline.as_ref()),
+    ];
+    let judges: Vec<&str> = settings.judge.models().filter_map(called).collect();
+    let mut own = sides.iter().filter_map(|(side, pipeline)| {
+        let model = called(pipeline.as_ref()?.model.as_deref()?)?;
+        judges.contains(&model).then_some((*side, model))
+    });
+    let (side, model) = own.next()?;
+    let text = format!(
+        "the {side} is graded by its own model `{model}`: models prefer answers of their own kind, so take a judge of \
+         another family, or measure that preference by `kelvin calibrate` with answers of several families"
+    );
+    Some(Notice::new(Code::own("judged_by_itself"), text))
+}
+
 /// The probe while it runs.
 struct AtWork<'a> {
     plan: &'a Plan<'a>,
@@ -251,6 +279,7 @@ impl Probe for AtWork<'_> {
             prompts: base_section.items.clone(),
             is_like,
             is_proved: is_like && old.is_proved(),
+            doubt: old.doubt(),
         })
     }
 
@@ -260,11 +289,14 @@ impl Probe for AtWork<'_> {
             fingerprint: self.plan.fingerprint(),
             basis: GradingBasis {
                 planted: self.grading.planted().cloned(),
+                base_anew: self.grading.base_anew().cloned(),
                 ..self.plan.basis()
             },
             items: self.grading.records(),
         };
-        findings(section, self.grading.notices())
+        let mut notices = self.grading.notices();
+        notices.extend(judged_by_itself(self.plan));
+        findings(section, notices)
     }
 
     fn seconds(&self) -> BTreeMap<String, Vec<f64>> {

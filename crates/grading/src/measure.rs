@@ -8,13 +8,17 @@ use super::pair::{Grades, Pair};
 use super::plan::Plan;
 use super::planted;
 use super::prompts::Prompt;
-use super::record::{Answered, GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
+use super::record::{
+    Answered, GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode, WhyAnew,
+};
 use super::stored::{Next, StoredAnswers};
+use kelvin_base::digest::Digest;
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 use kelvin_probe::RepeatedItems;
 use kelvin_record::{Ending, KeptText, WantedRepeats};
-use kelvin_run::judge::planted::PlantedAnswers;
+use kelvin_run::judge::Grade;
+use kelvin_run::judge::planted::{PlantedAnswers, Proof};
 use kelvin_run::kept;
 use kelvin_run::{Outcome, Runner};
 
@@ -29,6 +33,13 @@ pub(super) struct Grading<'a> {
     base: Option<StoredAnswers>,
     /// The planted answers with their grades; none before the run is compared with a base.
     planted: Option<PlantedAnswers>,
+    /// The prompts of the first base that the run was compared with, as they were before the change.
+    before: Option<BTreeMap<String, PromptRecord>>,
+    /// The grades by the references of that base, where the change has others.
+    by_old_reference: BTreeMap<SampleKey, Result<Grade, Unscored>>,
+    /// The grades of answers of the base that were graded anew, by prompt and answer, and why.
+    anew: BTreeMap<(Arc<str>, Digest), Result<Grade, Unscored>>,
+    base_anew: Option<WhyAnew>,
     graded: BTreeMap<SampleKey, Sampled>,
 }
 
@@ -71,6 +82,10 @@ impl<'a> Grading<'a> {
             judges: &rest[1..],
             base: None,
             planted: None,
+            before: None,
+            by_old_reference: BTreeMap::new(),
+            anew: BTreeMap::new(),
+            base_anew: None,
             graded: BTreeMap::new(),
         }
     }
@@ -92,7 +107,8 @@ impl<'a> Grading<'a> {
     /// Where the run cannot go on.
     pub(super) fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
         self.of_each(|answers| answers.repeat(wanted))?;
-        self.grade()
+        self.grade()?;
+        self.grade_by_old_references()
     }
 
     /// Grades against the stored answers of the base, and tries the judge by planted answers.
@@ -101,6 +117,7 @@ impl<'a> Grading<'a> {
     ///
     /// Where the run cannot go on.
     pub(super) fn against(&mut self, base: StoredAnswers) -> anyhow::Result<()> {
+        self.before.get_or_insert_with(|| base.prompts.clone());
         self.base = Some(base);
         match self.plan.scoring {
             _ if self.baseline.is_some() => {}
@@ -115,27 +132,167 @@ impl<'a> Grading<'a> {
         if self.planted.is_none() && self.plan.settings.judge.asks_a_language_model() {
             self.planted = Some(self.plant()?);
         }
+        self.grade_base_anew()?;
+        self.grade_by_old_references()
+    }
+
+    /// Has the judge grade the answers by the references of the base too, where the change edits them. Where it edits the
+    /// prompt as well, the old reference says nothing of the new prompt, and its answers are not comparable.
+    fn grade_by_old_references(&mut self) -> anyhow::Result<()> {
+        let (plan, Some(before)) = (self.plan, &self.before) else {
+            return Ok(());
+        };
+        if plan.scoring != Scoring::Each || self.baseline.is_some() {
+            return Ok(());
+        }
+        let mut keys = Vec::new();
+        let mut pairs = Vec::new();
+        let mut settled = Vec::new();
+        for prompt in plan.asked() {
+            let Some(of_base) = before.get(&prompt.id) else {
+                continue;
+            };
+            let own = prompt.reference.as_deref().map(KeptText::of);
+            let digest = |text: Option<&KeptText>| text.map(|text| text.digest);
+            if digest(own.as_ref()) == digest(of_base.reference.as_ref()) {
+                continue;
+            }
+            let is_same_prompt = KeptText::of(&prompt.prompt).digest == of_base.prompt.digest;
+            let old = match &of_base.reference {
+                Some(old) => old.whole().map(Some),
+                None => Some(None),
+            };
+            for (key, outcome) in self.samples(prompt) {
+                if self.by_old_reference.contains_key(&key) {
+                    continue;
+                }
+                let answer = outcome
+                    .result
+                    .as_ref()
+                    .ok()
+                    .and_then(|answer| answer.as_str());
+                match (is_same_prompt, old, answer) {
+                    (true, Some(reference), Some(candidate)) => {
+                        let pair = Pair {
+                            prompt: &prompt.prompt,
+                            reference,
+                            candidate,
+                            other: None,
+                            turn: 0,
+                        };
+                        keys.push(key.clone());
+                        pairs.push((key, pair));
+                    }
+                    (_, _, None) => {}
+                    (false, ..) | (true, None, _) => {
+                        let why = "the change edits this prompt together with its reference, so that its answers cannot \
+                                   be compared with those of the base";
+                        let why = Unscored::new(UnscoredCode::ReferenceEdited, why);
+                        settled.push((key, Err(why)));
+                    }
+                }
+            }
+        }
+        let name = |number: usize, _: usize| Some(Arc::from(format!("old-reference-{number:03}")));
+        let graded = asking::grade(&*plan.judge, self.judges, plan.scoring, &pairs, &name)?;
+        let grades = graded.into_iter().map(|(grades, _)| grades.candidate);
+        settled.extend(keys.into_iter().zip(grades));
+        self.by_old_reference.extend(settled);
         Ok(())
+    }
+
+    /// Has the judge grade the stored answers of the base where their stored grades cannot be compared with its own: it
+    /// could not be believed in the run of the base, or has drifted since. It has to have proved itself in this run.
+    fn grade_base_anew(&mut self) -> anyhow::Result<()> {
+        let (plan, Some(base), Some(planted)) = (self.plan, &self.base, &self.planted) else {
+            return Ok(());
+        };
+        if plan.scoring != Scoring::Each || self.baseline.is_some() || !base.is_like {
+            return Ok(());
+        }
+        let why = match (planted.proof(), &base.doubt) {
+            (Proof::Failed(_), _) => return Ok(()),
+            (_, Some(why)) => WhyAnew::Doubted(why.clone()),
+            // A judge that has come to use less of its scale would hide a drop on both sides.
+            (Proof::Drifted(how), None) if planted.gap() >= Some(WIDE_GAP) => WhyAnew::Drifted(how),
+            (Proof::Given { .. } | Proof::Drifted(_), None) => return Ok(()),
+        };
+        let mut keys = Vec::new();
+        let mut pairs = Vec::new();
+        for prompt in plan.asked() {
+            let id: Arc<str> = prompt.id.as_str().into();
+            for repeat in 1..=self.candidate.outcomes(&prompt.id).count() {
+                let Next::Text(text, stored, _) = base.next_to(prompt, repeat) else {
+                    continue;
+                };
+                let key = (Arc::clone(&id), digest(&stored));
+                if self.anew.contains_key(&key) || keys.contains(&key) {
+                    continue;
+                }
+                let pair = Pair {
+                    prompt: &prompt.prompt,
+                    reference: prompt.reference.as_deref(),
+                    candidate: text,
+                    other: None,
+                    turn: 0,
+                };
+                // The cache never answers a repeat: it may have what the judge said when it could not be believed.
+                pairs.push(((Arc::clone(&id), repeat + 1), pair));
+                keys.push(key);
+            }
+        }
+        let name = |number: usize, _: usize| Some(Arc::from(format!("base-anew-{number:03}")));
+        let graded = asking::grade(&*plan.judge, self.judges, plan.scoring, &pairs, &name)?;
+        let grades = graded.into_iter().map(|(grades, _)| grades.candidate);
+        self.anew.extend(keys.into_iter().zip(grades));
+        self.base_anew = Some(why);
+        self.lay_beside_base();
+        Ok(())
+    }
+
+    /// Why the answers of the base were graded anew; none where they were not.
+    pub(super) const fn base_anew(&self) -> Option<&WhyAnew> {
+        self.base_anew.as_ref()
+    }
+
+    /// The grade of an answer of the base: the new one where it was graded anew, else the stored one, where this judge
+    /// would give it again.
+    fn grade_of_base(
+        &self,
+        prompt: &str,
+        other: Option<&(Answered, Option<usize>)>,
+    ) -> Option<Grade> {
+        let (stored, repeat) = other?;
+        if self.base_anew.is_some() {
+            let key = (Arc::from(prompt), digest(stored));
+            return self.anew.get(&key)?.as_ref().ok().cloned();
+        }
+        self.base
+            .as_ref()?
+            .grade(prompt, (*repeat)?, self.plan.scoring)
     }
 
     /// Puts the answers of the base and their grades beside the samples, which keep their own grades.
     fn lay_beside_base(&mut self) {
-        let (plan, Some(base)) = (self.plan, &self.base) else {
+        let Some(base) = &self.base else {
             return;
         };
-        for prompt in plan.asked() {
+        let mut beside = Vec::new();
+        for prompt in self.plan.asked() {
             let id: Arc<str> = prompt.id.as_str().into();
             for repeat in 1..=self.candidate.outcomes(&prompt.id).count() {
-                let Some(sampled) = self.graded.get_mut(&(Arc::clone(&id), repeat)) else {
-                    continue;
-                };
-                sampled.other = match base.next_to(prompt, repeat) {
+                let other = match base.next_to(prompt, repeat) {
                     Next::Text(_, stored, of_base) => Some((stored, of_base)),
                     Next::Missing(_, other) => other,
                 };
-                let of_base = sampled.other.as_ref().and_then(|(_, repeat)| *repeat);
-                sampled.grades.other =
-                    of_base.and_then(|repeat| base.grade(&prompt.id, repeat, plan.scoring));
+                let grade = self.grade_of_base(&id, other.as_ref());
+                beside.push(((Arc::clone(&id), repeat), other, grade));
+            }
+        }
+        for (key, other, grade) in beside {
+            if let Some(sampled) = self.graded.get_mut(&key) {
+                sampled.other = other;
+                sampled.grades.other = grade;
             }
         }
     }
@@ -240,12 +397,8 @@ impl<'a> Grading<'a> {
             &asking::of_samples,
         )?;
         for (((key, _), other), (mut grades, usage)) in pairs.iter().zip(others).zip(graded) {
-            let repeat = other.as_ref().and_then(|(_, repeat)| *repeat);
-            let base = self.base.as_ref().zip(repeat);
-            if let Some(stored) =
-                base.and_then(|(base, repeat)| base.grade(&key.0, repeat, plan.scoring))
-            {
-                grades.other = Some(stored);
+            if let Some(of_base) = self.grade_of_base(&key.0, other.as_ref()) {
+                grades.other = Some(of_base);
             }
             settled.push((
                 key.clone(),
@@ -349,16 +502,31 @@ impl<'a> Grading<'a> {
                 (None, Some(Unscored::new(UnscoredCode::JudgeFailed, why)))
             }
         };
+        let (grade, by_old, unscored) = match self.by_old_reference.get(key) {
+            Some(Err(why)) => (None, None, unscored.or_else(|| Some(why.clone()))),
+            Some(Ok(by_old)) => (grade, Some(by_old.clone()), unscored),
+            None => (grade, None, unscored),
+        };
         GradedSample {
             candidate: answered(outcome),
             base_repeat: other.as_ref().and_then(|(_, repeat)| *repeat),
             baseline: other.map(|(answered, _)| answered),
             grade,
+            grade_by_old_reference: by_old,
             baseline_grade: grades.and_then(|grades| grades.other),
             judge_usage: sampled.and_then(|sampled| sampled.usage),
             unscored,
         }
     }
+}
+
+/// A judge that has drifted and still puts surely worse answers so far below whole ones sees a drop on both sides.
+const WIDE_GAP: f64 = 0.25;
+
+/// The digest of an answer; that of nothing where there is none.
+fn digest(answered: &Answered) -> Digest {
+    let answer = answered.answer.as_ref();
+    answer.map_or_else(|| Digest::of(b""), |answer| answer.digest)
 }
 
 /// An answer as it is stored.

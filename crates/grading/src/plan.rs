@@ -86,6 +86,7 @@ impl<'c> Plan<'c> {
             candidate: self.settings.candidate.name.clone(),
             baseline: baseline.map(|baseline| baseline.name.clone()),
             planted: None,
+            base_anew: None,
         }
     }
 }

@@ -13,6 +13,7 @@ use super::record::Scoring;
 use super::stored::StoredAnswers;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
+use kelvin_record::JudgeTrialCost;
 use kelvin_run::Runner;
 use kelvin_run::judge::planted::{
     Anchor, Disguise, FEWEST_GRADES, FaultyCopy, MOST_GRADES, PlantedAnswers, PlantedPair, faulty,
@@ -97,6 +98,34 @@ pub(super) fn plant(
     let mut all = batch.graded("all", &batch.all(), seed)?;
     all.grades += spent;
     Ok(all)
+}
+
+/// What it costs to try the judge; none where it asks no language model.
+pub(super) fn cost(plan: &Plan<'_>) -> Option<JudgeTrialCost> {
+    if !plan.settings.judge.asks_a_language_model() {
+        return None;
+    }
+    // A source can give a grade for each way to show it: whole, with a fault, and in each disguise.
+    let prompts = plan.places.len();
+    let (ways, few) = match plan.scoring.is_preference() {
+        true => (Disguise::ALL.len() + 1, prompts * FEWEST_GRADES),
+        false => (Disguise::ALL.len() + 2, prompts + 1),
+    };
+    let pair = Pair {
+        prompt: "p",
+        reference: Some("r"),
+        candidate: "c",
+        other: (plan.scoring != Scoring::Each).then_some("o"),
+        turn: 0,
+    };
+    let questions = pair.exhibits(plan.scoring).into_iter();
+    let questions =
+        questions.map(|exhibit| plan.judge.questions(&exhibit).map_or(0, |all| all.len()));
+    Some(JudgeTrialCost {
+        new: MOST_GRADES.min(prompts * ways),
+        known: FEWEST_GRADES.min(few),
+        calls_each: questions.sum(),
+    })
 }
 
 /// What the choice is drawn from: the seed of the configuration, and every answer of both sides.
@@ -317,6 +346,7 @@ impl<'a> Batch<'a> {
                         plain: has_plain
                             .then(|| score(one.source, What::Copy(None)))
                             .flatten(),
+                        is_chosen: scoring.is_preference(),
                         copy: *now,
                     });
                 }

@@ -31,6 +31,34 @@ pub struct GradingBasis {
     /// the judge asks no language model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planted: Option<PlantedAnswers>,
+    /// Why the judge has graded the answers of the base again in this run, so that both sides have grades of the same
+    /// judge; none where the report of the base has its grades.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_anew: Option<WhyAnew>,
+}
+
+/// Why the grades in the report of the base do not count.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhyAnew {
+    /// The judge could not be believed in the run of the base: this is what was wrong there.
+    Doubted(String),
+    /// The judge has drifted since: this is how.
+    Drifted(String),
+}
+
+impl WhyAnew {
+    /// A sentence for people.
+    pub(super) fn sentence(&self) -> String {
+        let (why, what) = match self {
+            Self::Doubted(why) => ("in the run of the base, ", why),
+            Self::Drifted(how) => ("", how),
+        };
+        format!(
+            "{why}{what}. So the stored answers of the base were graded anew in this run, by the judge that has proved \
+             itself here"
+        )
+    }
 }
 
 impl GradingBasis {
@@ -43,8 +71,11 @@ impl GradingBasis {
     }
 
     /// How the judge has drifted since the base was graded, so that the two sides cannot be compared although each can
-    /// be believed; none where it has not.
+    /// be believed; none where it has not, and where it has graded the base anew.
     pub(super) fn drift(&self) -> Option<String> {
+        if self.base_anew.is_some() {
+            return None;
+        }
         match self.planted.as_ref()?.proof() {
             Proof::Drifted(how) => Some(how),
             Proof::Given { .. } | Proof::Failed(_) => None,
@@ -120,6 +151,10 @@ pub struct GradedSample {
     /// The grade of the candidate's answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<Grade>,
+    /// The grade of the candidate's answer by the reference of the base, where the change has another one. The lower of
+    /// the two counts, so that nobody makes a wrong answer right by another reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade_by_old_reference: Option<Grade>,
     /// The grade of the baseline's answer, where that was graded too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_grade: Option<Grade>,
@@ -171,6 +206,9 @@ pub enum UnscoredCode {
     BaselineCut,
     /// The judge gave no valid grade.
     JudgeFailed,
+    /// The change edits the prompt together with its reference, so that neither reference tells how the answers of the
+    /// two sides compare.
+    ReferenceEdited,
     /// There is no answer of a base to grade it next to: the prompt is new, or there is no base. Such a
     /// sample counts neither as scored nor as an error.
     NoBaseline,
@@ -199,17 +237,16 @@ impl From<&Ungraded> for Unscored {
 impl GradedSample {
     /// The score of the candidate's answer; none where there is none.
     pub fn score(&self, scoring: Scoring) -> Option<f64> {
-        scoring.score(self.grade.as_ref()?, self.baseline_grade.as_ref())
+        let score = scoring.score(self.grade.as_ref()?, self.baseline_grade.as_ref())?;
+        let by_old = self.grade_by_old_reference.as_ref().map(Grade::score);
+        Some(by_old.map_or(score, |by_old| by_old.min(score)))
     }
 
     /// Whether the candidate's answer is better than the other one: 1, 0, or one half for a tie. None
     /// where nobody can tell.
     pub fn win(&self, scoring: Scoring) -> Option<f64> {
         let (own, other) = match scoring {
-            Scoring::Each => (
-                self.grade.as_ref()?.score(),
-                self.baseline_grade.as_ref()?.score(),
-            ),
+            Scoring::Each => (self.score(scoring)?, self.baseline_grade.as_ref()?.score()),
             Scoring::Choice | Scoring::Exchange => (self.score(scoring)?, 0.5),
             // Likeness tells how similar the answers are, not which one is better.
             Scoring::Likeness => return None,

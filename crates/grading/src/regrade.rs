@@ -47,6 +47,7 @@ impl StoredPairs {
         section.basis.judge = judge.grader_id();
         // What was planted has tried the judge of that run.
         section.basis.planted = None;
+        section.basis.base_anew = None;
         section.basis.max_errors = settings.max_errors;
         Ok(Self { section, judge })
     }
@@ -79,6 +80,7 @@ impl Rejudging for StoredPairs {
             for sample in &mut prompt.samples {
                 let why = pair(scoring, &stored, sample).err();
                 sample.grade = None;
+                sample.grade_by_old_reference = None;
                 sample.baseline_grade = None;
                 sample.judge_usage = None;
                 sample.unscored = why;

@@ -7,6 +7,7 @@ use super::figures::figures;
 use super::record::{GradingBasis, PromptRecord};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
+use kelvin_page::counted;
 use kelvin_record::{
     Answer, Answered, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section,
 };
@@ -47,7 +48,11 @@ impl Item for PromptRecord {
             if let Some(unscored) = &mut sample.unscored {
                 "the reason is not kept".clone_into(&mut unscored.text);
             }
-            let grades = [&mut sample.grade, &mut sample.baseline_grade];
+            let grades = [
+                &mut sample.grade,
+                &mut sample.grade_by_old_reference,
+                &mut sample.baseline_grade,
+            ];
             for grade in grades.into_iter().flatten() {
                 // What a judge had to say may quote what it was shown.
                 grade.change_notes(|_| String::new());
@@ -68,15 +73,42 @@ pub(super) fn own(section: &dyn AnySection) -> &GradingSection {
 pub(super) fn findings(section: GradingSection, of_the_run: Vec<Notice>) -> Findings {
     Findings {
         metrics: figures(&section.basis, &section.items),
-        notices: notices(&section.items),
+        notices: notices(&section.basis, &section.items),
         section: Box::new(section),
         of_the_run,
         compared: true,
     }
 }
 
-/// Notices about the samples without a score, by the reason.
-fn notices(prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
+/// Notices about a base that was graded anew, and about the samples without a score.
+fn notices(basis: &GradingBasis, prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
+    let anew = basis.base_anew.iter();
+    let mut notices: Vec<Notice> = anew
+        .map(|why| Notice::new(Code::own("base_graded_anew"), why.sentence()))
+        .collect();
+    notices.extend(by_old_references(prompts));
+    notices.extend(unscored(prompts));
+    notices
+}
+
+/// The notice about the prompts whose references the change edits; none where it edits none.
+fn by_old_references(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice> {
+    let edited = prompts.iter().filter(|(_, prompt)| {
+        let mut samples = prompt.samples.iter();
+        samples.any(|sample| sample.grade_by_old_reference.is_some())
+    });
+    let ids: Vec<&str> = edited.map(|(id, _)| id.as_str()).collect();
+    let first = ids.first()?;
+    let text = format!(
+        "this change edits the references of {}, the first of them of `{first}`: their answers were graded by the \
+         references of the base as well, and the lower grade counts",
+        counted(ids.len(), "prompt")
+    );
+    Some(Notice::new(Code::own("references_edited"), text))
+}
+
+/// The notice about the samples without a score; none where each has one.
+fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice> {
     let total: usize = prompts.values().map(|prompt| prompt.samples.len()).sum();
     let mut ids = BTreeSet::new();
     let mut errors = 0;
@@ -87,7 +119,7 @@ fn notices(prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
         }
     }
     if errors == 0 {
-        return Vec::new();
+        return None;
     }
     const MOST: usize = 20;
     let shown: Vec<&str> = ids.iter().copied().take(MOST).collect();
@@ -99,7 +131,7 @@ fn notices(prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
         "{errors} of {total} samples have no score and are in no mean: {}{more}",
         shown.join(", ")
     );
-    vec![Notice::new(Code::Unscored, text).counts(total, total - errors)]
+    Some(Notice::new(Code::Unscored, text).counts(total, total - errors))
 }
 
 /// The answers of the candidate to each prompt.

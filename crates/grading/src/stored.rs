@@ -31,6 +31,8 @@ pub(super) struct StoredAnswers {
     pub(super) is_like: bool,
     /// Whether this judge proved itself by planted answers in the run of the base.
     pub(super) is_proved: bool,
+    /// Why this judge could not be believed in the run of the base; none where it could, or was not tried there.
+    pub(super) doubt: Option<String>,
 }
 
 impl StoredAnswers {

@@ -39,7 +39,7 @@ pub use flip::{Flip, Ought};
 pub use graded::GradedPair;
 pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
 pub use kinds::{JsonFields, Kinds, SectionKind};
-pub use listing::{Forecast, ListedVariant, Listing};
+pub use listing::{Forecast, JudgeTrialCost, ListedVariant, Listing};
 pub use metric::{CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, probe_of};
 pub use nouns::Nouns;
 pub use ranked::{ExpectedHit, RankedHit, RankedHits};

@@ -17,6 +17,20 @@ pub struct Listing {
     pub variants: Vec<ListedVariant>,
     /// The caps and skips.
     pub notices: Vec<Notice>,
+    /// The cost of trying a judge in a gate, on top of the invocations; none where no judge is tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_trial: Option<JudgeTrialCost>,
+}
+
+/// What a gate asks a judge about answers whose order is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct JudgeTrialCost {
+    /// The grades of a judge that nobody has tried yet.
+    pub new: usize,
+    /// The grades of a judge that proved itself in the run of the base.
+    pub known: usize,
+    /// The calls that one grade takes.
+    pub calls_each: usize,
 }
 
 /// One variant that would be run.

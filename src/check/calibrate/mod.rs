@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::{beside, calibrated};
+use super::{beside, calibrated, side};
 use crate::registry::Registry;
 use calls::{Calls, TrialCalls, code_of};
 use kelvin_base::cost::Cost;
 use kelvin_base::exit::Misuse;
 use kelvin_base::file;
 use kelvin_base::stats;
+use kelvin_record::Answer;
 use kelvin_run::config::{Config, Overrides};
 use kelvin_run::judge::calibration;
 use kelvin_run::judge::calibration::Calibration;
@@ -37,8 +38,8 @@ pub(crate) struct CalibrateRequest {
     pub(crate) overrides: Overrides,
     /// The place of the judge, where several are configured.
     pub(crate) judge: Option<String>,
-    /// The file of the given answers.
-    pub(crate) answers: PathBuf,
+    /// Where the answers come from.
+    pub(crate) answers: TriedAnswers,
     /// The embedding model that measures how near two texts are, for the comparison judge; without it, the comparison
     /// judge asks for equal texts.
     pub(crate) embeddings: Option<String>,
@@ -52,6 +53,15 @@ pub(crate) struct CalibrateRequest {
     pub(crate) resume: bool,
     /// Whether the result is kept for the gate.
     pub(crate) save: bool,
+}
+
+/// Where the answers come from that a judge is tried on.
+#[derive(Clone, Debug)]
+pub(crate) enum TriedAnswers {
+    /// A file of JSON lines.
+    File(PathBuf),
+    /// The answers that were graded in a report: a file, a run of the history, or a revision.
+    Report(String),
 }
 
 /// A finished trial.
@@ -80,7 +90,10 @@ pub(crate) fn calibrate(
     let config = request.registry.configured(&request.overrides)?;
     let placed = calibrated::language_models(&config);
     let (place, settings) = calibrated::chosen(&placed, request.judge.as_deref())?;
-    let answers = read(&request.answers)?;
+    let answers = match &request.answers {
+        TriedAnswers::File(path) => read(path)?,
+        TriedAnswers::Report(report) => of_report(request.registry, report, &config)?,
+    };
     let judges = Judges::open(&config, settings, request.embeddings.as_deref())?;
     let out = match &request.out {
         Some(out) => std::path::absolute(out)?,
@@ -89,7 +102,9 @@ pub(crate) fn calibrate(
     // Git ignores the folder, so that the files of a trial do not count as code of the pipeline.
     file::write(&out.join(".gitignore"), b"*\n")?;
     let mut not_code = beside::not_code(&config, &out);
-    not_code.push(std::path::absolute(&request.answers)?);
+    if let TriedAnswers::File(path) = &request.answers {
+        not_code.push(std::path::absolute(path)?);
+    }
     let (code, watch) = pipeline::begin(
         &config.root,
         &config.fingerprint,
@@ -219,6 +234,54 @@ fn read(path: &Path) -> anyhow::Result<Vec<GivenAnswer>> {
             .help("name a file of JSON lines, each with `prompt` and `response`, by `--answers`")
     })?;
     Ok(trial::read(&text, path)?)
+}
+
+/// The different answers that were graded in a report, with their prompts and references.
+fn of_report(
+    registry: Registry,
+    report: &str,
+    config: &Config,
+) -> anyhow::Result<Vec<GivenAnswer>> {
+    let stored = side(registry, report, &config.file)?.report;
+    let mut answers = Vec::new();
+    let mut is_graded = false;
+    for (kind, section) in registry.known(&stored.probes) {
+        if kind.graded_pairs(section, &BTreeMap::new()).is_empty() {
+            continue;
+        }
+        is_graded = true;
+        let items = kind.answered(section).into_iter();
+        for (_, item) in items.flat_map(|answered| answered.items) {
+            let Some(prompt) = &item.asked else {
+                continue;
+            };
+            let mut seen = BTreeSet::new();
+            for answer in item.itself.iter().flatten() {
+                let Answer::Kept(kept) = answer else {
+                    continue;
+                };
+                if let Some(response) = kept.whole().filter(|text| seen.insert(text.to_string())) {
+                    answers.push(GivenAnswer {
+                        prompt: prompt.to_string(),
+                        response: response.to_owned(),
+                        reference: item.expected.as_ref().map(ToString::to_string),
+                        label: None,
+                        family: None,
+                    });
+                }
+            }
+        }
+    }
+    if answers.is_empty() {
+        let what = match is_graded {
+            true => format!("the report `{report}` does not keep its answers"),
+            false => format!("the report `{report}` has no graded answers"),
+        };
+        return Err(Misuse::new(what)
+            .help("name a report of a run whose answers a judge has graded, with `baseline.texts: all`, or a file by `--answers`")
+            .into());
+    }
+    Ok(answers)
 }
 
 /// The one family of the answers whose name is a part of the name of the model that judges; none where there is no such

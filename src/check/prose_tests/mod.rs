@@ -194,17 +194,13 @@ fn vectors_tell_a_meaning_that_they_hold() {
 }
 
 #[test]
-fn what_nobody_asks_the_judge_is_unmeasured_with_the_reason() {
+fn the_judge_is_asked_about_the_donors_of_the_swaps_too() {
     let project = Project::new(PARAPHRASES, JUDGE);
     let judged = project
         .check("{llm: {model: judge}}", "")
         .expect("measured");
-    assert_eq!(value(&judged, "evidence.following"), None);
-    let reason = why(&judged, "evidence.following");
-    assert!(
-        reason.contains("a judge compares the decisions"),
-        "{reason}"
-    );
+    assert_eq!(value(&judged, "evidence.following"), Some(1.0));
+    assert!(value(&judged, "evidence.donor_contrast") > Some(0.0));
 }
 
 #[test]
@@ -321,14 +317,15 @@ fn a_list_of_what_would_be_run_has_the_most_calls_of_the_judge_and_makes_none() 
         .filter(|(kind, _)| is_variant(kind))
         .map(|(_, n)| n)
         .sum();
-    assert_eq!(once["judge (at most)"], variants);
+    let pairs = variants + once["swap"];
+    assert_eq!(once["judge (at most)"], pairs);
     let twice = listed("{llm: {model: judge, swap_order: true, votes: 3}}", "");
-    assert_eq!(twice["judge (at most)"], 6 * variants);
+    assert_eq!(twice["judge (at most)"], 6 * pairs);
     let floor = listed(
         "{embedding: {model: judge}}",
         "noise_floor: {enabled: true, replications: 4}\n",
     );
-    assert_eq!(floor["judge (at most)"], variants + 3 * 6);
+    assert_eq!(floor["judge (at most)"], pairs + 3 * 6);
     assert!(!listed("exact", "").contains_key("judge (at most)"));
     assert_eq!(project.calls(), 0);
 }

@@ -14,7 +14,7 @@ use super::again::Again;
 use super::check::LogFormat;
 use super::progress::Progress;
 use crate::check;
-use crate::check::{CalibrateRequest, Calibrated};
+use crate::check::{CalibrateRequest, Calibrated, TriedAnswers};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_run::config::Overrides;
@@ -29,8 +29,12 @@ pub(super) struct CalibrateArgs {
     /// The answers that the judge is tried on: JSON lines with `prompt` and `response`, and optionally
     /// `reference`, `label` (what a person says the answer is worth, from 0 to 1) and `family` (of the
     /// model that wrote it).
-    #[arg(long, value_name = "FILE")]
-    answers: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "report")]
+    answers: Option<PathBuf>,
+    /// A report whose graded answers the judge is tried on, with their prompts and references: a file, a run of the
+    /// history, or a revision.
+    #[arg(long, value_name = "REPORT", conflicts_with = "answers")]
+    report: Option<String>,
     /// The judge, by its place in the configuration, where several ask a language model: `grading.judge`.
     #[arg(long, value_name = "PLACE")]
     judge: Option<String>,
@@ -115,7 +119,10 @@ fn request(args: &CalibrateArgs, registry: Registry) -> CalibrateRequest {
             ..Overrides::default()
         },
         judge: args.judge.clone(),
-        answers: args.answers.clone(),
+        answers: match (&args.report, &args.answers) {
+            (Some(report), _) => TriedAnswers::Report(report.clone()),
+            (None, file) => TriedAnswers::File(file.clone().unwrap_or_default()),
+        },
         embeddings: args.embeddings.clone(),
         family: args.family.clone(),
         settings: TrialSettings {
@@ -149,7 +156,8 @@ fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
     let again = || {
         let again = Again::kelvin("calibrate")
             .config(&args.config)
-            .flag("--answers", &args.answers)
+            .given("--answers", args.answers.as_ref())
+            .given("--report", args.report.as_ref())
             .given("--judge", args.judge.as_ref())
             .given("--embeddings", args.embeddings.as_ref())
             .given("--family", args.family.as_ref())
@@ -167,7 +175,10 @@ fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
         // Nothing was kept for the gate. Where there is a cache, the next trial reuses the calls.
         Some(Fitness::Fit) if calibrated.file.is_none() => again().next(),
         Some(Fitness::Fit) => Again::kelvin("check").config(&args.config).next(),
-        Some(Fitness::Undecided) => again().next_when("with more answers in that file"),
+        Some(Fitness::Undecided) => again().next_when(match args.report {
+            Some(_) => "with a report of more prompts",
+            None => "with more answers in that file",
+        }),
         Some(Fitness::Unfit) => again().next_when("with another model or another prompt as judge"),
     }
 }

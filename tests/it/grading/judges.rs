@@ -10,20 +10,20 @@ use crate::models::server::{Faults, Reaction, Request};
 use crate::project::{Project, Said};
 use crate::repository::{bare, commit, git, verdict};
 
-const PROMPTS: usize = 24;
+pub(super) const PROMPTS: usize = 24;
 
 /// Answers a prompt `What of SUBJECT NUMBER?` in three sentences.
-const ANSWER: &str = r#"set -- "$2" $(tr -d '?' < "$1")
+pub(super) const ANSWER: &str = r#"set -- "$2" $(tr -d '?' < "$1")
 printf 'The %s number %s stands near river%s because water%s carries silver. ' "$4" "$5" "$5" "$5" > "$1"
 printf 'People there trade wool%s against pepper. Nobody doubts that bridge%s holds.\n' "$5" "$5" >> "$1"
 "#;
 
 /// Leaves out what the prompts with these numbers (a pattern of the shell) need.
-fn worse(numbers: &str) -> String {
+pub(super) fn worse(numbers: &str) -> String {
     format!("{ANSWER}case $5 in {numbers}) echo 'The river was seen.' > \"$1\";; esac\n")
 }
 
-fn answer_to(number: usize) -> String {
+pub(super) fn answer_to(number: usize) -> String {
     let subject = ["copper", "granite", "barley", "harbour"][number % 4];
     format!(
         "The {subject} number {number} stands near river{number} because water{number} carries silver. People there \
@@ -43,7 +43,7 @@ fn framed(question: &str, name: &str) -> String {
 }
 
 /// The share of the longer words of the reference that the response has.
-fn overlap(question: &str) -> f64 {
+pub(super) fn overlap(question: &str) -> f64 {
     let words = |name: &str| -> Vec<String> {
         let text = framed(question, name);
         let words = text.split(|c: char| !c.is_ascii_alphanumeric());
@@ -62,7 +62,10 @@ fn overlap(question: &str) -> f64 {
 }
 
 /// A server that answers a question with what a judge says of it, under the name of a model.
-fn judge(model: &'static str, says: impl Fn(&str) -> String + Send + Sync + 'static) -> Faults {
+pub(super) fn judge(
+    model: &'static str,
+    says: impl Fn(&str) -> String + Send + Sync + 'static,
+) -> Faults {
     Faults::start(move |_, request: &Request| {
         let body = request.json();
         let question = body["messages"][0]["content"]
@@ -78,17 +81,17 @@ fn judge(model: &'static str, says: impl Fn(&str) -> String + Send + Sync + 'sta
     })
 }
 
-fn score(score: f64) -> String {
+pub(super) fn score(score: f64) -> String {
     json!({ "quality_score": score }).to_string()
 }
 
 /// A judge that finds what is missing.
-fn good() -> Faults {
+pub(super) fn good() -> Faults {
     judge("judge-2026-01-01", |question| score(overlap(question)))
 }
 
 /// A project whose judge is at an address, with further lines of the configuration.
-fn project(url: &str, gate: &str) -> Project {
+pub(super) fn project(url: &str, gate: &str) -> Project {
     let project = Project::new("exit 9\n");
     let (mut prompts, mut answers) = (String::new(), String::new());
     for number in 0..PROMPTS {
@@ -113,7 +116,7 @@ fn project(url: &str, gate: &str) -> Project {
 }
 
 /// Writes the configuration with further keys of the model, and further lines.
-fn configure(project: &Project, url: &str, model: &str, more: &str) {
+pub(super) fn configure(project: &Project, url: &str, model: &str, more: &str) {
     project.write(
         "kelvin.yaml",
         &format!(
@@ -134,18 +137,18 @@ fn calibrate(project: &Project) -> String {
     fitness.expect("a word").to_owned()
 }
 
-fn on_branch(project: &Project, name: &str) {
+pub(super) fn on_branch(project: &Project, name: &str) {
     git(project.root(), &["checkout", "--quiet", "main"]);
     git(project.root(), &["checkout", "--quiet", "-b", name]);
 }
 
-fn gate(project: &Project) -> (Said, Value) {
+pub(super) fn gate(project: &Project) -> (Said, Value) {
     let said = project.kelvin(&["gate"]);
     let judgement = verdict(project, &said);
     (said, judgement)
 }
 
-fn texts(judgement: &Value) -> String {
+pub(super) fn texts(judgement: &Value) -> String {
     let reasons = judgement["reasons"].as_array().expect("a list");
     let texts = reasons.iter().filter_map(|reason| reason["text"].as_str());
     texts.collect::<Vec<_>>().join("\n")

@@ -1,5 +1,6 @@
 //! Graded answers: the probe, its gate, the ledger, and grading anew.
 
+mod attacks;
 mod example;
 mod gated;
 mod judges;

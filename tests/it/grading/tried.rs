@@ -113,6 +113,9 @@ impl Graded {
         let flaw = Arc::new(Mutex::new(flaw));
         let shared = Arc::clone(&flaw);
         let server = Faults::start(move |_, request| {
+            if !request.body.contains("BEGIN RESPONSE") {
+                return says("Room 1 has 21 chairs.");
+            }
             let flaw = *shared.lock().expect("no panic");
             match grade(flaw, request) {
                 Some(score) => says(&json!({"notes": "n", "quality_score": score}).to_string()),
@@ -311,27 +314,31 @@ fn a_judge_that_refuses_what_is_bad_is_not_believed_about_the_rest() {
 }
 
 #[test]
-fn a_judge_that_drifts_is_named_and_is_no_regression_and_hides_none() {
+fn a_judge_that_drifts_is_named_and_grades_the_base_anew_so_that_it_is_no_regression_and_hides_none()
+ {
     let graded = Graded::by(Flaw::None);
     let (said, judgement) = graded.gate(&format!("# the same\n{BASE}"), Flaw::Drifted(-0.15));
-    let said = said.expect(3);
-    assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
-    assert!(
-        said.stdout.contains("the judge has drifted"),
-        "{}",
-        said.stdout
-    );
-    assert!(said.stdout.contains("0.15 lower"), "{}", said.stdout);
+    let said = said.expect(0);
+    assert_eq!(score(&judgement)["verdict"], json!("pass"));
+    assert_eq!(score(&judgement)["base"], score(&judgement)["head"]);
+    for part in [
+        "the judge has drifted",
+        "0.15 lower",
+        "graded anew in this run",
+    ] {
+        let comment = graded.project.read("kelvin/gate.md");
+        for (place, text) in [("terminal", &said.stdout), ("comment", &comment)] {
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(part), "{place}: {part}: {text}");
+        }
+    }
     // The drift is between the two sides. The report of this run is a good base for those after it.
     let drifted = graded.project.read("kelvin/report.json");
     let (said, judgement) = graded.gate(WORSE, Flaw::Drifted(0.1));
     let said = said.expect(3);
-    assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
-    assert!(
-        said.stdout.contains("higher than it did"),
-        "{}",
-        said.stdout
-    );
+    assert_eq!(score(&judgement)["verdict"], json!("regression"));
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("higher than it did"), "{text}");
     graded.project.write("base.json", &drifted);
     let same = format!("# once more the same\n{BASE}");
     let (said, judgement) = graded.gate(&same, Flaw::Drifted(-0.15));
@@ -341,4 +348,165 @@ fn a_judge_that_drifts_is_named_and_is_no_regression_and_hides_none() {
     let (said, judgement) = graded.gate(WORSE, Flaw::Drifted(-0.15));
     said.expect(3);
     assert_eq!(score(&judgement)["verdict"], json!("regression"));
+}
+
+#[test]
+fn a_base_whose_judge_could_not_be_believed_is_graded_anew_by_the_judge_of_the_gate() {
+    let graded = Graded::by(Flaw::None);
+    // The judge fails in the run that becomes the base: its grades say nothing.
+    let (said, _) = graded.gate(&format!("# the base\n{BASE}"), Flaw::Constant(0.2));
+    said.expect(3);
+    graded.keep_as_base();
+    let before = graded.server.requests().len();
+    let (said, judgement) = graded.gate(&format!("# the same\n{BASE}"), Flaw::None);
+    let said = said.expect(0);
+    assert_eq!(score(&judgement)["verdict"], json!("pass"));
+    let base = score(&judgement)["base"].as_f64().expect("a figure");
+    assert!(base > 0.8, "graded by today's judge: {base}");
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["it gave 0.2 to every answer", "graded anew in this run"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // The answers of the head, the planted ones, and the sixteen of the base.
+    let asked = graded.server.requests().len() - before;
+    assert_eq!(asked, 16 + 24 + 16);
+    assert_eq!(
+        graded.project.json("kelvin/report.json")["probes"]["grading"]["basis"]["base_anew"]["doubted"]
+            .as_str()
+            .map(|why| why.contains("to every answer")),
+        Some(true)
+    );
+    let (said, judgement) = graded.gate(WORSE, Flaw::None);
+    said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("regression"));
+    // A judge that is no better today grades nothing anew.
+    let (said, judgement) = graded.gate(WORSE, Flaw::Constant(0.2));
+    said.expect(3);
+    assert_eq!(score(&judgement)["verdict"], json!("unmeasured"));
+}
+
+#[test]
+fn a_forecast_tells_what_it_costs_to_try_the_judge_and_a_gate_takes_that() {
+    let graded = Graded::by(Flaw::None);
+    let before = graded.server.requests().len();
+    let said = graded.project.kelvin(&["check", "--forecast"]).expect(0);
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = "24 grades where nobody has tried this judge yet (24 calls), 3 where it proved itself in the run of the \
+                base (3 calls)";
+    assert!(text.contains(told), "{text}");
+    let said = graded
+        .project
+        .kelvin(&["check", "--forecast", "--format", "json"])
+        .expect(0);
+    let bill: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(
+        bill["judge_trial"],
+        json!({"new": 24, "known": 3, "calls_each": 1})
+    );
+    assert_eq!(graded.server.requests().len(), before, "nothing is asked");
+    graded.gate(&format!("# the same\n{BASE}"), Flaw::None);
+    assert_eq!(graded.planted()["grades"], bill["judge_trial"]["new"]);
+    graded.keep_as_base();
+    graded.gate(&format!("# again the same\n{BASE}"), Flaw::None);
+    assert_eq!(graded.planted()["grades"], bill["judge_trial"]["known"]);
+    // Votes and both orders cost calls, and a judge that asks no language model is not tried.
+    let config = graded.project.read("kelvin.yaml");
+    let votes = config.replace("model: local}", "model: local, votes: 3, swap_order: true}");
+    graded.project.write("kelvin.yaml", &votes);
+    let forecast = || {
+        let said = graded
+            .project
+            .kelvin(&["check", "--forecast", "--format", "json"]);
+        let bill: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
+        bill["judge_trial"].clone()
+    };
+    assert_eq!(forecast()["calls_each"], json!(6));
+    let exact = config.replace("type: llm, model: local", "type: exact_match");
+    graded.project.write("kelvin.yaml", &exact);
+    assert_eq!(forecast(), Value::Null);
+}
+
+#[test]
+fn a_trial_takes_its_prompts_and_answers_from_a_report() {
+    let graded = Graded::by(Flaw::None);
+    let trial = |from: &[&str]| {
+        let arguments = [
+            &[
+                "calibrate",
+                "--repeats",
+                "1",
+                "--no-save",
+                "--format",
+                "json",
+            ],
+            from,
+        ]
+        .concat();
+        let said = graded.project.kelvin(&arguments).expect(0);
+        let page: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        page["trial"].clone()
+    };
+    let of_report = trial(&["--report", "kelvin/report.json"]);
+    // The same answers, written down by hand.
+    let report = graded.project.json("kelvin/report.json");
+    let items = report["probes"]["grading"]["items"]
+        .as_object()
+        .expect("items");
+    let line = |item: &Value| {
+        json!({
+            "prompt": item["prompt"]["text"],
+            "response": item["samples"][0]["candidate"]["answer"]["text"],
+            "reference": item["reference"]["text"],
+        })
+    };
+    let lines: Vec<String> = items
+        .values()
+        .map(|item| format!("{}\n", line(item)))
+        .collect();
+    assert_eq!(lines.len(), 16);
+    graded.project.write("answers.jsonl", &lines.concat());
+    let of_file = trial(&["--answers", "answers.jsonl"]);
+    assert_eq!(of_report["criteria"], of_file["criteria"]);
+    assert_eq!(of_report["figures"], of_file["figures"]);
+    assert!(of_report["criteria"].is_array(), "{of_report:#}");
+
+    for (arguments, part) in [
+        (&["calibrate"][..], "--answers"),
+        (
+            &["calibrate", "--report", "x", "--answers", "y"],
+            "cannot be used with",
+        ),
+        (
+            &["calibrate", "--report", "file:nothing.json"],
+            "nothing.json",
+        ),
+    ] {
+        let said = graded.project.kelvin(arguments);
+        assert_ne!(said.code, Some(0));
+        assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn a_candidate_that_is_graded_by_its_own_model_is_told_with_the_grades() {
+    let graded = Graded::by(Flaw::None);
+    let told = || {
+        graded.project.kelvin(&["check"]).expect(0);
+        graded
+            .project
+            .read("kelvin/report.json")
+            .contains("is graded by its own model `gemma`")
+    };
+    assert!(!told(), "nobody knows the model of a command");
+    let config = graded.project.read("kelvin.yaml");
+    let candidate = "{run: \"python3 answer.py {input} {output}\"}";
+    let own = config.replace(candidate, "{model: other}").replace(
+        "grading:",
+        &format!(
+            "  other: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:",
+            graded.server.url()
+        ),
+    );
+    graded.project.write("kelvin.yaml", &own);
+    assert!(told());
 }

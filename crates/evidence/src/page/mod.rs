@@ -47,6 +47,13 @@ pub struct EvidenceRun<'a> {
     pub seed: u64,
 }
 
+impl EvidenceRun<'_> {
+    /// Whether a judge compared the decisions, so that two answers in other words may mean the same.
+    fn asks_a_judge(&self) -> bool {
+        self.scorer.starts_with("judge/")
+    }
+}
+
 /// What the page of a whole run says of the evidence probe.
 pub fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
     let signals = Signals::of(&run);

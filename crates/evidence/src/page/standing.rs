@@ -68,6 +68,9 @@ impl Standing {
         if answers.is_some() && !reacts {
             return Some(Self::Constant);
         }
+        if holds && swaps.all_mean_the_same() && run.asks_a_judge() && run.cases.len() > 1 {
+            return Some(Self::Constant);
+        }
         let following = run.metrics.get("evidence.following")?;
         let unclear = if holds { Self::Unclear } else { Self::Unsteady };
         if swaps.samples == 0 {

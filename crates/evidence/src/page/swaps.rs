@@ -101,6 +101,11 @@ impl SwapCounts {
         self.followed * 2 > self.could
     }
 
+    /// Whether no swap moved the decision, and none could: the donors have no other answers.
+    pub(super) const fn all_mean_the_same(&self) -> bool {
+        self.known && self.moved == 0 && self.could == 0
+    }
+
     /// Whether there are enough swaps, and clear enough ones, to say something about the pipeline.
     pub(super) fn are_enough(&self) -> bool {
         self.variants >= ENOUGH_SWAPS

@@ -26,6 +26,9 @@ const LEAST_RIGHT: f64 = 0.75;
 const FEW_PAIRS: usize = 8;
 /// A pair that the judge got neither right nor wrong: a tie, or no grade at all.
 const UNDECIDED: f64 = 0.5;
+/// A judge that puts surely worse answers no further below whole ones than this uses so little of its scale that it can
+/// hardly show the drop that a gate allows, 0.05 unless something else is configured.
+const LEAST_GAP: f64 = 0.1;
 /// Two grades that differ by at most this are equal.
 const EQUAL: f64 = 1e-9;
 
@@ -136,6 +139,9 @@ pub struct PlantedPair {
     /// The grade of the same copy without its disguise; none where it has none, and where the judge chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<f64>,
+    /// Whether the judge was shown both and chose.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_chosen: bool,
     /// The grade of the planted answer; none where the judge gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<f64>,
@@ -236,10 +242,27 @@ impl PlantedAnswers {
                 self.worst()
             ));
         }
+        if let Some(gap) = self.gap().filter(|gap| *gap < LEAST_GAP) {
+            return Proof::Failed(format!(
+                "the judge cannot be believed in this run: it put answers that are surely worse only {gap:.2} below the \
+                 whole ones on average, so it cannot show the drop that a gate looks for"
+            ));
+        }
         match self.drift() {
             Some(why) => Proof::Drifted(why),
             None => Proof::Given { right, of: n },
         }
+    }
+
+    /// By how much the judge grades copies with a fault lower than the answers that they were made from, on average over
+    /// the copies that are not disguised; none where it chooses between two.
+    pub fn gap(&self) -> Option<f64> {
+        let plain = self.pairs.iter().filter(|pair| pair.disguise.is_none());
+        let graded = plain.filter(|pair| !pair.is_chosen && pair.right().is_some());
+        let gaps: Vec<f64> = graded
+            .filter_map(|pair| Some(pair.whole? - pair.copy?))
+            .collect();
+        stats::mean(&gaps)
     }
 
     /// The sentence where the judge gave no grade to many planted answers.
@@ -313,7 +336,8 @@ impl PlantedAnswers {
         let moved = |anchor: &Anchor| (anchor.now - anchor.then).abs() > UNMOVED;
         let rights: Vec<f64> = self.pairs.iter().filter_map(PlantedPair::right).collect();
         let all_right = !rights.is_empty() && rights.iter().all(|right| *right == 1.0);
-        all_right && !self.anchors.iter().any(moved)
+        let is_wide = self.gap().is_none_or(|gap| gap >= LEAST_GAP);
+        all_right && is_wide && !self.anchors.iter().any(moved)
     }
 }
 
@@ -387,6 +411,7 @@ mod tests {
                 disguise,
                 whole,
                 plain,
+                is_chosen: false,
                 copy,
             };
             pairs.push(pair(None, None, plain));
@@ -501,6 +526,19 @@ mod tests {
             anchor.now = anchor.then + 0.04;
         }
         assert!(matches!(planted.proof(), Proof::Given { .. }));
+    }
+
+    #[test]
+    fn a_judge_that_uses_a_sliver_of_its_scale_can_show_no_drop() {
+        let said = |part: f64| {
+            move |kind, worth, _: &mut Draw| Some(1.0 - part * (1.0 - worth_of(kind, worth)))
+        };
+        assert_eq!(runs(&said(0.5)).0, 400);
+        let Proof::Failed(why) = batch(1, &said(0.1)).proof() else {
+            panic!("it puts half answers 0.04 lower");
+        };
+        assert!(why.contains("only 0.04 below the whole ones"), "{why}");
+        assert!(!batch(1, &said(0.1)).is_plain());
     }
 
     #[test]
