@@ -262,7 +262,7 @@ impl Probe for AtWork<'_> {
                 planted: self.grading.planted().cloned(),
                 ..self.plan.basis()
             },
-            items: self.grading.records(),
+            items: self.grading.records().into(),
         };
         findings(section, self.grading.notices())
     }
