@@ -408,11 +408,13 @@ fn ten_megabytes_of_hostile_text_are_harmless_and_shown_in_little_room_in_every_
         ("report.html", file("report.html"), 400_000),
     ] {
         assert!(text.len() < most, "{name}: {}", text.len());
-        for hostile in ["\u{202e}", "\u{1b}[31mred", "<script>alert"] {
+        for hostile in ["\u{202e}", "\u{1b}[31mred"] {
             assert!(!text.contains(hostile), "{name} has {hostile:?}");
         }
+        // A terminal shows a tag as it is, and no page has one.
+        let is_script = name != "the terminal" && text.contains("<script>alert");
         let is_image = name.ends_with(".md") && text.contains("![x](http");
-        assert!(!is_image, "{name} has an image");
+        assert!(!is_script && !is_image, "{name} has a script or an image");
     }
     for name in ["gate.json", "report.json"] {
         let text = file(name);
