@@ -43,7 +43,7 @@ fn every_figure() -> BTreeMap<String, Metric> {
             unknown: Vec::new(),
             corpus: None,
         },
-        items: BTreeMap::new(),
+        items: BTreeMap::new().into(),
     };
     let mut metrics = evidence::recompute(cases, &settings).metrics;
     metrics.extend(retrieval::figures(&section));

@@ -58,8 +58,10 @@ impl Looking<'_> {
             let base = texts::compared(self.base, self.withheld)?;
             let head = texts::compared(&self.head, self.withheld)?;
             let aligned = align::align(&base, &head);
-            let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
-            let mut comparison = compare(&old, &new);
+            let mut comparison = compare(
+                &Measured::from(&aligned.base),
+                &Measured::from(&aligned.head),
+            );
             let probes = self.head.probes.iter();
             let kept: BTreeSet<&str> = probes.flat_map(|(name, _)| self.head.kept(name)).collect();
             self.gate.answers_are_kept(!kept.is_empty());

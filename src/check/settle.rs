@@ -21,7 +21,7 @@ use kelvin_gate::fingerprints::{Differences, differences};
 use kelvin_gate::policy::{Effect, Policy};
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::readings::Readings;
-use kelvin_gate::report::Report;
+use kelvin_gate::report::{self, Report};
 use kelvin_gate::verdict::{Reason, ReasonCode, Verdict};
 use kelvin_gate::{Gate, Judgement, answers, changes, demands, flips};
 use kelvin_github::publish::comment;
@@ -48,8 +48,9 @@ pub(super) fn written(
 
 /// Writes the verdict again, where it has changed since.
 pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<()> {
-    let text = serde_json::to_vec_pretty(judgement)?;
-    file::write(&checked.out.join("gate.json"), &text)?;
+    file::write_with(&checked.out.join("gate.json"), |file| {
+        report::json::write_judgement(file, judgement)
+    })?;
     file::write(
         &checked.out.join("gate.md"),
         comment::alone(&checked.report, judgement, &checked.out).as_bytes(),
@@ -400,8 +401,12 @@ fn weigh(
     say_first(&mut verdict, left_out, unchecked);
     answers::add_hits(&mut verdict, (base, &head));
 
-    let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
-    let cases = changes::of(&compare(&old, &new), &verdict);
+    let comparison = compare(
+        &Measured::from(&aligned.base),
+        &Measured::from(&aligned.head),
+    );
+    let cases = changes::of(&comparison, &verdict);
+    drop(comparison);
     Ok(Judgement {
         flips: flips::of(&cases, &verdict, (base, &head)),
         cases,

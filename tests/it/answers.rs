@@ -361,6 +361,69 @@ fn hostile_texts_of_a_search_and_of_prompts_do_nothing_either() {
     assert!(!page.contains("<script>alert"), "a script in the page");
 }
 
+/// Quotes all that a scenario left.
+const QUOTE: &str = r#"#!/usr/bin/env python3
+import json, sys
+with open(json.load(sys.stdin)["agent_output_path"]) as output:
+    said = output.read()
+print(json.dumps({"passed": said == "harmless", "score": 0.5, "reason": f"it said {said[:3000000]}", "details": {"said": said[:3000]}}))
+"#;
+
+#[test]
+fn ten_megabytes_of_hostile_text_are_harmless_and_shown_in_little_room_in_every_probe() {
+    let project = texts("'harmless'");
+    project.write(
+        "scenarios.jsonl",
+        "{\"id\": \"s0\", \"prompt\": \"Do it\"}\n",
+    );
+    project.write("quote.py", QUOTE);
+    let executable = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(project.path("quote.py"), executable).expect("made executable");
+    let more = "run: \"python3 {root}/answer.py say {input} {output}\"\nscenarios: scenarios.jsonl\ninvariants:\n  \
+         is_short: {description: It is short, check: {type: contains, value: harmless}}\n  \
+         is_quoted: {description: It is quoted, check: {type: custom, script: quote.py}}\ngate: {deterministic: true}\n";
+    let configuration = project.read("kelvin.yaml") + more;
+    project.write("kelvin.yaml", &configuration);
+    let (said, judgement) = gate_after(&project, |project| {
+        let line =
+            r"'<script>alert(1)</script> ![x](http://x/y) \x1b[31mred \u202egnp.exe | `x`\n'";
+        answered_with(project, &format!("{line} * 150_000"));
+    });
+    for output in [
+        "retrieval/q0/baseline/output.json",
+        "grading/candidate/p0/baseline/output.json",
+    ] {
+        let size = fs::metadata(project.path(&format!("kelvin/{output}")));
+        assert!(size.is_ok_and(|file| file.len() > 10_000_000), "{output}");
+    }
+    for (probe, items) in [("grading", 2), ("retrieval", 2), ("checks", 1)] {
+        let answers = &judgement["answers"][probe];
+        assert_eq!(answers["other"], json!(items), "{probe}: {answers}");
+    }
+    let file = |name: &str| project.read(&format!("kelvin/{name}"));
+    for (name, text, most) in [
+        ("the terminal", said.stdout.clone() + &said.stderr, 20_000),
+        ("gate.md", file("gate.md"), 60_000),
+        ("report.md", file("report.md"), 60_000),
+        ("report.html", file("report.html"), 400_000),
+    ] {
+        assert!(text.len() < most, "{name}: {}", text.len());
+        for hostile in ["\u{202e}", "\u{1b}[31mred"] {
+            assert!(!text.contains(hostile), "{name} has {hostile:?}");
+        }
+        // A terminal shows a tag as it is, and no page has one.
+        let is_script = name != "the terminal" && text.contains("<script>alert");
+        let is_image = name.ends_with(".md") && text.contains("![x](http");
+        assert!(!is_script && !is_image, "{name} has a script or an image");
+    }
+    for name in ["gate.json", "report.json"] {
+        let text = file(name);
+        assert!(text.len() < 400_000, "{name}: {}", text.len());
+        assert!(!text.contains('\u{1b}'), "{name} has a control character");
+    }
+    assert!(file("report.html").contains("gnp.exe"), "it is shown");
+}
+
 /// Prompts whose answers have a secret in them, in a repository with a saved base.
 fn graded(texts: &str) -> (tempfile::TempDir, Project) {
     let (remote, url) = bare();

@@ -151,7 +151,7 @@ fn of_runs<'s>(
     let value = all.value().ok_or_else(|| why.to_owned());
     let interval = all.interval().map(|(low, high)| Interval { low, high });
     let mut metric = Metric::new(value, all.samples(), without).interval(interval);
-    metric.per_case = per_case;
+    metric.per_case = per_case.into();
     metric
 }
 

@@ -481,7 +481,8 @@ impl Probe for AtWork<'_> {
                 &self.scenarios,
                 self.settings,
                 (&self.called, &self.judging),
-            ),
+            )
+            .into(),
         })
     }
 }

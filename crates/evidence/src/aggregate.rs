@@ -80,7 +80,7 @@ impl Figures<'_> {
         });
         let mut metric = Metric::new(value, distances.samples(), failed).interval(ends(interval));
         metric.crosses = Crosses(self.settings.crossing().is_some());
-        metric.per_case = per_case;
+        metric.per_case = per_case.into();
         metric
     }
 

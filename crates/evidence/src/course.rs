@@ -277,7 +277,7 @@ impl Probe for AtWork<'_> {
             ending: self.ending(),
             fingerprint: self.planned.fingerprint,
             basis: self.planned.basis.clone(),
-            items: self.measurement.records(),
+            items: self.measurement.records().into(),
         };
         match &self.judged {
             None => findings(section, Some(self.planned.survey.scorer)),

@@ -33,7 +33,7 @@ pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
         .interval(ends(all.interval()));
     // If nothing was measured, the other figures of the run say so.
     metric.gated = !per_case.is_empty();
-    metric.per_case = per_case;
+    metric.per_case = per_case.into();
     metric.is_failure_rate = true;
     metric
 }

@@ -119,7 +119,7 @@ fn metric(
     let figures = Figures { settings, cases };
     let value = all.value().ok_or_else(|| figures.why_nothing_ran());
     let mut metric = Metric::new(value, all.samples(), 0).interval(ends(all.interval()));
-    metric.per_case = per_case;
+    metric.per_case = per_case.into();
     metric.gated = true;
     metric
 }

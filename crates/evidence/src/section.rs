@@ -142,14 +142,14 @@ impl CaseRecord {
 /// The figures of a section; without a scorer the distances in its records stay.
 pub(super) fn findings(mut section: EvidenceSection, scorer: Option<&dyn Scorer>) -> Findings {
     let evidence = recompute(
-        std::mem::take(&mut section.items),
+        std::mem::take(&mut section.items).into_map(),
         &Settings {
             basis: &section.basis,
             ending: section.ending,
             scorer,
         },
     );
-    section.items = evidence.cases;
+    section.items = evidence.cases.into();
     Findings {
         section: Box::new(section),
         metrics: evidence.metrics,

@@ -14,13 +14,16 @@ use super::verdict::Verdict;
 use crate::compare::AnswerPairs;
 use crate::report::Report;
 use kelvin_page::{ANSWERS, AnswerList, AnswerRow, HitsBeside, Phrase, RankedRow, safe};
-use kelvin_record::{RankedHit, RankedHits, is_withheld};
+use kelvin_record::{KeptTexts, RankedHit, RankedHits, is_withheld};
 
 /// The most answers that are kept: the reports have them all.
 const KEPT: usize = 5_000;
 
 /// Longer answers are cut.
 const LONGEST: usize = 600;
+
+/// Longer answers are cut where no page lists them: a list in a terminal shows less of an answer.
+const LONGEST_UNLISTED: usize = KeptTexts::SHORT;
 
 /// Longer questions and expected answers are cut.
 const LONGEST_QUESTION: usize = 200;
@@ -64,14 +67,15 @@ pub struct ChangedAnswer {
     /// What should be answered, where somebody has said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
-    /// What it was answered most often on the base; a decision as JSON, and cut where it is long.
+    /// What it was answered most often on the base; a decision as JSON, and cut where it is long: after 600 columns, and
+    /// after 80 where 500 answers stand before it.
     pub base: String,
     /// The same on the head.
     pub head: String,
-    /// The ranked hits of both sides, where the probe asks a search.
+    /// The ranked hits of both sides, where the probe asks a search; of the first 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hits: Option<RankedHits>,
-    /// What the outputs say beside these answers, such as a reason, by field.
+    /// What the outputs say beside these answers, such as a reason, by field; of the first 500.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub beside: BTreeMap<String, FieldBeside>,
 }
@@ -143,14 +147,19 @@ impl ChangedAnswers {
             answers: changed
                 .iter()
                 .take(KEPT)
-                .map(|other| ChangedAnswer {
-                    item: other.item.name.clone(),
-                    asked: question(&other.item.asked),
-                    expected: question(&other.item.expected),
-                    base: safe::cut(&other.base, LONGEST),
-                    head: safe::cut(&other.head, LONGEST),
-                    hits: None,
-                    beside: beside(other),
+                .enumerate()
+                .map(|(at, other)| {
+                    let is_listed = at < ANSWERS;
+                    let most = if is_listed { LONGEST } else { LONGEST_UNLISTED };
+                    ChangedAnswer {
+                        item: other.item.name.clone(),
+                        asked: question(&other.item.asked),
+                        expected: question(&other.item.expected),
+                        base: safe::cut(&other.base, most),
+                        head: safe::cut(&other.head, most),
+                        hits: None,
+                        beside: is_listed.then(|| beside(other)).unwrap_or_default(),
+                    }
                 })
                 .collect(),
         })

@@ -138,7 +138,7 @@ impl<'a> Gate<'a> {
             Ok(types) => types,
             Err(rerun) => return Next::Rerun(rerun),
         };
-        let gated = self.subjects(comparison, Attention::Gate);
+        let gated: BTreeMap<String, Subject> = self.subjects(comparison, Attention::Gate).collect();
         let decisions = match self.looks.next(&gated, calls) {
             Step::Rerun(rerun) => return Next::Rerun(rerun),
             Step::Decided(decisions) => decisions,
@@ -162,7 +162,7 @@ impl<'a> Gate<'a> {
     /// The verdict when no further run is possible: whatever is open stays open.
     pub fn give_up(&mut self, comparison: &Comparison<'_>) -> Verdict {
         let types = self.types_as_they_are(comparison);
-        let gated = self.subjects(comparison, Attention::Gate);
+        let gated: BTreeMap<String, Subject> = self.subjects(comparison, Attention::Gate).collect();
         let decisions = self.looks.give_up(&gated);
         self.means.head_runs = 1;
         let (broken, _) = self.broken(comparison, &gated, &decisions);
@@ -302,7 +302,7 @@ impl<'a> Gate<'a> {
 
     /// The looks at the cases of the same name, for every metric whose inputs changed.
     fn unpaired(&self, comparison: &Comparison<'_>) -> BTreeMap<String, unpaired::Seen> {
-        let gated = self.subjects(comparison, Attention::Gate).len();
+        let gated = self.subjects(comparison, Attention::Gate).count();
         comparison
             .metrics
             .iter()
@@ -339,15 +339,15 @@ impl<'a> Gate<'a> {
         &self,
         comparison: &Comparison<'_>,
         attention: Attention,
-    ) -> BTreeMap<String, Subject> {
+    ) -> impl Iterator<Item = (String, Subject)> {
         comparison
             .metrics
             .iter()
             .filter(|_| self.incomparable.is_none())
             .filter(|(_, metric)| metric.presence == Presence::Both)
-            .filter(|(id, _)| !is_of_type(comparison, id))
-            .filter(|(id, metric)| self.policy.attention(id, metric) == attention)
-            .map(|(id, metric)| {
+            .filter(move |(id, _)| !is_of_type(comparison, id))
+            .filter(move |(id, metric)| self.policy.attention(id, metric) == attention)
+            .map(move |(id, metric)| {
                 let stored = comparison.stored.iter();
                 let stored: Vec<_> = stored
                     .filter_map(|stored| stored.metric(id))
@@ -358,7 +358,6 @@ impl<'a> Gate<'a> {
                 ((*id).to_owned(), subject)
             })
             .filter(|(_, subject)| !subject.cases.is_empty())
-            .collect()
     }
 
     /// The metrics that the configuration demands of every item and whose mean is not gated.

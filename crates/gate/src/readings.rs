@@ -42,7 +42,8 @@ impl Readings<'_> {
             labels: ComparedSide::Head,
             ..by_base
         };
-        let (mut own, aligned) = self.still(by_head);
+        let aligned = align_by(self.base, self.head, by_head);
+        let mut own = self.still(&aligned);
         self.soften(&mut own, by_head);
         let _ = self::edited(&aligned.comparisons, &mut own);
         let (word, own_word) = (said(verdict.verdict), said(own.verdict));
@@ -71,9 +72,8 @@ impl Readings<'_> {
         (verdict, by_base)
     }
 
-    /// The verdict by a reading of the existing runs, and the two sides in that reading.
-    fn still(&self, reading: Viewpoint) -> (Verdict, AlignedReports) {
-        let aligned = align_by(self.base, self.head, reading);
+    /// The verdict of the existing runs, with the two sides in one of the readings.
+    fn still(&self, aligned: &AlignedReports) -> Verdict {
         let (old, new) = (Measured::from(&aligned.base), Measured::from(&aligned.head));
         let comparison = compare(&old, &new);
         let mut gate = Gate::new(self.policy, false, false, self.incomparable.clone());
@@ -83,11 +83,10 @@ impl Readings<'_> {
             .next()
             .is_some();
         gate.answers_are_kept(are_kept);
-        let verdict = match gate.next(&comparison, 0) {
+        match gate.next(&comparison, 0) {
             Next::Verdict(verdict) => *verdict,
             Next::Rerun(_) => gate.give_up(&comparison),
-        };
-        (verdict, aligned)
+        }
     }
 
     /// Leaves metrics open that would be within their limits if the whole unknown part were as good as it can be.
@@ -99,7 +98,7 @@ impl Readings<'_> {
             at_best: true,
             ..reading
         };
-        let (best, aligned) = self.still(at_best);
+        let aligned = align_by(self.base, self.head, at_best);
         let doubts: Vec<String> = aligned
             .comparisons
             .each()
@@ -108,6 +107,7 @@ impl Readings<'_> {
         if doubts.is_empty() {
             return;
         }
+        let best = self.still(&aligned);
         // This collects how far each metric fell, and how much of the drop is unknown.
         let mut shares: Vec<(String, f64, f64)> = Vec::new();
         let mut open = BTreeSet::new();

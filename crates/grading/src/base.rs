@@ -160,7 +160,7 @@ fn even(base: &GradingSection, head: &GradingSection, id: &str) -> Metric {
     let mut metric = Metric::new(value, n, 0).of_family("grading");
     metric.gated = id == JUDGE_SCORE;
     metric.headline = id == JUDGE_SCORE;
-    metric.per_case = per_case;
+    metric.per_case = per_case.into();
     metric
 }
 

@@ -96,7 +96,7 @@ impl Mean {
                     .interval()
                     .map(|(low, high)| Interval { low, high }),
             );
-        metric.per_case = self.per_case;
+        metric.per_case = self.per_case.into();
         metric
     }
 }

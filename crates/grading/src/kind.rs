@@ -292,7 +292,7 @@ impl Probe for AtWork<'_> {
                 base_anew: self.grading.base_anew().cloned(),
                 ..self.plan.basis()
             },
-            items: self.grading.records(),
+            items: self.grading.records().into(),
         };
         let mut notices = self.grading.notices();
         notices.extend(judged_by_itself(self.plan));

@@ -1,10 +1,8 @@
 //! The stored answers in the report of the base, against which the candidate is graded.
 
-use std::collections::BTreeMap;
-
 use super::prompts::Prompt;
 use super::record::{Answered, PromptRecord, Scoring, Unscored, UnscoredCode};
-use kelvin_record::KeptText;
+use kelvin_record::{KeptText, SharedMap};
 use kelvin_run::judge::Grade;
 
 /// The answer that the candidate is graded against.
@@ -25,7 +23,7 @@ impl Next<'_> {
 /// The stored answers in the report of the base.
 pub(super) struct StoredAnswers {
     /// The records by the id of the prompt.
-    pub(super) prompts: BTreeMap<String, PromptRecord>,
+    pub(super) prompts: SharedMap<PromptRecord>,
     /// Whether they were graded by the same judge in the same way, so that this judge would give the stored grades
     /// again.
     pub(super) is_like: bool,

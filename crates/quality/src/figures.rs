@@ -167,7 +167,7 @@ fn of_cases(
     let interval = stats::clustered_interval(&clusters);
     let interval = interval.map(|(low, high)| Interval { low, high });
     let mut metric = Metric::new(value, runs, without.max(insufficient)).interval(interval);
-    metric.per_case = per_case;
+    metric.per_case = per_case.into();
     metric
 }
 

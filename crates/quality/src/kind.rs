@@ -325,7 +325,7 @@ impl Probe for Watching<'_> {
                 command: None,
             },
             basis: self.observed.basis.clone(),
-            items,
+            items: items.into(),
         })
     }
 

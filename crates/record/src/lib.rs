@@ -24,6 +24,7 @@ mod section;
 mod sections;
 pub mod settings;
 mod shard;
+mod shared;
 
 pub use aligned::{
     AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, Viewpoint,
@@ -49,3 +50,4 @@ pub use section::Glance;
 pub use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub use sections::{Sections, StoredSections};
 pub use shard::Shard;
+pub use shared::SharedMap;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Cells;
+use crate::{Cells, SharedMap};
 use kelvin_base::stats;
 use kelvin_page::display;
 
@@ -149,8 +149,8 @@ pub struct Metric {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poor_below: Option<f64>,
     /// The same per case, where that is meaningful.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub per_case: BTreeMap<String, CaseValue>,
+    #[serde(default, skip_serializing_if = "SharedMap::is_empty")]
+    pub per_case: SharedMap<CaseValue>,
 }
 
 /// Whether the answers of a metric are crossed. It says what can be run, not what was measured: two metrics that differ
@@ -231,7 +231,7 @@ impl Metric {
             exact_at: None,
             crosses: Crosses(false),
             poor_below: None,
-            per_case: BTreeMap::new(),
+            per_case: SharedMap::default(),
         }
     }
 
@@ -253,7 +253,7 @@ impl Metric {
         let mean = stats::mean(&all).ok_or_else(|| "nothing was measured".to_owned());
         Self {
             gated: true,
-            per_case,
+            per_case: per_case.into(),
             ..Self::new(mean, all.len(), failed)
         }
     }
@@ -280,7 +280,7 @@ impl Metric {
         self.reason = without.reason;
         self.display = without.display;
         self.interval = None;
-        self.per_case = BTreeMap::new();
+        self.per_case = SharedMap::default();
     }
 
     /// Whether a person is shown the metric among the first.

@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ComparedItem, Ending, KeptTexts, Repeats, VariantPart};
+use crate::{ComparedItem, Ending, KeptTexts, Repeats, SharedMap, VariantPart};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 
@@ -35,7 +35,7 @@ pub struct Section<B, I> {
     /// What its figures depend on beside the records.
     pub basis: B,
     /// The record of every item that this run looked at, by its id.
-    pub items: BTreeMap<String, I>,
+    pub items: SharedMap<I>,
 }
 
 /// The record of an item, as far as other code than its own probe needs it.
@@ -305,7 +305,7 @@ where
             ending: self.ending,
             fingerprint: self.fingerprint,
             basis: self.basis.clone(),
-            items: BTreeMap::new(),
+            items: SharedMap::default(),
         })
     }
 

@@ -192,7 +192,7 @@ fn mean(
     let value = all.value().ok_or_else(|| reason.to_owned());
     let mut metric = Metric::new(value, all.samples(), n_failed);
     metric.interval = all.interval().map(|(low, high)| Interval { low, high });
-    metric.per_case = per_case;
+    metric.per_case = per_case.into();
     metric
 }
 

@@ -18,7 +18,8 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_page::counted;
 use kelvin_probe::{Items, Planned, Probe};
 use kelvin_record::{
-    Ending, Findings, Forecast, KeptText, Listing, Nouns, SectionFingerprint, Shard, WantedRepeats,
+    Ending, Findings, Forecast, KeptText, Listing, Nouns, SectionFingerprint, Shard, SharedMap,
+    WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::targets::{Site, Target};
@@ -452,7 +453,7 @@ impl Probe for AtWork<'_> {
             ending: self.ending,
             fingerprint: self.suites.fingerprint(),
             basis: ResultsBasis::default(),
-            items: BTreeMap::new(),
+            items: SharedMap::default(),
         };
         for suite in &self.begun {
             let name = &suite.suite.keys.name;

@@ -107,7 +107,7 @@ pub fn evaluate(request: &EvalRequest) -> anyhow::Result<Evaluation> {
             unknown,
             corpus: None,
         },
-        items: queries,
+        items: queries.into(),
     };
     Ok(Evaluation {
         probe: RetrievalKind.name(),

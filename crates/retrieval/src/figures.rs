@@ -122,6 +122,6 @@ fn figure(measure: &Measure, queries: &BTreeMap<String, QueryRecord>) -> Metric 
     }
     metric.gated = measure.headline && metric.value.is_some();
     metric.by_rank = measure.by_rank;
-    metric.per_case = per_case;
+    metric.per_case = per_case.into();
     metric
 }

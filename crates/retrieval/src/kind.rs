@@ -273,7 +273,7 @@ impl Probe for AtWork<'_> {
                 unknown: Vec::new(),
                 corpus: questions.corpus.as_ref().and_then(KnownDocuments::of),
             },
-            items: measure::queries(questions, settings, &self.answers),
+            items: measure::queries(questions, settings, &self.answers).into(),
         };
         findings(section, measure::notices_of_the_run(&self.answers))
     }

@@ -312,7 +312,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>, kinds: &Kinds) 
             command: None,
         },
         basis,
-        items: evidence.cases,
+        items: evidence.cases.into(),
     };
     let mut probes = Sections::new(kinds.clone());
     probes.put(EvidenceKind.name(), Box::new(section));

@@ -68,10 +68,22 @@ impl Rig {
             commit(&project, "configuration");
             git(project.root(), &["push", "--quiet", "origin", "main"]);
         }
+        let edit = |project: &Project| project.write("README.md", "A change.\n");
+        Self::requested(server, (project, remote), script, edit)
+    }
+
+    /// A pull request in a repository that has been pushed to its remote, and whose base is saved here. The request
+    /// replaces the script of the pipeline, and edits more.
+    fn requested(
+        server: Server,
+        (project, remote): (Project, TempDir),
+        script: &str,
+        edit: impl FnOnce(&Project),
+    ) -> Self {
         save(&project);
         let base = git(project.root(), &["rev-parse", "HEAD"]);
         branch(&project, "feature", script);
-        project.write("README.md", "A change.\n");
+        edit(&project);
         let head = commit(&project, "change");
         git(project.root(), &["checkout", "--quiet", "--detach", "main"]);
         let merge = ["merge", "--quiet", "--no-ff", "-m", "merge", "feature"];

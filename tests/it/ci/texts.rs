@@ -93,32 +93,10 @@ fn rig(texts: &str, change: &str) -> Rig {
     project.write(".gitignore", "/kelvin/\n/.kelvin/\n");
     commit(&project, "configuration");
     git(project.root(), &["push", "--quiet", "origin", "main"]);
-    save(&project);
-    let base = git(project.root(), &["rev-parse", "HEAD"]);
-    branch(&project, "feature", change);
-    project.write("ask.sh", &ASK.replace("WORD", "two"));
-    project.write("say.sh", &SAY.replace("WORD", "two"));
-    let head = commit(&project, "change");
-    git(project.root(), &["checkout", "--quiet", "--detach", "main"]);
-    git(
-        project.root(),
-        &["merge", "--quiet", "--no-ff", "-m", "merge", "feature"],
-    );
-    server
-        .state()
-        .pulls
-        .get_mut(&PULL)
-        .expect("there")
-        .head_sha
-        .clone_from(&head);
-    Rig {
-        project,
-        server,
-        remote,
-        head,
-        base,
-        run: 100,
-    }
+    Rig::requested(server, (project, remote), change, |project| {
+        project.write("ask.sh", &ASK.replace("WORD", "two"));
+        project.write("say.sh", &SAY.replace("WORD", "two"));
+    })
 }
 
 /// The pipeline with the two words that it answers.

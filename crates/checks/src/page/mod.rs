@@ -488,7 +488,7 @@ mod tests {
                 replicas: 1,
                 replica_aggregation: Aggregation::All,
             },
-            items: BTreeMap::from([("refund-3".to_owned(), scenario)]),
+            items: BTreeMap::from([("refund-3".to_owned(), scenario)]).into(),
         }
     }
 

@@ -33,6 +33,8 @@ impl DiffLine {
 /// Two texts of one line each in pieces, each piece with whether the other text lacks it.
 pub(super) fn words(before: &str, after: &str) -> [Vec<(bool, String)>; 2] {
     let diff = TextDiff::from_words(before, after);
+    // Two texts of other words share at least the spaces between the words.
+    let is_space = |text: &str| text.trim().is_empty();
     let side = |own: ChangeTag, other: ChangeTag| {
         let changes = diff
             .iter_all_changes()
@@ -40,8 +42,13 @@ pub(super) fn words(before: &str, after: &str) -> [Vec<(bool, String)>; 2] {
         let mut pieces: Vec<(bool, String)> = Vec::new();
         for change in changes {
             let changed = change.tag() == own;
-            match pieces.last_mut() {
-                Some((before, text)) if *before == changed => text.push_str(change.value()),
+            match pieces.as_mut_slice() {
+                [.., (before, text)] if *before == changed => text.push_str(change.value()),
+                [.., (true, text), (false, space)] if changed && is_space(space) => {
+                    text.push_str(space);
+                    text.push_str(change.value());
+                    pieces.pop();
+                }
                 _ => pieces.push((changed, change.value().to_owned())),
             }
         }
@@ -146,6 +153,23 @@ mod tests {
                 piece(false, "within "),
                 piece(true, "60"),
                 piece(false, " days")
+            ]
+        );
+    }
+
+    #[test]
+    fn words_that_all_changed_are_one_piece_whatever_spaces_they_share() {
+        let [before, after] = words("the moon is near", "a star was far");
+        assert_eq!(before, [(true, "the moon is near".to_owned())]);
+        assert_eq!(after, [(true, "a star was far".to_owned())]);
+        let [before, _] = words("one two three four", "one 2 3 four");
+        let piece = |changed, text: &str| (changed, text.to_owned());
+        assert_eq!(
+            before,
+            [
+                piece(false, "one "),
+                piece(true, "two three"),
+                piece(false, " four")
             ]
         );
     }

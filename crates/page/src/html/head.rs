@@ -1,5 +1,8 @@
 //! The upper part of the page: the verdict, the signals, every figure and the map.
 
+use std::io;
+
+use minijinja::Environment;
 use serde::Serialize;
 
 use super::blocks::Budget;
@@ -126,8 +129,17 @@ struct ItemsView {
 }
 
 impl Head {
-    pub(super) fn of(page: &RunPage<'_>, budget: &mut Budget<'_>) -> Self {
-        let opening = OpeningView::of(page, budget);
+    /// The part of the page above its items.
+    ///
+    /// # Errors
+    ///
+    /// As [`OpeningView::of`].
+    pub(super) fn of(
+        page: &RunPage<'_>,
+        environment: &Environment<'_>,
+        budget: &mut Budget<'_>,
+    ) -> io::Result<Self> {
+        let opening = OpeningView::of(page, environment, budget)?;
         let headword = page.headword();
         let first = page.chapters.first().and_then(|one| one.scope.first());
         let statements = page.statements().map(StatementView::of);
@@ -150,7 +162,7 @@ impl Head {
         let planes = page.chapters.iter().filter_map(|one| one.plane.as_ref());
         let spreads = page.chapters.iter().filter_map(|one| one.spread.as_ref());
         let heats = page.chapters.iter().filter_map(|one| one.heat.as_ref());
-        Self {
+        Ok(Self {
             permission: script::permission(script::SCRIPT),
             title: {
                 let title = opening.as_ref().map_or(headword.title, OpeningView::title);
@@ -180,7 +192,7 @@ impl Head {
             items: ItemsView::of(page),
             failed: page.failed().len(),
             notices: page.notices.iter().map(|count| count.count).sum(),
-        }
+        })
     }
 }
 

@@ -35,10 +35,11 @@ pub type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
 /// The style of the page, which must be readable in every scheme.
 pub const STYLE: &str = include_str!("templates/style.css");
 
-const TEMPLATES: [(&str, &str); 7] = [
+const TEMPLATES: [(&str, &str); 8] = [
     ("macros.html", include_str!("templates/macros.html")),
     ("head.html", include_str!("templates/head.html")),
     ("opening.html", include_str!("templates/opening.html")),
+    ("answer.html", include_str!("templates/answer.html")),
     ("item.html", include_str!("templates/item.html")),
     ("foot.html", include_str!("templates/foot.html")),
     ("article.html", include_str!("templates/article.html")),
@@ -53,7 +54,9 @@ const TEMPLATES: [(&str, &str); 7] = [
 pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
     let mut budget = Budget::new(texts);
-    put(to, &environment, "head.html", &Head::of(&page, &mut budget))?;
+    let head = Head::of(&page, &environment, &mut budget)?;
+    put(to, &environment, "head.html", &head)?;
+    drop(head);
     let mut first = None;
     // The indices of the items of a chapter follow those of the chapter before it.
     let mut places = Vec::new();
@@ -87,11 +90,18 @@ fn put(
     template: &str,
     view: &impl Serialize,
 ) -> io::Result<()> {
-    let text = environment
+    to.write_all(rendered(environment, template, view)?.as_bytes())
+}
+
+fn rendered(
+    environment: &Environment<'_>,
+    template: &str,
+    view: &impl Serialize,
+) -> io::Result<String> {
+    environment
         .get_template(template)
         .and_then(|template| template.render(context! { view => Serde(view) }))
-        .map_err(io::Error::other)?;
-    to.write_all(text.as_bytes())
+        .map_err(io::Error::other)
 }
 
 fn environment() -> Result<Environment<'static>, minijinja::Error> {

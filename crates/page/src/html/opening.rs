@@ -1,12 +1,15 @@
 //! The beginning of the page where its run was judged.
 
 use std::cmp::Ordering;
+use std::io;
 
+use minijinja::Environment;
 use serde::Serialize;
 
 use super::blocks::{Budget, DetailView, TableView};
 use super::diff::words;
 use super::foreign::shortened;
+use super::rendered;
 use crate::{
     ANSWERS, AnswerList, AnswerRow, Detail, FlippedAnswer, HitsBeside, Opening, Phrase, RankedRow,
     RunPage, Tone, capitalized, safe,
@@ -45,7 +48,8 @@ struct AnswersView {
     title: Option<String>,
     notes: Vec<String>,
     item: String,
-    rows: Vec<AnswerView>,
+    /// The rows as HTML. Each is rendered alone, so that their views are never in memory together.
+    rows: Vec<String>,
     left: usize,
     /// Whether any answer in the list has an expected answer.
     has_expected: bool,
@@ -66,6 +70,8 @@ struct AnswerView {
     /// The names and texts beside the answer of the base, and beside the current one.
     beside_base: Vec<(String, String)>,
     beside_head: Vec<(String, String)>,
+    /// Whether any answer of its list has an expected answer.
+    has_expected: bool,
 }
 
 /// The hits of both sides beside each other.
@@ -105,12 +111,24 @@ struct FlipView {
 
 impl OpeningView {
     /// The opening; none where the run was not judged.
-    pub(super) fn of(page: &RunPage<'_>, budget: &mut Budget<'_>) -> Option<Self> {
-        let opening = page.opening.as_ref()?;
+    ///
+    /// # Errors
+    ///
+    /// Where a row of the answers cannot be rendered, which is a fault of its template.
+    pub(super) fn of(
+        page: &RunPage<'_>,
+        environment: &Environment<'_>,
+        budget: &mut Budget<'_>,
+    ) -> io::Result<Option<Self>> {
+        let Some(opening) = &page.opening else {
+            return Ok(None);
+        };
         let reason = |reason: &Phrase| reason.each_foreign(|text| safe::cut(text, REASON));
         let reasons = opening.reasons.iter();
         let mut reasons = reasons.map(|text| reason(&Phrase::marked(text)));
-        Some(Self {
+        let answers = opening.answers.iter();
+        let answers = answers.map(|list| AnswersView::of(list, page, environment));
+        Ok(Some(Self {
             tone: opening.tone,
             title: capitalized(opening.word),
             gist: shortened(&opening.gist),
@@ -119,11 +137,7 @@ impl OpeningView {
             others: reasons.collect(),
             next: shortened(&opening.next),
             base: reason(&opening.base),
-            answers: opening
-                .answers
-                .iter()
-                .map(|list| AnswersView::of(list, page))
-                .collect(),
+            answers: answers.collect::<io::Result<_>>()?,
             flips: opening
                 .flips
                 .iter()
@@ -135,7 +149,7 @@ impl OpeningView {
                 .as_ref()
                 .map(|table| TableView::of(table, "metrics", budget)),
             again: again(opening),
-        })
+        }))
     }
 
     /// The first words of the title of the page.
@@ -150,25 +164,29 @@ fn again(opening: &Opening) -> Option<(Phrase, String)> {
 }
 
 impl AnswersView {
-    fn of(list: &AnswerList, page: &RunPage<'_>) -> Self {
-        Self {
+    fn of(
+        list: &AnswerList,
+        page: &RunPage<'_>,
+        environment: &Environment<'_>,
+    ) -> io::Result<Self> {
+        let has_expected = list.rows.iter().any(|row| row.expected.is_some());
+        let rows = list.rows.iter().take(ANSWERS).map(|row| {
+            let view = AnswerView::of(row, anchor(page, &row.item), has_expected);
+            rendered(environment, "answer.html", &view)
+        });
+        Ok(Self {
             title: list.title.as_deref().map(capitalized),
             notes: list.notes.iter().map(|note| capitalized(note)).collect(),
             item: safe::cut(&list.item, 60),
-            rows: list
-                .rows
-                .iter()
-                .take(ANSWERS)
-                .map(|row| AnswerView::of(row, anchor(page, &row.item)))
-                .collect(),
+            rows: rows.collect::<io::Result<_>>()?,
             left: list.left + list.rows.len().saturating_sub(ANSWERS),
-            has_expected: list.rows.iter().any(|row| row.expected.is_some()),
-        }
+            has_expected,
+        })
     }
 }
 
 impl AnswerView {
-    fn of(row: &AnswerRow, anchor: Option<usize>) -> Self {
+    fn of(row: &AnswerRow, anchor: Option<usize>, has_expected: bool) -> Self {
         let text = |text: &String| safe::cut(text, ANSWER);
         let [base, head] = words(&text(&row.base), &text(&row.head));
         let beside = |side: fn(&FieldOfBoth) -> Option<&String>| {
@@ -194,6 +212,7 @@ impl AnswerView {
                 .collect(),
             beside_base: beside(|field| field.1.as_ref()),
             beside_head: beside(|field| field.2.as_ref()),
+            has_expected,
         }
     }
 }

@@ -107,21 +107,29 @@ impl Alignment {
         reading: Viewpoint,
     ) {
         let depth = new.basis.figures.depth();
-        for (id, after) in &mut new.items {
-            let Some(before) = old.items.get_mut(id) else {
+        // Most queries stay as they are. Where all do, neither side is copied: the records are shared with the reports.
+        let ids: Vec<String> = new.items.keys().cloned().collect();
+        for id in &ids {
+            let sides = old.items.get(id).zip(new.items.get(id));
+            let Some((before, after)) = sides else {
                 continue;
             };
             if before.input != after.input {
                 if !is_same_question(before, after) {
                     continue;
                 }
+                let sides = old.items.get_mut(id).zip(new.items.get_mut(id));
+                let (before, after) = sides.expect("both have it");
                 self.relabel(id, (before, after), reading);
                 after.input = before.input;
             }
-            if self.newcomers.displace(id, (before, after), depth, reading) {
-                let labels = after.labels.clone();
+            let sides = (&old.items[id], &new.items[id]);
+            if let Some(runs) = self.newcomers.displaced(id, sides, depth, reading) {
+                let after = new.items.get_mut(id).expect("both have it");
+                after.runs = runs;
+                let labels = &after.labels;
                 let runs = after.runs.iter_mut();
-                runs.for_each(|run| rank(&labels, run, self.rule));
+                runs.for_each(|run| rank(labels, run, self.rule));
             }
         }
     }
@@ -215,13 +223,14 @@ impl Alignment {
                     shared += u32::from(is_known);
                 }
             }
-            if self
+            let displaced = self
                 .newcomers
-                .displace(&id, (before, after), depths[1], reading)
-            {
-                let labels = after.labels.clone();
+                .displaced(&id, (before, after), depths[1], reading);
+            if let Some(runs) = displaced {
+                after.runs = runs;
+                let labels = &after.labels;
                 let runs = after.runs.iter_mut();
-                runs.for_each(|run| rank(&labels, run, self.rule));
+                runs.for_each(|run| rank(labels, run, self.rule));
             }
             let of_base = place(before, &targets, depths[0], self.rule);
             let of_head = place(after, &targets, depths[1], self.rule);

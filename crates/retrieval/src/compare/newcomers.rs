@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::documents::KnownDocuments;
 use crate::record::Cited;
-use crate::{Hit, Labels, QueryRecord, RetrievalSection};
+use crate::{Hit, Labels, QueryRecord, RetrievalSection, Retrieved};
 use kelvin_record::Viewpoint;
 
 /// A hit of the head that no label can have judged.
@@ -41,21 +41,21 @@ impl Newcomers {
     }
 
     /// Counts the hits of a query that nobody can have judged. In the best case the hits that these may have displaced
-    /// stand in their place. Returns whether this changes the hits, so that they must be ranked again.
-    pub(super) fn displace(
+    /// stand in their place: then the runs with these hits are returned, which must be ranked again.
+    pub(super) fn displaced(
         &mut self,
         id: &str,
-        (before, after): (&QueryRecord, &mut QueryRecord),
+        (before, after): (&QueryRecord, &QueryRecord),
         depth: usize,
         reading: Viewpoint,
-    ) -> bool {
+    ) -> Option<Vec<Retrieved>> {
         let QueryRecord { labels, runs, .. } = after;
         if !(labels.chunks || labels.docs) || self.corpora.is_none() {
-            return false;
+            return None;
         }
         let of_base = before.runs.first().map_or(&[][..], |run| &run.hits);
-        let mut displaced = false;
-        for (at, run) in runs.iter_mut().enumerate() {
+        let mut displaced: Option<Vec<Retrieved>> = None;
+        for (at, run) in runs.iter().enumerate() {
             let looked_at = &run.hits[..run.hits.len().min(depth)];
             let is_unjudged = |hit: &Hit| self.is_new(&hit.doc_id) && !names(labels, hit);
             let ranks: Vec<(u32, &Hit)> = (1..)
@@ -76,8 +76,8 @@ impl Newcomers {
                 self.unjudged.extend(hits);
             }
             if let Some(without) = without {
+                let run = &mut displaced.get_or_insert_with(|| runs.clone())[at];
                 run.hits = without;
-                displaced = true;
                 // No label can say whether such a document is right to cite.
                 if let Some(answer) = &mut run.answer {
                     let is_new = |cited: &Cited| cited.rank.is_some() && self.is_new(&cited.doc_id);

@@ -105,11 +105,15 @@ impl Place {
     /// name is also found in capital letters, since a program may have changed its case.
     pub(crate) fn without_name(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let name = self.name.as_bytes();
+        let is_first = |byte: u8| {
+            name.first()
+                .is_some_and(|first| byte.eq_ignore_ascii_case(first))
+        };
         let mut replaced = Vec::new();
         let mut rest = bytes;
         while let Some(at) = rest
             .windows(name.len())
-            .position(|part| part.eq_ignore_ascii_case(name))
+            .position(|part| is_first(part[0]) && part.eq_ignore_ascii_case(name))
         {
             replaced.extend_from_slice(&rest[..at]);
             replaced.extend_from_slice(CALL.as_bytes());

@@ -15,6 +15,7 @@ use serde_json::error::Category;
 use serde_json::ser::Serializer;
 
 use super::document::{Report, SCHEMA_VERSION, StoredReport};
+use crate::Judgement;
 use kelvin_page::safe;
 use kelvin_record::Kinds;
 use lines::Lines;
@@ -26,6 +27,8 @@ const DEPTH: usize = 4;
 const DEPTH_OF_PROBES: usize = 6;
 /// The depth in the report of one item: the item, its parts.
 const DEPTH_OF_ITEM: usize = 4;
+/// The depth in a judgement: the judgement, its answers, a probe, a list, an answer.
+const DEPTH_OF_JUDGEMENT: usize = 4;
 
 /// Writes the run report: keys in their order, a line end at the end.
 ///
@@ -83,6 +86,17 @@ pub fn write_item(
     };
     let mut serializer = Serializer::with_formatter(&mut *to, Lines::within(0, DEPTH_OF_ITEM));
     report.serialize(&mut serializer)?;
+    writeln!(to)
+}
+
+/// Writes a judgement.
+///
+/// # Errors
+///
+/// The errors of the writer.
+pub fn write_judgement(to: &mut dyn Write, judgement: &Judgement) -> io::Result<()> {
+    let mut serializer = Serializer::with_formatter(&mut *to, Lines::within(0, DEPTH_OF_JUDGEMENT));
+    judgement.serialize(&mut serializer)?;
     writeln!(to)
 }
 

@@ -105,7 +105,7 @@ fn metric(at: usize, shape: Shape, is_head: bool) -> Metric {
     let mean = kelvin_base::stats::mean(&known).ok_or_else(|| "no answer is grounded".to_owned());
     let mut metric = Metric::new(mean, 3 * known.len(), 0);
     metric.gated = true;
-    metric.per_case = per_case;
+    metric.per_case = per_case.into();
     if lower {
         metric.lower_is_better()
     } else {
