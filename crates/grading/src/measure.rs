@@ -16,7 +16,7 @@ use kelvin_base::digest::Digest;
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 use kelvin_probe::RepeatedItems;
-use kelvin_record::{Ending, KeptText, WantedRepeats};
+use kelvin_record::{Ending, KeptText, SharedMap, WantedRepeats};
 use kelvin_run::judge::Grade;
 use kelvin_run::judge::planted::{PlantedAnswers, Proof};
 use kelvin_run::kept;
@@ -34,7 +34,7 @@ pub(super) struct Grading<'a> {
     /// The planted answers with their grades; none before the run is compared with a base.
     planted: Option<PlantedAnswers>,
     /// The prompts of the first base that the run was compared with, as they were before the change.
-    before: Option<BTreeMap<String, PromptRecord>>,
+    before: Option<SharedMap<PromptRecord>>,
     /// The grades by the references of that base, where the change has others.
     by_old_reference: BTreeMap<SampleKey, Result<Grade, Unscored>>,
     /// The grades of answers of the base that were graded anew, by prompt and answer, and why.
