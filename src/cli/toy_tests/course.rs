@@ -202,7 +202,7 @@ fn a_failure_of_every_other_call_is_no_drop_and_is_not_hidden_either() {
     assert_ne!(exit, Exit::Passed, "{judgement}");
     let comment = fs::read_to_string(project.path("kelvin/gate.md")).expect("it is there");
     assert!(
-        comment.contains("13 notices") && comment.contains("- repeat 1 was not said (12 times: "),
+        comment.contains("13 notices") && comment.contains("- Repeat 1 was not said (12 times: "),
         "{comment}"
     );
 }
