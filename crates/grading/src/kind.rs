@@ -106,7 +106,10 @@ impl SectionKind for GradingKind {
         page::answers(own(section), item)
     }
 
-    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<kelvin_record::Answered<'a>> {
+    fn answered<'a>(
+        &self,
+        section: &'a dyn AnySection,
+    ) -> Option<kelvin_record::SectionAnswers<'a>> {
         Some(answered(own(section)))
     }
 
@@ -215,7 +218,7 @@ impl Planned for Asked<'_> {
     }
 
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
-        Box::new(AtWork {
+        Box::new(GradingAtWork {
             plan: self.plan,
             grading: Grading::new(self.plan, runners),
         })
@@ -223,12 +226,12 @@ impl Planned for Asked<'_> {
 }
 
 /// The probe while it runs.
-struct AtWork<'a> {
+struct GradingAtWork<'a> {
     plan: &'a Plan<'a>,
     grading: Grading<'a>,
 }
 
-impl Probe for AtWork<'_> {
+impl Probe for GradingAtWork<'_> {
     fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         self.grading.run()
     }

@@ -8,7 +8,7 @@ use super::record::{GradingBasis, PromptRecord};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_record::{
-    Answer, Answered, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section,
+    Answer, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section, SectionAnswers,
 };
 
 /// The stored section of this probe.
@@ -103,7 +103,7 @@ fn notices(prompts: &BTreeMap<String, PromptRecord>) -> Vec<Notice> {
 }
 
 /// The answers of the candidate to each prompt.
-pub(super) fn answered(section: &GradingSection) -> Answered<'_> {
+pub(super) fn answered(section: &GradingSection) -> SectionAnswers<'_> {
     let items = section.items.iter().map(|(id, prompt)| {
         let samples = prompt.samples.iter();
         let answers = samples.map(|sample| sample.candidate.answer.clone().map(Answer::Kept));
@@ -118,7 +118,7 @@ pub(super) fn answered(section: &GradingSection) -> Answered<'_> {
         };
         (id.as_str(), item)
     });
-    Answered {
+    SectionAnswers {
         types: Vec::new(),
         items: items.collect(),
     }

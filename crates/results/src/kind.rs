@@ -14,7 +14,7 @@ use super::{ResultsKind, page};
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
-    AlignedSections, Answered, AnySection, Findings, ItemComparison, RunView, SectionKind,
+    AlignedSections, AnySection, Findings, ItemComparison, RunView, SectionAnswers, SectionKind,
     SettingDiffers, Surroundings, Viewpoint,
 };
 use kelvin_run::config::Config;
@@ -104,7 +104,7 @@ impl SectionKind for ResultsKind {
         errors.next().map(|error| error.shown())
     }
 
-    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         answered(own(section))
     }
 

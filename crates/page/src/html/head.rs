@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::blocks::Budget;
+use super::blocks::PageSpace;
 use super::foot::FailureView;
 use super::foreign::shortened;
 use super::opening::OpeningView;
@@ -126,7 +126,7 @@ struct ItemsView {
 }
 
 impl Head {
-    pub(super) fn of(page: &RunPage<'_>, budget: &mut Budget<'_>) -> Self {
+    pub(super) fn of(page: &RunPage<'_>, budget: &mut PageSpace<'_>) -> Self {
         let opening = OpeningView::of(page, budget);
         let headword = page.headword();
         let first = page.chapters.first().and_then(|one| one.scope.first());

@@ -21,7 +21,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use super::RunPage;
-use blocks::{Budget, ItemShown};
+use blocks::{ItemShown, PageSpace};
 use foot::Foot;
 use head::Head;
 
@@ -52,7 +52,7 @@ const TEMPLATES: [(&str, &str); 7] = [
 /// The errors of the writer.
 pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
-    let mut budget = Budget::new(texts);
+    let mut budget = PageSpace::new(texts);
     put(to, &environment, "head.html", &Head::of(&page, &mut budget))?;
     let mut first = None;
     // The indices of the items of a chapter follow those of the chapter before it.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde::Serialize;
 
-use super::blocks::{Budget, DetailView, TableView};
+use super::blocks::{DetailView, PageSpace, TableView};
 use super::diff::words;
 use super::foreign::shortened;
 use crate::{
@@ -105,7 +105,7 @@ struct FlipView {
 
 impl OpeningView {
     /// The opening; none where the run was not judged.
-    pub(super) fn of(page: &RunPage<'_>, budget: &mut Budget<'_>) -> Option<Self> {
+    pub(super) fn of(page: &RunPage<'_>, budget: &mut PageSpace<'_>) -> Option<Self> {
         let opening = page.opening.as_ref()?;
         let reason = |reason: &Phrase| reason.each_foreign(|text| safe::cut(text, REASON));
         let reasons = opening.reasons.iter();
@@ -266,7 +266,7 @@ fn link(path: &str) -> String {
 }
 
 impl FlipView {
-    fn of(flip: &FlippedAnswer, anchor: Option<usize>, budget: &mut Budget<'_>) -> Self {
+    fn of(flip: &FlippedAnswer, anchor: Option<usize>, budget: &mut PageSpace<'_>) -> Self {
         let detail = Detail::Difference {
             title: "what was changed in the input",
             item: flip.item.clone(),
