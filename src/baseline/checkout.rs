@@ -11,7 +11,7 @@ use super::{Hint, Login, Remote, tree};
 
 /// How the files of a commit are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum CheckoutForm {
     /// As git writes them into a work tree, e.g. with the line endings that an attribute asks for.
     OfAWorkTree,
     /// As git stores them, which is also how they lie in the work tree of whoever wrote them with the stored line
@@ -32,7 +32,7 @@ pub(crate) fn checkout(
     repo: &Repository,
     commit: Oid,
     root: &Path,
-    (into, form): (&Path, Form),
+    (into, form): (&Path, CheckoutForm),
     (login, hint): (Option<&Login>, &Hint),
 ) -> anyhow::Result<PathBuf> {
     let top = repo.workdir().context("the repository has no work tree")?;
@@ -53,7 +53,7 @@ pub(crate) fn checkout(
         .force()
         .recreate_missing(true)
         .update_index(false)
-        .disable_filters(form == Form::AsStored);
+        .disable_filters(form == CheckoutForm::AsStored);
     repo.checkout_tree(tree.as_object(), Some(&mut how))
         .with_context(|| format!("failed to check out {}", super::short(commit)))?;
     link(repo, &tree, commit, &files)

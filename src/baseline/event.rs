@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Hint, PullRequest, Tip};
+use super::{BaselinePull, Hint, Tip};
 
 /// Reads a payload; what the payload does not say stays unknown.
 pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
@@ -19,7 +19,7 @@ pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
         "pull_request" | "pull_request_target" => {
             hint.pull_request = text("/pull_request/head/sha")
                 .zip(text("/pull_request/base/ref"))
-                .map(|(head, base_ref)| PullRequest { head, base_ref });
+                .map(|(head, base_ref)| BaselinePull { head, base_ref });
             hint.tip = Some(Tip {
                 event: name.to_owned(),
                 commit: text("/pull_request/head/sha"),

@@ -7,11 +7,11 @@ use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use super::ancestry::short;
-use super::branch::Kept;
+use super::branch::KeptOnBranch;
 use super::claims::Claims;
 use super::commit::{self, Distances};
 use super::remote::Remote;
-use super::search::{Place, Search};
+use super::search::{Search, SearchPosition};
 use super::unknown::{Unknown, beside};
 use super::{Baseline, Branch, artifact, rename, tree};
 use kelvin_base::exit::Misuse;
@@ -75,7 +75,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     };
     let mut tried = Vec::new();
     for base in &bases {
-        let place = Place {
+        let place = SearchPosition {
             search,
             repo: &repo,
             remote: &remote,
@@ -120,7 +120,7 @@ fn file(search: &Search<'_>, path: &Path) -> anyhow::Result<Baseline> {
     Ok(Baseline::Found(Box::new(report), provenance))
 }
 
-impl Place<'_> {
+impl SearchPosition<'_> {
     fn tree(&self) -> anyhow::Result<(Report, Provenance)> {
         let path = in_repository(
             self.repo,
@@ -169,7 +169,7 @@ impl Place<'_> {
     }
 
     /// The report of the nearest commit among those that a branch keeps.
-    fn on(&self, kept: &[Kept]) -> anyhow::Result<(Report, Provenance)> {
+    fn on(&self, kept: &[KeptOnBranch]) -> anyhow::Result<(Report, Provenance)> {
         let settings = self.search.settings;
         let (ancestors, cut) = self.ancestors();
         let configuration = match rename::name(self, kept, &ancestors) {

@@ -11,7 +11,7 @@ use super::commit::Base;
 use super::hint::Hint;
 use super::remote::Remote;
 use super::{Artifacts, Login};
-use kelvin_gate::report::{Report, Suite};
+use kelvin_gate::report::{MeasuredSuite, Report};
 use kelvin_record::settings::BaselineSettings;
 
 /// Measures a commit.
@@ -33,7 +33,7 @@ pub(crate) struct Search<'a> {
     pub(crate) artifacts: Option<&'a Artifacts>,
     /// What the change was measured with, used to find the former name of a renamed configuration; none where the name
     /// was given by hand.
-    pub(crate) head: Option<Suite>,
+    pub(crate) head: Option<MeasuredSuite>,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
     /// Checks a report of the branch of reports against its commit.
@@ -43,7 +43,7 @@ pub(crate) struct Search<'a> {
 }
 
 /// The position of a search: one base, one repository.
-pub(super) struct Place<'a> {
+pub(super) struct SearchPosition<'a> {
     pub(super) search: &'a Search<'a>,
     pub(super) repo: &'a Repository,
     pub(super) remote: &'a Remote<'a>,

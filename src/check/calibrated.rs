@@ -13,7 +13,7 @@ use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
 use kelvin_page::safe;
 use kelvin_run::config::Config;
 use kelvin_run::judge::calibration;
-use kelvin_run::judge::calibration::{Calibration, Standing};
+use kelvin_run::judge::calibration::{Calibration, JudgeStanding};
 use kelvin_run::judge::trial::Fitness;
 use kelvin_run::judge::{JudgeSettings, model_names};
 
@@ -222,14 +222,14 @@ fn doubt(
     };
     let found = by_its_figures(&stored);
     let standing = stored.stands_for(place, &grader_id, served);
-    let is_tried = !matches!(standing, Standing::Untried | Standing::Void(_));
+    let is_tried = !matches!(standing, JudgeStanding::Untried | JudgeStanding::Void(_));
     if !is_tried && by_its_figures(&records.of_base) == Some(Fitness::Unfit) {
         return Some(Doubt::Unfit(format!(
             "the judge `{place}` is on record as unfit in `{file}` of the base, and this change takes the record away"
         )));
     }
     let text = match standing {
-        Standing::Fit => {
+        JudgeStanding::Fit => {
             let found = found.filter(|found| *found != Fitness::Fit)?;
             let text = format!(
                 "`{file}` calls the judge `{place}` fit, and the figures there say {}: the file was edited by hand, or \
@@ -241,17 +241,17 @@ fn doubt(
                 _ => Doubt::Unknown(text),
             });
         }
-        Standing::Untried => format!("the judge `{place}` was never calibrated; {CURE}"),
-        Standing::Void(before) => format!(
+        JudgeStanding::Untried => format!("the judge `{place}` was never calibrated; {CURE}"),
+        JudgeStanding::Void(before) => format!(
             "the calibration in `{file}` is of the judge `{before}`, and the judge `{place}` is now `{grader_id}`; {CURE}"
         ),
-        Standing::ServedOtherwise(before) => format!(
+        JudgeStanding::ServedOtherwise(before) => format!(
             "the calibration in `{file}` is of a judge that was served as {}, and the judge `{place}` is now served as \
              {}; {CURE}",
             model_names(&before),
             model_names(served)
         ),
-        Standing::NotFit(fitness, against) => {
+        JudgeStanding::NotFit(fitness, against) => {
             let why = against.first().cloned().unwrap_or_default();
             let more = match against.len() {
                 0 | 1 => String::new(),

@@ -1,6 +1,6 @@
 //! Lists every variant that a check would run by name; nothing is written or started.
 
-use super::{Request, asked};
+use super::{CheckRequest, asked};
 use kelvin_record::Listing;
 
 /// Lists what [`super::check`] would run, including repeats and replays.
@@ -8,7 +8,7 @@ use kelvin_record::Listing;
 /// # Errors
 ///
 /// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the items or the request are wrong.
-pub(crate) fn list(request: &Request, with_digests: bool) -> anyhow::Result<Listing> {
+pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result<Listing> {
     let config = request.registry.configured(&request.overrides)?;
     let mut listing = Listing::default();
     for side in asked::read(request, &config)? {

@@ -67,7 +67,7 @@ pub(crate) use beside::not_code;
 pub(crate) use bill::{Bill, Spent, bill};
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, TriedAnswers, calibrate};
 pub(crate) use eval::eval;
-pub(crate) use export::{ExportRequest, Form, LeftOut, Manifest, export};
+pub(crate) use export::{DataSetForm, ExportRequest, LeftOut, Manifest, export};
 pub(crate) use gate::gate;
 use kelvin_base::exit::Exit;
 use kelvin_base::notice::Code;
@@ -92,7 +92,7 @@ pub(crate) use write::report as write_report;
 
 /// The inputs of a check.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub(crate) struct CheckRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
     /// What the command line changes in the configuration.
@@ -106,7 +106,7 @@ pub(crate) struct Request {
     /// The output folder; `kelvin` beside the configuration unless given.
     pub(crate) out: Option<PathBuf>,
     /// What to do with the inputs.
-    pub(crate) mode: Mode,
+    pub(crate) mode: CheckMode,
     /// The masker that removes secrets from everything that is written; none where no secrets are known.
     pub(crate) masker: Option<Arc<Masker>>,
     /// Whether the base of a change is measured; the base may not have had the probe yet.
@@ -116,7 +116,7 @@ pub(crate) struct Request {
     pub(crate) is_shared: bool,
 }
 
-impl Request {
+impl CheckRequest {
     /// A whole check of `kelvin.yaml`.
     pub(crate) fn new(registry: Registry) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl Request {
             only: Vec::new(),
             shard: None,
             out: None,
-            mode: Mode::Run,
+            mode: CheckMode::Run,
             masker: None,
             is_base: false,
             is_shared: false,
@@ -163,7 +163,7 @@ impl Request {
 
 /// What to do with the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum CheckMode {
     /// Run the pipeline on them.
     Run,
     /// Run the pipeline on them, and reuse the answers that an interrupted run has left.
@@ -224,7 +224,7 @@ impl Checked {
 #[derive(Debug)]
 pub(crate) struct GateRequest {
     /// The check of the head.
-    pub(crate) check: Request,
+    pub(crate) check: CheckRequest,
     /// What is known of the commit that the change begins at.
     pub(crate) hint: Hint,
     /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
@@ -236,7 +236,7 @@ pub(crate) struct GateRequest {
     /// Whether the job passes whatever the verdict is.
     pub(crate) advisory: bool,
     /// Where a regression can be approved; none where there is no pull request to ask on.
-    pub(crate) approval: Option<approval::Site>,
+    pub(crate) approval: Option<approval::ApprovalSite>,
     /// Whether the configuration is that of the base branch, so that its differences from an older commit are no edits
     /// of the change.
     pub(crate) by_the_base: bool,
@@ -249,7 +249,7 @@ pub(crate) struct GateRequest {
 
 impl GateRequest {
     /// A gate of a check on a laptop, which runs nothing again.
-    pub(crate) fn new(check: Request) -> Self {
+    pub(crate) fn new(check: CheckRequest) -> Self {
         Self {
             check,
             hint: Hint::default(),
@@ -306,7 +306,7 @@ impl Judged {
 /// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the cases or the request are wrong;
 /// any other error where the measurement was impossible.
 pub(crate) fn check(
-    request: &Request,
+    request: &CheckRequest,
     observer: &dyn Observer,
     proceed: &dyn Fn(Forecast) -> bool,
 ) -> anyhow::Result<Checked> {

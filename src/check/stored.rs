@@ -18,18 +18,18 @@ type Find<'s> = dyn Fn(&Report) -> Others + 's;
 
 /// The reports. They are searched for only where the verdict is open without them.
 #[derive(Default)]
-pub(super) struct Stored<'s> {
+pub(super) struct StoredReports<'s> {
     find: Option<Box<Find<'s>>>,
     found: Others,
 }
 
 /// One of these reports beside the head.
-pub(super) struct Beside {
+pub(super) struct ReportBeside {
     aligned: AlignedReports,
     first_is_copied: bool,
 }
 
-impl<'s> Stored<'s> {
+impl<'s> StoredReports<'s> {
     /// The reports beside a stored base; none where the base was measured just now, or was named as a file.
     pub(super) fn of(
         request: &'s GateRequest,
@@ -67,10 +67,10 @@ impl<'s> Stored<'s> {
     }
 
     /// Each report in the form in which it is compared with a head.
-    pub(super) fn beside(&self, head: &Report) -> Vec<Beside> {
+    pub(super) fn beside(&self, head: &Report) -> Vec<ReportBeside> {
         let reports = self.found.reports.iter();
         reports
-            .map(|other| Beside {
+            .map(|other| ReportBeside {
                 aligned: align::align(&other.report, head),
                 first_is_copied: other.first_is_copied,
             })
@@ -91,7 +91,7 @@ impl<'s> Stored<'s> {
     }
 }
 
-impl Beside {
+impl ReportBeside {
     /// The comparison of this report with the head.
     pub(super) fn compared(&self) -> StoredComparison<'_> {
         let old = Measured::from(&self.aligned.base);

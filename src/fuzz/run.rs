@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kelvin_retrieval::golden;
-use kelvin_retrieval::trec::{Qrels, Ranked, scan};
+use kelvin_retrieval::trec::{Qrels, RankedQuery, scan};
 use kelvin_run::judge::trial;
 use kelvin_run::trace;
 
@@ -46,7 +46,7 @@ pub fn run(bytes: &[u8]) {
 
 fn ranked(name: &str, content: &[u8]) {
     super::with_file(name, content, |file| {
-        let judge = |_: &str, ranked: &Ranked<'_>| {
+        let judge = |_: &str, ranked: &RankedQuery<'_>| {
             let top: Vec<_> = ranked.top(usize::MAX).collect();
             assert_eq!(top.len(), ranked.len());
             assert!(top.windows(2).all(|pair| pair[0].1 >= pair[1].1));

@@ -12,10 +12,10 @@ mod wait;
 mod write;
 
 pub(crate) use ledger::{LedgerEntry, LedgerFilter, LedgerSummary, summaries};
-pub(crate) use list::{Figure, Listed, sparkline};
-pub(crate) use read::Wanted;
+pub(crate) use list::{ListedMetric, ListedRun, sparkline};
+pub(crate) use read::WantedRun;
 pub(crate) use wait::tell_by;
-pub(crate) use write::Scene;
+pub(crate) use write::RunScene;
 
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};

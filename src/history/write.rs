@@ -19,7 +19,7 @@ fn list(probe: &str) -> String {
 
 /// The place of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scene {
+pub(crate) struct RunScene {
     /// The name of the configuration.
     pub(crate) configuration: String,
     /// The branch that was checked out, where that is known.
@@ -32,14 +32,14 @@ impl History {
     /// # Errors
     ///
     /// Where the database cannot be written.
-    pub(crate) fn record(&mut self, report: &Report, scene: &Scene) -> anyhow::Result<String> {
+    pub(crate) fn record(&mut self, report: &Report, scene: &RunScene) -> anyhow::Result<String> {
         self.record_within(report, scene, KEPT)
     }
 
     pub(super) fn record_within(
         &mut self,
         report: &Report,
-        scene: &Scene,
+        scene: &RunScene,
         keep: usize,
     ) -> anyhow::Result<String> {
         let frame = pack::pack(&frame(report))?;

@@ -11,7 +11,7 @@ const GUARD: f64 = 1e-9;
 
 /// How to read the values of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Scale {
+pub(crate) struct MetricScale {
     /// Which way is better.
     pub(crate) direction: Direction,
     /// The lowest and the highest possible value; none where one of them is open, as for a count.
@@ -20,7 +20,7 @@ pub(crate) struct Scale {
     pub(crate) poor_below: Option<f64>,
 }
 
-impl Scale {
+impl MetricScale {
     /// The scale of a metric.
     pub(super) fn of(metric: &Metric) -> Self {
         Self {

@@ -29,7 +29,7 @@ pub(crate) use page::{article, fell, history};
 pub(crate) use past::{MadeOf, PastRun, Place};
 pub(crate) use period::Period;
 pub(crate) use regression::{
-    Compared, RegressionRow, Samples, Standing, compare, lasting_falls, versions,
+    Compared, RegressionRow, RegressionStanding, VersionSamples, compare, lasting_falls, versions,
 };
 pub(crate) use summarize::summarize;
-pub(crate) use summary::{Asked, Read, Summary};
+pub(crate) use summary::{ReadReports, Summary, SummaryInputs};

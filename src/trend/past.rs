@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::fall::Scale;
+use super::fall::MetricScale;
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
@@ -26,7 +26,7 @@ pub(crate) enum Place {
 /// Why a report is read and not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Left {
+pub(crate) enum LeftOutReason {
     /// The report is about one shard.
     Shard,
     /// The report is about a dry run, which called nothing.
@@ -41,7 +41,7 @@ pub(crate) enum Left {
     Unmerged,
 }
 
-impl Left {
+impl LeftOutReason {
     /// Describes such reports, for people.
     pub(crate) const fn words(self) -> &'static str {
         match self {
@@ -137,7 +137,7 @@ pub(crate) struct PastFigure {
     /// Why the figure was not measured.
     pub(crate) reason: Option<String>,
     /// How to read the values.
-    pub(crate) scale: Scale,
+    pub(crate) scale: MetricScale,
     /// Whether the figure is among those that are shown first.
     pub(crate) shown_first: bool,
     /// The value of each repeat of each case.
@@ -146,13 +146,15 @@ pub(crate) struct PastFigure {
 
 impl PastRun {
     /// Why a report is not counted; none where it counts.
-    pub(crate) fn left(report: &Report) -> Option<Left> {
+    pub(crate) fn left(report: &Report) -> Option<LeftOutReason> {
         match report.run.ending {
-            Ending::DryRun => Some(Left::DryRun),
-            _ if report.run.shard.is_some() => Some(Left::Shard),
+            Ending::DryRun => Some(LeftOutReason::DryRun),
+            _ if report.run.shard.is_some() => Some(LeftOutReason::Shard),
             Ending::Complete if report.run.only.is_empty() => None,
-            Ending::Complete => Some(Left::Restricted),
-            Ending::Interrupted | Ending::Failed | Ending::Changed => Some(Left::Unfinished),
+            Ending::Complete => Some(LeftOutReason::Restricted),
+            Ending::Interrupted | Ending::Failed | Ending::Changed => {
+                Some(LeftOutReason::Unfinished)
+            }
         }
     }
 
@@ -216,7 +218,7 @@ impl PastFigure {
         Self {
             value: metric.value,
             reason: metric.reason.clone(),
-            scale: Scale::of(metric),
+            scale: MetricScale::of(metric),
             shown_first: metric.is_shown_first(),
             cases: metric
                 .per_case

@@ -13,7 +13,7 @@ use super::figures::figures;
 use super::judging::{JudgedCheck, Judging};
 use super::measure;
 use super::page;
-use super::reader::AnswerReader;
+use super::reader::ScenarioReader;
 use super::record::{ChecksBasis, ChecksSection, ScenarioAnswer};
 use super::rule_files::RuleFiles;
 use super::scenario::Scenario;
@@ -29,12 +29,12 @@ use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
 use kelvin_record::Shard;
 use kelvin_record::{
-    Answered, AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, Metric,
-    RunView, SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
+    AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, Metric, RunView,
+    SectionAnswers, SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge::model_names;
-use kelvin_run::targets::{Site, Target};
+use kelvin_run::targets::{Target, TargetSite};
 use kelvin_run::{Runner, Step};
 use kelvin_system::signal::Interrupt;
 
@@ -214,7 +214,7 @@ impl SectionKind for ChecksKind {
         page::why(own(section), item, metric)
     }
 
-    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         Some(answers::of(own(section)))
     }
 
@@ -381,7 +381,7 @@ impl Items for ScenariosToRun<'_> {
     fn plan(&self) -> Box<dyn Planned + '_> {
         Box::new(PlannedScenarios {
             scenarios: self,
-            reader: AnswerReader {
+            reader: ScenarioReader {
                 digest: self.settings.reader_digest(),
             },
         })
@@ -391,7 +391,7 @@ impl Items for ScenariosToRun<'_> {
 /// The scenarios once they are planned: nothing else has to be found out before they run.
 struct PlannedScenarios<'a> {
     scenarios: &'a ScenariosToRun<'a>,
-    reader: AnswerReader,
+    reader: ScenarioReader,
 }
 
 impl Planned for PlannedScenarios<'_> {
@@ -407,7 +407,7 @@ impl Planned for PlannedScenarios<'_> {
     }
 
     /// Opens the pipeline in a workspace with the checks after it, or in a later step what a judge calls.
-    fn open(&self, step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+    fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         if step > 0 {
             return self.steps()[step].program.target.open(site);
         }
@@ -435,7 +435,7 @@ impl Planned for PlannedScenarios<'_> {
         let texts = scenarios
             .iter()
             .map(|one| (one.id.as_str(), one.text().into()));
-        Box::new(AtWork {
+        Box::new(ChecksAtWork {
             called: RepeatedItems::new(pipeline, "scenarios", settings.runs, texts),
             scenarios,
             settings,
@@ -446,7 +446,7 @@ impl Planned for PlannedScenarios<'_> {
 }
 
 /// The probe while it runs.
-struct AtWork<'a> {
+struct ChecksAtWork<'a> {
     scenarios: Vec<&'a Scenario>,
     settings: &'a ChecksSettings,
     called: RepeatedItems<'a>,
@@ -454,7 +454,7 @@ struct AtWork<'a> {
     fingerprint: SectionFingerprint,
 }
 
-impl Probe for AtWork<'_> {
+impl Probe for ChecksAtWork<'_> {
     fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         self.called.run()?;
         self.judging.ask(&self.scenarios, &self.called)

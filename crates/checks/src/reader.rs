@@ -10,12 +10,12 @@ use kelvin_run::Reader;
 use kelvin_run::targets::Reply;
 
 /// Takes the whole answer.
-pub(super) struct AnswerReader {
+pub(super) struct ScenarioReader {
     /// The digest of everything that the checks depend on: an answer of other checks is of no use for these.
     pub(super) digest: Digest,
 }
 
-impl Reader for AnswerReader {
+impl Reader for ScenarioReader {
     fn digest(&self) -> Digest {
         self.digest
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::compare::Measured;
 use crate::report::{Report, Share};
-use kelvin_record::{Answered, ComparedItems, SectionKind};
+use kelvin_record::{ComparedItems, SectionAnswers, SectionKind};
 
 impl<'a> From<&'a Report> for Measured<'a> {
     fn from(report: &'a Report) -> Self {
@@ -19,7 +19,7 @@ impl<'a> From<&'a Report> for Measured<'a> {
 }
 
 /// The answers to the items of each probe.
-fn answered(report: &Report) -> BTreeMap<&str, Answered<'_>> {
+fn answered(report: &Report) -> BTreeMap<&str, SectionAnswers<'_>> {
     let sections = report.probes.iter();
     let answered = sections
         .filter_map(|(name, section)| Some((name, report.probes.kind(name)?.answered(section)?)));

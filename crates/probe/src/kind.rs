@@ -10,7 +10,7 @@ use kelvin_record::{
     AnySection, Findings, Forecast, Listing, SectionFingerprint, SectionKind, Shard, WantedRepeats,
 };
 use kelvin_run::config::{Config, Configure};
-use kelvin_run::targets::{Site, Target};
+use kelvin_run::targets::{Target, TargetSite};
 use kelvin_run::{OutputObserver, Runner, Step};
 
 use crate::rescoring::Rescoring;
@@ -144,7 +144,7 @@ pub trait Planned: Sync {
     /// # Errors
     ///
     /// A [`Misuse`] where the settings of the target cannot be used.
-    fn open(&self, step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+    fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         self.steps()[step].program.target.open(site)
     }
 

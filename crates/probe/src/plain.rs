@@ -77,13 +77,13 @@ impl<I: Item> Items for Chosen<'_, I> {
     }
 
     fn plan(&self) -> Box<dyn Planned + '_> {
-        Box::new(Asked(self))
+        Box::new(PlannedPlain(self))
     }
 }
 
-struct Asked<'a, 'c, I>(&'a Chosen<'c, I>);
+struct PlannedPlain<'a, 'c, I>(&'a Chosen<'c, I>);
 
-impl<I: Item> Planned for Asked<'_, '_, I> {
+impl<I: Item> Planned for PlannedPlain<'_, '_, I> {
     fn steps(&self) -> Vec<Step<'_>> {
         let program = Program {
             target: self.0.of.target,
@@ -102,19 +102,19 @@ impl<I: Item> Planned for Asked<'_, '_, I> {
         let texts = self.0.chosen.iter();
         let texts = texts.map(|(id, text)| (*id, Cow::Borrowed(*text)));
         let (phase, repeats) = (self.0.of.kind.nouns().1, self.0.of.config.repeats.get());
-        Box::new(AtWork {
+        Box::new(PlainAtWork {
             items: self.0,
             asked: RepeatedItems::new(&runners[0], phase, repeats, texts),
         })
     }
 }
 
-struct AtWork<'a, 'c, I> {
+struct PlainAtWork<'a, 'c, I> {
     items: &'a Chosen<'c, I>,
     asked: RepeatedItems<'a>,
 }
 
-impl<I: Item> Probe for AtWork<'_, '_, I> {
+impl<I: Item> Probe for PlainAtWork<'_, '_, I> {
     fn run(&mut self, _: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         self.asked.run()
     }

@@ -10,7 +10,7 @@ use kelvin_base::digest::Digest;
 
 /// The answers of one section.
 #[derive(Clone, Debug, Default)]
-pub struct Answered<'a> {
+pub struct SectionAnswers<'a> {
     /// The declared types of evidence, each with the metric that it is gated by; empty where nothing is exchanged.
     pub types: Vec<(&'a str, String)>,
     /// The items by name.

@@ -29,7 +29,7 @@ mod shared;
 pub use aligned::{
     AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, Viewpoint,
 };
-pub use answered::{Answer, Answered, AnsweredInput, AnsweredItem, AnsweredSwap};
+pub use answered::{Answer, AnsweredInput, AnsweredItem, AnsweredSwap, SectionAnswers};
 pub use cells::{Cell, Cells, Pairs};
 pub use compared::{ComparedItem, ComparedItems, VariantPart};
 pub use comparisons::ItemComparisons;

@@ -131,7 +131,7 @@ pub struct Outcome {
     /// call are in the failure.
     pub streams: Option<Box<Streams>>,
     /// Where the answer came from.
-    pub source: Source,
+    pub source: AnswerSource,
     /// How often the pipeline was called for it.
     pub attempts: usize,
     /// How long the calls took, in seconds.
@@ -147,7 +147,7 @@ pub struct Outcome {
 
 /// Where an answer came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum AnswerSource {
     /// The pipeline was called.
     Called,
     /// The cache had it.

@@ -20,7 +20,7 @@ pub(super) use rules::of_branch;
 
 /// Where a run can ask for an approval, or look for one that was given.
 #[derive(Clone, Debug)]
-pub(crate) struct Site {
+pub(crate) struct ApprovalSite {
     /// The kinds of probes whose configuration is read.
     pub(crate) registry: Registry,
     /// The client.
@@ -35,12 +35,12 @@ pub(crate) struct Site {
     /// that this branch had before a push. The pushed commits may have changed the rules.
     pub(crate) rules_at: String,
     /// The stage of the change.
-    pub(crate) stage: Stage,
+    pub(crate) stage: ChangeStage,
 }
 
 /// The stage of a change on its way into the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum ChangeStage {
     /// The pull request of the change is open: an approval can be asked for, and is bound to the base.
     Open,
     /// The change is about to be merged, or was: an earlier approval counts, on whatever base.
@@ -49,7 +49,7 @@ pub(crate) enum Stage {
 
 /// Adopts what was decided about a regression, or says what has to be decided and by whom. Other verdicts stay as they
 /// are.
-pub(super) fn settle(site: Option<&Site>, config: &Config, judgement: &mut Judgement) {
+pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &mut Judgement) {
     let verdict = &judgement.verdict;
     let is_approvable = match verdict.verdict {
         Word::Regression => true,
@@ -118,7 +118,7 @@ fn elsewhere(judgement: &mut Judgement, rules: Rules) {
 
 /// Decides again what a run without write access has found. Nothing that this run says of a decision is believed: the
 /// code of a fork may have written it.
-pub(super) fn settle_again(site: &Site, judgement: &mut Judgement) {
+pub(super) fn settle_again(site: &ApprovalSite, judgement: &mut Judgement) {
     let Some(said) = judgement.approval.take() else {
         // The report of a run may not claim an approval for which nobody was asked.
         if judgement.verdict.verdict == Word::PendingApproval {

@@ -24,7 +24,7 @@ use kelvin_gate::reproduce::Reproduction;
 use kelvin_gate::{Gate, Judgement, changes, flips};
 use kelvin_github::PullRequest;
 use kelvin_github::publish::bundle::Bundle;
-use kelvin_github::publish::failure::Failure;
+use kelvin_github::publish::failure::UnmeasuredRun;
 use kelvin_github::publish::{Context, Excerpt, Level, Publication};
 use kelvin_github::publish::{annotations, commands, comment, failure, outputs, summary};
 use kelvin_page::fixture::{active, corpus};
@@ -315,7 +315,7 @@ fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
     let bundle = match Bundle::read(bytes, &context, &Registry::shipped().of_sections()) {
         Ok(bundle) => bundle,
         Err(bad) => {
-            let page = failure::page(&Failure {
+            let page = failure::page(&UnmeasuredRun {
                 context: &context,
                 what: "The result of the run cannot be read",
                 reason: bad.to_string(),

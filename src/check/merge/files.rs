@@ -5,13 +5,13 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
-use super::gather::Found;
+use super::gather::FoundShard;
 
 /// What the folder of an item holds beside its reports.
 const PARTS: [&str; 2] = ["baseline", "perturbations"];
 
 /// Copies the files of every item. A shard that consists of a report alone has no such files.
-pub(super) fn copy(found: &[Found], out: &Path) -> anyhow::Result<()> {
+pub(super) fn copy(found: &[FoundShard], out: &Path) -> anyhow::Result<()> {
     for shard in found {
         for (_, section) in shard.report.probes.iter() {
             for item in section.ids().into_iter().filter_map(|id| section.item(id)) {

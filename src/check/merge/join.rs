@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::stage;
-use super::gather::Found;
+use super::gather::FoundShard;
 use kelvin_base::cost::Cost;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
@@ -15,7 +15,7 @@ use kelvin_record::{AnySection, Ending};
 /// # Errors
 ///
 /// A [`Misuse`] where a shard has a figure that does not follow from the records of its items.
-pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
+pub(super) fn reports(found: &[FoundShard]) -> Result<Report, Misuse> {
     let Some(first) = found.first() else {
         return Err(Misuse::new("no shards were named"));
     };
@@ -57,7 +57,7 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
 }
 
 /// The endings of the shards that did not run to their end.
-fn stopped(found: &[Found]) -> impl Iterator<Item = Ending> {
+fn stopped(found: &[FoundShard]) -> impl Iterator<Item = Ending> {
     let endings = found.iter().map(|found| found.report.run.ending);
     endings.filter(|ending| !matches!(ending, Ending::Complete | Ending::Failed))
 }
@@ -81,7 +81,7 @@ fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
 }
 
 /// The sum of all costs. The time is that of the longest shard, since shards run in parallel.
-fn session(found: &[Found]) -> Session {
+fn session(found: &[FoundShard]) -> Session {
     let sessions = || found.iter().map(|found| &found.report.run.session);
     let costs = sessions().map(|session| session.cost);
     let cost = costs.fold(Cost::default(), Cost::plus);
@@ -108,7 +108,7 @@ fn session(found: &[Found]) -> Session {
 }
 
 /// The times of all items: no item is in two shards.
-fn item_seconds(found: &[Found]) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
+fn item_seconds(found: &[FoundShard]) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
     let mut all: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
     for one in found {
         for (probe, of_probe) in &one.report.run.session.item_seconds {
@@ -120,7 +120,7 @@ fn item_seconds(found: &[Found]) -> BTreeMap<String, BTreeMap<String, Vec<f64>>>
 }
 
 /// The notices of the shards about their items, each once. Notices that follow from the figures are made again.
-fn notices(found: &[Found]) -> Vec<Notice> {
+fn notices(found: &[FoundShard]) -> Vec<Notice> {
     let mut most: BTreeMap<&Notice, usize> = BTreeMap::new();
     let told_anew: Vec<BTreeSet<Notice>> = found.iter().map(of_figures).collect();
     for (shard, told_anew) in found.iter().zip(&told_anew) {
@@ -141,7 +141,7 @@ fn notices(found: &[Found]) -> Vec<Notice> {
 }
 
 /// The notices that follow from the figures of a shard.
-fn of_figures(shard: &Found) -> BTreeSet<Notice> {
+fn of_figures(shard: &FoundShard) -> BTreeSet<Notice> {
     let sections = shard.report.probes.known().into_iter();
     let told = sections.map(|(kind, section)| kind.recompute(section.boxed()).notices);
     told.flatten().collect()

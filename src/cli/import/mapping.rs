@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::answers::is_answer;
 use super::messages;
-use super::records::Record;
+use super::records::ImportedRecord;
 use crate::cli::field;
 use kelvin_base::exit::Misuse;
 use kelvin_base::file;
@@ -115,7 +115,7 @@ impl UnitField {
 
 /// The cases that were made so far.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct MadeCases {
     /// The cases, in the order of the file.
     pub(super) cases: Vec<MadeCase>,
     /// How many units there are of each heading.
@@ -142,7 +142,7 @@ pub(super) struct MadeCase {
     pub(super) label: Option<String>,
 }
 
-impl Made {
+impl MadeCases {
     /// The paths of the cases in a folder.
     pub(super) fn files(&self, folder: &Path) -> Vec<PathBuf> {
         let files = self.cases.iter();
@@ -156,7 +156,11 @@ impl Made {
     /// # Errors
     ///
     /// A [`Misuse`] that names the record and the field.
-    pub(super) fn take(&mut self, record: &Record, mapping: &Mapping) -> Result<(), Misuse> {
+    pub(super) fn take(
+        &mut self,
+        record: &ImportedRecord,
+        mapping: &Mapping,
+    ) -> Result<(), Misuse> {
         let place = &record.place;
         let name = self.name(record, mapping)?;
         let preamble = match &mapping.preamble {
@@ -250,7 +254,7 @@ impl Made {
     }
 
     /// The name of the next case, which no other case has.
-    fn name(&mut self, record: &Record, mapping: &Mapping) -> Result<String, Misuse> {
+    fn name(&mut self, record: &ImportedRecord, mapping: &Mapping) -> Result<String, Misuse> {
         let Some(id) = &mapping.id else {
             return Ok(format!("case-{:04}", self.cases.len() + 1));
         };
@@ -347,7 +351,7 @@ fn label(value: &Value) -> Option<String> {
     }
 }
 
-fn absent(record: &Record, field: &str) -> Misuse {
+fn absent(record: &ImportedRecord, field: &str) -> Misuse {
     let keys: Vec<&str> = record.fields.keys().map(String::as_str).collect();
     Misuse::new(format!(
         "{}: it has no field `{}`; it has {}",

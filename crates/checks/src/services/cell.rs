@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// A value with as much of its type as a comparison needs.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Cell {
+pub(crate) enum TypedCell {
     /// No value.
     Null,
     /// True or false.
@@ -25,7 +25,7 @@ pub(crate) enum Cell {
     Text(String),
 }
 
-impl Cell {
+impl TypedCell {
     /// Bytes, in the form that PostgreSQL writes.
     pub(super) fn bytes(bytes: &[u8]) -> Self {
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

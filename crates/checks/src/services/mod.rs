@@ -26,9 +26,9 @@ use serde_json::Value;
 use super::scenario::Scenario;
 use kelvin_system::signal::Interrupt;
 
-use http_mock::Record;
+use http_mock::MockRecord;
 
-pub(super) use cell::Cell;
+pub(super) use cell::TypedCell;
 pub(super) use declared::{DeclaredServices, variable};
 pub(super) use registry::open;
 pub(super) use running::RunningServices;
@@ -59,7 +59,7 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Where the service cannot be used: the scenario is an error then, and its pipeline is not run.
-    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble>;
+    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble>;
 
     /// Tries whether the service can be used, without changing anything, and tells what the service says of itself.
     /// None where there is nothing to reach.
@@ -93,7 +93,7 @@ pub(super) struct ServiceSite<'a> {
 }
 
 /// A service while one scenario runs. Dropping it ends it too, but then nobody learns what went wrong.
-pub(super) trait Running {
+pub(super) trait RunningService {
     /// The word under `type`.
     fn kind(&self) -> &'static str;
 
@@ -116,7 +116,7 @@ pub(super) trait Running {
     /// # Errors
     ///
     /// Where the query is not answered.
-    fn ask(&self, query: &Query<'_>) -> Result<Answer, Trouble> {
+    fn ask(&self, query: &Query<'_>) -> Result<QueryAnswer, Trouble> {
         let _ = query;
         Err(Trouble::Failed(format!(
             "a service of type `{}` answers no queries",
@@ -149,7 +149,7 @@ pub(super) trait Running {
     /// # Errors
     ///
     /// Where the requests are not known.
-    fn record(&self) -> Result<Arc<Record>, String> {
+    fn record(&self) -> Result<Arc<MockRecord>, String> {
         let kind = self.kind();
         Err(format!("a service of type `{kind}` gets no requests"))
     }
@@ -185,9 +185,9 @@ pub(super) struct Query<'a> {
 
 /// The answer to a query.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum QueryAnswer {
     /// The first column of the first row.
-    Value(Cell),
+    Value(TypedCell),
     /// The query has brought no row.
     NoRows,
     /// There is no database, although the pipeline was to make one.

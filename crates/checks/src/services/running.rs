@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::declared::variable;
-use super::{Running, Secret, Service, ServiceSite, Trouble};
+use super::{RunningService, Secret, Service, ServiceSite, Trouble};
 use kelvin_system::signal::Interrupt;
 
 /// How long a scenario that waits for its turn waits between two looks.
@@ -21,7 +21,7 @@ static TURN: Mutex<()> = Mutex::new(());
 /// The services of one scenario, by name.
 #[derive(Default)]
 pub(crate) struct RunningServices<'a> {
-    all: BTreeMap<&'a str, Box<dyn Running + 'a>>,
+    all: BTreeMap<&'a str, Box<dyn RunningService + 'a>>,
     /// The lock is dropped after the services, which end before it is the turn of the next scenario.
     _turn: Option<MutexGuard<'static, ()>>,
 }
@@ -58,7 +58,7 @@ impl<'a> RunningServices<'a> {
     }
 
     /// The service of a name. The check of the configuration has seen that there is one.
-    pub(crate) fn get(&self, name: &str) -> &dyn Running {
+    pub(crate) fn get(&self, name: &str) -> &dyn RunningService {
         let found = self.all.get(name);
         &**found.expect("a check names a service that is declared")
     }

@@ -2,7 +2,7 @@
 //! the text only says where it goes. So no value can change what a statement does.
 
 use super::statement::{self, Dialect};
-use crate::interpolate::{self, Part};
+use crate::interpolate::{self, TextPart};
 
 /// The word that stands for a field while its place is looked at; no statement has it.
 const WORD: &str = "kelvin_field_of_the_scenario_";
@@ -55,12 +55,12 @@ impl BoundSql {
         dialect: Dialect,
         put: &dyn Fn(usize, &str) -> String,
     ) -> Result<Self, String> {
-        let parts: Vec<Part<'_>> = interpolate::fields(text);
+        let parts: Vec<TextPart<'_>> = interpolate::fields(text);
         let with = |stands: &dyn Fn(usize, &str) -> String| {
             let mut at = 0;
             let texts = parts.iter().map(|part| match part {
-                Part::Text(text) => (*text).to_owned(),
-                Part::Variable(name) => {
+                TextPart::Text(text) => (*text).to_owned(),
+                TextPart::Variable(name) => {
                     at += 1;
                     stands(at, name)
                 }
@@ -70,8 +70,8 @@ impl BoundSql {
         let names: Vec<&str> = parts
             .iter()
             .filter_map(|part| match part {
-                Part::Variable(name) => Some(*name),
-                Part::Text(_) => None,
+                TextPart::Variable(name) => Some(*name),
+                TextPart::Text(_) => None,
             })
             .collect();
         if !names.is_empty() {
@@ -88,11 +88,11 @@ impl BoundSql {
         let mut between = vec![String::new()];
         for part in &parts {
             match part {
-                Part::Text(text) => between
+                TextPart::Text(text) => between
                     .last_mut()
                     .expect("one was put in first")
                     .push_str(text),
-                Part::Variable(_) => between.push(String::new()),
+                TextPart::Variable(_) => between.push(String::new()),
             }
         }
         Ok(Self {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::edit::{Edits, apply};
-use super::{Draft, Edited, Piece, Proposal, Subject};
+use super::{Draft, EditedUnit, PerturbedCase, Piece, Proposal};
 use crate::cases::outline::outline;
 use kelvin_base::notice::{Code, Notice};
 
@@ -22,7 +22,7 @@ pub(super) struct Rewrite {
 /// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the place of the unit in the case
 /// and its text. `missing` names what a unit without any rewrite lacks, e.g. "no amount".
 pub(super) fn governing_units(
-    subject: &Subject<'_>,
+    subject: &PerturbedCase<'_>,
     wanted: usize,
     missing: &str,
     rewrites: impl Fn(usize, &str) -> Vec<Rewrite>,
@@ -69,7 +69,7 @@ pub(super) fn governing_units(
 }
 
 /// The units of a type, in the order of the case.
-pub(super) fn of_type(subject: &Subject<'_>, unit_type: &str) -> Vec<usize> {
+pub(super) fn of_type(subject: &PerturbedCase<'_>, unit_type: &str) -> Vec<usize> {
     let units = subject.case().units.iter().enumerate();
     units
         .filter(|(_, unit)| &*unit.unit_type == unit_type)
@@ -81,7 +81,7 @@ pub(super) fn of_type(subject: &Subject<'_>, unit_type: &str) -> Vec<usize> {
 pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = (0..units).map(Piece::Own).collect();
     for (unit, text) in edited {
-        pieces[unit] = Piece::Edited(Box::new(Edited { unit, text }));
+        pieces[unit] = Piece::Edited(Box::new(EditedUnit { unit, text }));
     }
     pieces
 }

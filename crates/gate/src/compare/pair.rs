@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::coverage::Sides;
-use super::turnover::Whole;
+use super::coverage::MetricSides;
+use super::turnover::WholeMetric;
 use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, Unpaired, loss, mean};
 use kelvin_base::digest::Digest;
 use kelvin_record::{CaseValue, Cell, ComparedItem, Metric, Range, probe_of};
@@ -26,7 +26,7 @@ pub(super) fn metric<'a>(
     };
     let value = |side: Option<&Metric>| side?.value.filter(|value| value.is_finite());
     let either = |is_so: fn(&Metric) -> bool| [sides.0, sides.1].into_iter().flatten().any(is_so);
-    let both = Sides {
+    let both = MetricSides {
         id,
         metrics: sides,
         sides: (base, head),
@@ -61,7 +61,7 @@ pub(super) fn metric<'a>(
 }
 
 /// Every case of either side. A case that a restricted run left out is neither lost nor new.
-fn names<'a>(both: &Sides<'_, 'a>) -> BTreeSet<&'a str> {
+fn names<'a>(both: &MetricSides<'_, 'a>) -> BTreeSet<&'a str> {
     [both.metrics.0, both.metrics.1]
         .iter()
         .flatten()
@@ -72,12 +72,12 @@ fn names<'a>(both: &Sides<'_, 'a>) -> BTreeSet<&'a str> {
 }
 
 fn cases<'a>(
-    both: &Sides<'_, 'a>,
+    both: &MetricSides<'_, 'a>,
     names: &BTreeSet<&'a str>,
     metric: &Metric,
 ) -> BTreeMap<&'a str, CasePair<'a>> {
     let per_case = |side: Option<&'a Metric>, name: &str| side?.per_case.get(name);
-    let whole = Whole::of(both, names);
+    let whole = WholeMetric::of(both, names);
     names
         .iter()
         .map(|&name| {

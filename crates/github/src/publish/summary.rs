@@ -1,14 +1,14 @@
 //! The job summary: the comment with longer lists, and the report of the check below it.
 
 use super::Publication;
-use super::comment::{Lists, fit, sections};
+use super::comment::{ListLimits, fit, sections};
 use kelvin_gate::report;
 
 /// The bytes of the summary; GitHub takes 1,048,576 bytes for a step.
 const BUDGET: usize = 1_000_000;
 /// The bytes that are reserved for the report.
 const REPORT: usize = 600_000;
-const LISTS: Lists = Lists {
+const LISTS: ListLimits = ListLimits {
     metrics: 200,
     cases: 500,
     answers: 10,

@@ -16,14 +16,14 @@ const MOST_BYTES: usize = 1 << 20;
 /// How much a file may hold. Aliases are limited alike in all of them: nobody needs many, and a few lines of them can
 /// stand for more than any machine can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct YamlLimits {
     /// How many bytes it may have.
     pub bytes: usize,
     /// How many values, keys included.
     nodes: usize,
 }
 
-impl Room {
+impl YamlLimits {
     /// A configuration: a person writes it.
     pub const CONFIGURATION: Self = Self {
         bytes: MOST_BYTES,
@@ -150,7 +150,7 @@ impl Node {
 /// Reads one document. Text that is not YAML, a repeated key, a second document or too much of
 /// anything is a problem.
 pub fn parse(source: &str) -> Result<Node, Problem> {
-    parse_within(source, Room::CONFIGURATION)
+    parse_within(source, YamlLimits::CONFIGURATION)
 }
 
 /// Reads one document as [`parse`] does, with another limit.
@@ -158,7 +158,7 @@ pub fn parse(source: &str) -> Result<Node, Problem> {
 /// # Errors
 ///
 /// As [`parse`].
-pub fn parse_within(source: &str, room: Room) -> Result<Node, Problem> {
+pub fn parse_within(source: &str, room: YamlLimits) -> Result<Node, Problem> {
     if source.len() > room.bytes {
         let message = format!(
             "{} bytes are too many; a file may have {} MiB",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::registry::kinds;
-use super::{Launch, Site, Target, TargetKind};
+use super::{Launch, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
 
 /// The address of a pipeline, as it is written in a configuration.
@@ -82,7 +82,7 @@ impl Address {
     /// # Errors
     ///
     /// A [`Misuse`] where its settings cannot be used.
-    pub fn open(&self, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+    pub fn open(&self, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let (kind, settings) = self.kind()?;
         kind.open(settings, site)
     }

@@ -21,12 +21,12 @@ pub struct Meter {
     /// pipeline uses up what the other one may spend.
     is_of_judges: bool,
     limits: CallLimits,
-    state: Mutex<State>,
+    state: Mutex<MeterState>,
     freed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MeterState {
     under_way: usize,
     calls: u64,
     tokens: u64,
@@ -37,7 +37,7 @@ struct State {
 
 /// The result of asking for another call.
 #[derive(Debug)]
-pub enum Entry<'m> {
+pub enum Admission<'m> {
     /// The call may begin.
     Go(Pass<'m>),
     /// The ceiling is reached, for this reason.
@@ -85,22 +85,22 @@ impl Meter {
     }
 
     /// Waits until the call may begin.
-    pub fn enter(&self, interrupt: &Interrupt) -> Entry<'_> {
+    pub fn enter(&self, interrupt: &Interrupt) -> Admission<'_> {
         let mut state = self.state();
         loop {
             if interrupt.tripped() {
-                return Entry::Interrupted;
+                return Admission::Interrupted;
             }
             if let Some(why) = self.spent(&state) {
                 let failure = Failure::new(FailureKind::BudgetSpent, why);
-                return Entry::Spent(failure);
+                return Admission::Spent(failure);
             }
             let most = self.limits.concurrency.map(std::num::NonZeroUsize::get);
             if most.is_none_or(|most| state.under_way < most) {
                 state.under_way += 1;
                 state.calls += 1;
                 let is_used = false;
-                return Entry::Go(Pass {
+                return Admission::Go(Pass {
                     meter: self,
                     is_used,
                 });
@@ -113,7 +113,7 @@ impl Meter {
     }
 
     /// Why no call may begin any more.
-    fn spent(&self, state: &State) -> Option<String> {
+    fn spent(&self, state: &MeterState) -> Option<String> {
         let CallLimits {
             max_calls,
             max_tokens,
@@ -148,7 +148,7 @@ impl Meter {
         ))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MeterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -188,12 +188,12 @@ mod tests {
 
     fn go(meter: &Meter) -> Option<Pass<'_>> {
         match meter.enter(&Interrupt::apart()) {
-            Entry::Go(pass) => Some(pass),
-            Entry::Spent(failure) => {
+            Admission::Go(pass) => Some(pass),
+            Admission::Spent(failure) => {
                 assert_eq!(failure.kind, FailureKind::BudgetSpent);
                 None
             }
-            Entry::Interrupted => panic!("nobody interrupts"),
+            Admission::Interrupted => panic!("nobody interrupts"),
         }
     }
 
@@ -275,7 +275,7 @@ mod tests {
         let held = [go(&meter), go(&meter)];
         let interrupt = Interrupt::apart();
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| matches!(meter.enter(&interrupt), Entry::Interrupted));
+            let waiting = scope.spawn(|| matches!(meter.enter(&interrupt), Admission::Interrupted));
             thread::sleep(Duration::from_millis(20));
             interrupt.trip();
             assert!(waiting.join().expect("no panic"));

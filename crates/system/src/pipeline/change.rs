@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// One change; all paths are relative to the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum PathChange {
     /// A file, and how it changed.
     File(PathBuf, &'static str),
     /// A folder, and how it changed.
@@ -14,7 +14,7 @@ pub(super) enum Change {
     Unlisted(String),
 }
 
-impl Change {
+impl PathChange {
     /// The path of the file, where the change is about a file.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
@@ -24,7 +24,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for PathChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = |path: &Path| match path.as_os_str().is_empty() {
             true => ".".to_owned(),

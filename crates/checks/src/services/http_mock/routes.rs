@@ -19,7 +19,7 @@ const OF_THE_SERVER: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENC
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
     routes: Vec<Route>,
-    otherwise: Answer,
+    otherwise: MockResponse,
 }
 
 #[derive(Clone, Debug)]
@@ -27,12 +27,12 @@ struct Route {
     /// The method; none where the route takes every method.
     method: Option<Method>,
     path: String,
-    answer: Answer,
+    answer: MockResponse,
 }
 
 /// One answer.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct MockResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -76,7 +76,7 @@ impl Routes {
     }
 
     /// The answer to a request; the path is in its one spelling.
-    pub(super) fn answer(&self, method: &Method, path: &str) -> &Answer {
+    pub(super) fn answer(&self, method: &Method, path: &str) -> &MockResponse {
         let with = |method: &Method| {
             let mut routes = self.routes.iter();
             routes.find(|route| route.path == path && route.takes(method))
@@ -154,7 +154,7 @@ fn answer(
     status: u16,
     (body, kind): Content,
     written: &BTreeMap<String, String>,
-) -> Result<Answer, String> {
+) -> Result<MockResponse, String> {
     let status = StatusCode::from_u16(status).map_err(|error| error.to_string())?;
     let has_none = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     if has_none && !body.is_empty() {
@@ -176,7 +176,7 @@ fn answer(
         })?;
         headers.insert(named, value);
     }
-    Ok(Answer {
+    Ok(MockResponse {
         status,
         headers,
         body: body.into(),

@@ -25,12 +25,12 @@ pub(super) struct Flipper {
 
 struct Opposite {
     phrase: String,
-    guard: Guard,
+    guard: PhraseGuard,
 }
 
 /// Where a phrase counts as one of a pair; elsewhere it means something else.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Guard {
+enum PhraseGuard {
     Anywhere,
     BeforeNumber,
     /// The phrase is what is decided: "approve", "denial".
@@ -43,16 +43,16 @@ impl Flipper {
     /// Flips comparators.
     pub(super) fn of_comparators(words: &Words) -> Self {
         let mut flipper = Self::empty(words);
-        flipper.add(&words.comparators, Guard::Anywhere);
-        flipper.add(&words.number_comparators, Guard::BeforeNumber);
+        flipper.add(&words.comparators, PhraseGuard::Anywhere);
+        flipper.add(&words.number_comparators, PhraseGuard::BeforeNumber);
         flipper
     }
 
     /// Flips antonyms.
     pub(super) fn of_antonyms(words: &Words) -> Self {
         let mut flipper = Self::empty(words);
-        flipper.add(&words.antonyms, Guard::Outcome);
-        flipper.add(&words.participles, Guard::State);
+        flipper.add(&words.antonyms, PhraseGuard::Outcome);
+        flipper.add(&words.participles, PhraseGuard::State);
         flipper
     }
 
@@ -65,7 +65,7 @@ impl Flipper {
         }
     }
 
-    fn add(&mut self, pairs: &[(String, String)], guard: Guard) {
+    fn add(&mut self, pairs: &[(String, String)], guard: PhraseGuard) {
         for (one, other) in pairs {
             for (from, to) in [(one, other), (other, one)] {
                 self.longest = self.longest.max(from.split(' ').count());
@@ -161,10 +161,10 @@ impl Flipper {
             guard,
         } = opposite;
         match guard {
-            Guard::Anywhere => true,
-            Guard::BeforeNumber => begins_with_number(&text[range.end..]),
-            Guard::Outcome => self.place(text, tokens, at, count).is_outcome(opposite),
-            Guard::State => self.place(text, tokens, at, count).is_state(opposite),
+            PhraseGuard::Anywhere => true,
+            PhraseGuard::BeforeNumber => begins_with_number(&text[range.end..]),
+            PhraseGuard::Outcome => self.place(text, tokens, at, count).is_outcome(opposite),
+            PhraseGuard::State => self.place(text, tokens, at, count).is_state(opposite),
         }
     }
 }

@@ -25,20 +25,20 @@ use std::process::ExitStatus;
 
 use serde_json::{Value, json};
 
-use super::{Ended, Invocation, Launch, Reply, Site, Target, TargetKind};
+use super::{Ended, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use printed::Printed;
-use process::{Call, ProcessEnd};
+use process::{ProcessEnd, ProgramCall};
 pub(super) use prompt::PromptCommand;
 pub use setup::setup;
 pub use side_command::{SideCommand, SideEnd, SideProgram};
-use supervise::Program;
+use supervise::SupervisedProgram;
 #[cfg(any(test, feature = "fixtures"))]
 pub use supervise::serve_the_tests;
 pub use supervise::{WORD as SUPERVISE, dismiss, serve};
 use tail::Tail;
-use template::{Paths, PlainPaths, Template, Word};
+use template::{CommandTemplate, CommandWord, Paths, PlainPaths};
 
 /// The kind of target whose settings are a command line.
 pub(super) struct CommandKind;
@@ -52,7 +52,7 @@ impl TargetKind for CommandKind {
         json!({ "type": "string", "minLength": 1 })
     }
 
-    fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+    fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         Ok(Box::new(CommandTarget::new(line(settings), site)?))
     }
 
@@ -68,14 +68,14 @@ fn line(settings: &Value) -> &str {
 
 /// Runs a command line.
 struct CommandTarget {
-    template: Template,
+    template: CommandTemplate,
     /// The plain paths for the placeholders of a script.
     names: PlainPaths,
     /// Whether the command line contains the workspace; such a command cannot be called without one.
     names_workspace: bool,
     /// Where the program of a direct command was found.
     program: PathBuf,
-    site: Site,
+    site: TargetSite,
     /// Whether the process reads its input from standard input, and whether it prints its output
     /// instead of writing a file.
     streams: Piped,
@@ -96,19 +96,19 @@ impl CommandTarget {
     /// # Errors
     ///
     /// A [`Misuse`] where the quotes do not match, or a placeholder stands behind a backslash.
-    fn new(line: &str, site: &Site) -> Result<Self, Misuse> {
-        let template = Template::parse(line)?;
+    fn new(line: &str, site: &TargetSite) -> Result<Self, Misuse> {
+        let template = CommandTemplate::parse(line)?;
         let program = match &template {
-            Template::Direct(words) => words
+            CommandTemplate::Direct(words) => words
                 .first()
-                .and_then(Word::fixed)
+                .and_then(CommandWord::fixed)
                 .map_or_else(PathBuf::new, |name| find_program(name, &site.root)),
-            Template::Script(_) => PathBuf::from("/bin/sh"),
+            CommandTemplate::Script(_) => PathBuf::from("/bin/sh"),
         };
         Ok(Self {
             template,
             names: PlainPaths::default(),
-            names_workspace: Template::names_workspace(line),
+            names_workspace: CommandTemplate::names_workspace(line),
             program,
             site: site.clone(),
             streams: Piped::default(),
@@ -121,7 +121,7 @@ impl CommandTarget {
     /// # Errors
     ///
     /// Where a file for one of the standard streams cannot be opened, or the process cannot be started.
-    fn start(&self, invocation: &Invocation<'_>) -> io::Result<Call> {
+    fn start(&self, invocation: &Invocation<'_>) -> io::Result<ProgramCall> {
         let workplace = invocation.workplace.as_ref();
         let paths = Paths {
             input: invocation.input_file,
@@ -131,18 +131,18 @@ impl CommandTarget {
         };
         let folder = paths.workspace.unwrap_or(paths.root);
         let mut program = match &self.template {
-            Template::Direct(words) => {
+            CommandTemplate::Direct(words) => {
                 let mut words = words.iter().map(|word| word.fill(&paths));
                 let first = words.next().unwrap_or_default();
                 let mut program = match self.program.as_os_str().is_empty() {
-                    true => Program::new(first, folder),
-                    false => Program::new(&self.program, folder),
+                    true => SupervisedProgram::new(first, folder),
+                    false => SupervisedProgram::new(&self.program, folder),
                 };
                 program.args(words);
                 program
             }
-            Template::Script(script) => {
-                let mut program = Program::new(&self.program, folder);
+            CommandTemplate::Script(script) => {
+                let mut program = SupervisedProgram::new(&self.program, folder);
                 let script = script.fill_plainly(&paths, &self.names)?;
                 program.args([OsStr::new("-c"), &script]);
                 program
@@ -163,14 +163,17 @@ impl CommandTarget {
             true => Some(File::create_new(invocation.output_file)?.into()),
             false => None,
         };
-        Call::start(&program, input, output)
+        ProgramCall::start(&program, input, output)
     }
 
     /// The program as the user wrote it.
     fn shown_program(&self) -> &str {
         match &self.template {
-            Template::Direct(words) => words.first().and_then(Word::fixed).unwrap_or("the program"),
-            Template::Script(_) => "/bin/sh",
+            CommandTemplate::Direct(words) => words
+                .first()
+                .and_then(CommandWord::fixed)
+                .unwrap_or("the program"),
+            CommandTemplate::Script(_) => "/bin/sh",
         }
     }
 

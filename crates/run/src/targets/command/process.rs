@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
 use super::printed::Sink;
-use super::supervise::{Program, Running, Stop, Streams};
+use super::supervise::{Running, StopOrder, Streams, SupervisedProgram};
 use kelvin_system::signal::{Interrupt, timespec};
 
 /// The time between the request to end (SIGTERM) and SIGKILL. A client needs some time to stop what it
@@ -37,7 +37,7 @@ pub(super) enum ProcessEnd {
 }
 
 /// A running program. When the value is dropped, everything that the program has started is killed.
-pub(super) struct Call {
+pub(super) struct ProgramCall {
     running: Running,
     stdout: Option<PipeReader>,
     stderr: PipeReader,
@@ -46,11 +46,11 @@ pub(super) struct Call {
     _written: Streams,
 }
 
-impl Call {
+impl ProgramCall {
     /// Starts a program that reads a file. Its standard output goes into another file, or is read
     /// here.
     pub(super) fn start(
-        program: &Program,
+        program: &SupervisedProgram,
         input: OwnedFd,
         output: Option<OwnedFd>,
     ) -> io::Result<Self> {
@@ -89,13 +89,13 @@ impl Call {
         ];
         let mut deadline = Instant::now() + timeout;
         let mut stopped = None;
-        let mut stop = Stop::Ask;
+        let mut stop = StopOrder::Ask;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 stopped.get_or_insert(ProcessEnd::TimedOut);
                 self.running.stop(stop)?;
-                stop = Stop::Kill;
+                stop = StopOrder::Kill;
                 deadline = Instant::now() + GRACE;
                 continue;
             }
@@ -204,10 +204,10 @@ mod tests {
 
     #[test]
     fn a_panic_kills_the_process_that_was_being_watched() {
-        let mut program = Program::new("sh", Path::new("/"));
+        let mut program = SupervisedProgram::new("sh", Path::new("/"));
         program.args(["-c", "echo $$; exec sleep 60"]);
         let input = File::open("/dev/null").expect("opened").into();
-        let mut call = Call::start(&program, input, None).expect("started");
+        let mut call = ProgramCall::start(&program, input, None).expect("started");
         let mut said = [0; 32];
         let read = call.stdout.as_mut().expect("a pipe").read(&mut said);
         let pid = String::from_utf8_lossy(&said[..read.expect("read")]).into_owned();

@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::printed::Printed;
-use super::process::{Call, ProcessEnd};
-use super::supervise::Program;
+use super::process::{ProcessEnd, ProgramCall};
+use super::supervise::SupervisedProgram;
 use super::tail::Tail;
 use super::{failure, nothing};
 use crate::targets::StandardOutput;
@@ -110,14 +110,14 @@ impl SideCommand<'_> {
         }
     }
 
-    fn start(&self) -> std::io::Result<Call> {
+    fn start(&self) -> std::io::Result<ProgramCall> {
         let mut program = match self.program {
             SideProgram::Script(script) => {
-                let mut program = Program::new("/bin/sh", self.folder);
+                let mut program = SupervisedProgram::new("/bin/sh", self.folder);
                 program.args([OsStr::new("-c"), OsStr::new(script)]);
                 program
             }
-            SideProgram::File(path) => Program::new(path, self.folder),
+            SideProgram::File(path) => SupervisedProgram::new(path, self.folder),
         };
         let variables = self.variables.iter();
         program.envs(variables.map(|(name, value)| (name, value)));
@@ -125,6 +125,6 @@ impl SideCommand<'_> {
             Some(path) => File::open(path)?.into(),
             None => nothing()?,
         };
-        Call::start(&program, input, None)
+        ProgramCall::start(&program, input, None)
     }
 }

@@ -93,14 +93,14 @@ impl Beside {
 }
 
 impl Under<'_> {
-    fn look(&self, check: Value) -> Finding {
+    fn look(&self, check: Value) -> CheckFinding {
         let beside = self.beside;
         beside
             .left
             .look_beside(&self.services, &beside.declared, check)
     }
 
-    fn ask(&self, query: &str, equals: Value) -> Finding {
+    fn ask(&self, query: &str, equals: Value) -> CheckFinding {
         self.look(json!({"type": "sql", "service": "db", "query": query, "equals": equals}))
     }
 
@@ -134,7 +134,7 @@ impl Under<'_> {
     }
 
     /// Asks the service itself, whatever the check would have refused.
-    fn past_the_check(&self, text: &str) -> Result<services::Answer, Trouble> {
+    fn past_the_check(&self, text: &str) -> Result<services::QueryAnswer, Trouble> {
         let query = Query {
             text,
             values: &[],
