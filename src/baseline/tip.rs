@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 
 use super::ancestry::{head, parents};
 use super::{open, short};

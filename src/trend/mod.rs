@@ -4,16 +4,12 @@
 //! This module reads no report from disk and knows no probe: it uses only the direction, the range and the values by
 //! case of a metric.
 
-mod change;
 mod course;
-mod decided;
-mod fall;
 mod flaky;
 mod lasting;
 mod mean;
 mod page;
 mod past;
-mod period;
 mod regression;
 mod runs;
 mod split;
@@ -23,13 +19,11 @@ mod summary;
 mod tests;
 mod traced;
 
-pub(crate) use change::differing;
-pub(crate) use course::placed;
+pub(crate) use course::{differing, placed};
 pub(crate) use page::{article, fell, history};
 pub(crate) use past::{MadeOf, PastRun, Place};
-pub(crate) use period::Period;
 pub(crate) use regression::{
     Compared, RegressionRow, RegressionStanding, VersionSamples, compare, lasting_falls, versions,
 };
 pub(crate) use summarize::summarize;
-pub(crate) use summary::{ReadReports, Summary, SummaryInputs};
+pub(crate) use summary::{Period, ReadReports, Summary, SummaryInputs};

@@ -33,7 +33,6 @@ mod sentence;
 mod subject;
 mod unpaired;
 pub mod verdict;
-pub mod view;
 
 use std::collections::BTreeMap;
 

@@ -6,8 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::compare::by_document;
-use super::naming::{TITLE, named, title_of};
-use super::record::{AnswerRecord, Cited, Hit, Labels, Retrieved, Span};
+use super::record::{AnswerRecord, Cited, Hit, Labels, Retrieved, Span, TITLE, named, title_of};
 use super::{Ranking, SpanRule};
 use crate::documents::Documents;
 use crate::golden::GoldenQuery;
