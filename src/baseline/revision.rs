@@ -1,15 +1,16 @@
 //! The report of one commit, wherever it was kept.
 
-use anyhow::{Context as _, anyhow, bail};
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use kelvin_system::git::Oid;
 
 use super::remote::Remote;
-use super::{Baseline, Branch, Hint, Login, Unknown, commit, find, tree};
+use super::{Baseline, Branch, Hint, Login, commit, find, tree};
 use crate::registry::Registry;
 use kelvin_gate::provenance::{Provenance, Source, Tried};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::BaselineSettings;
-use kelvin_system::git::{AcceptedOwners, Closed, Oid, Repository};
 
 /// Reads a report from one source, together with a description of the place.
 type Read<'a> = dyn Fn() -> anyhow::Result<(Vec<u8>, String)> + 'a;
@@ -142,33 +143,4 @@ pub(crate) fn base_files(
         tree::read(&repo, &remote, base.commit, &path)
     });
     Ok((base.commit, files.collect()))
-}
-
-/// Opens the repository around a folder.
-///
-/// # Errors
-///
-/// What to do, where there is no repository or it belongs to another user.
-pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
-    let mut opened = Repository::around(root, AcceptedOwners::Checked);
-    if let Err(Closed::Foreign(top)) = &opened
-        && is_given(top)
-    {
-        opened = Repository::around(root, AcceptedOwners::Anybody);
-    }
-    match opened {
-        Ok(repo) => Ok(repo),
-        Err(Closed::Absent) => bail!(Closed::Absent),
-        // This repository may have a baseline, so it is never taken for a project without one.
-        Err(closed) => Err(Unknown::Unreachable.mark(anyhow!(closed))),
-    }
-}
-
-/// Whether a repository is in the workspace that GitHub gave the job. A container finds its checkout owned by another
-/// user. Trusting that checkout adds no risk: the job runs the pipeline in it anyway, and the pipeline could do
-/// everything that the check of the owner prevents.
-fn is_given(top: &Path) -> bool {
-    let workspace = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
-    let given = workspace.and_then(|workspace| workspace.canonicalize().ok());
-    given.is_some_and(|workspace| top.starts_with(workspace))
 }

@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use kelvin_system::git;
-use kelvin_system::git::{Oid, Repository};
+use kelvin_system::git::Oid;
+use kelvin_system::git::Repository;
 
 use super::ancestry::{head, parents};
 use super::{open, short};

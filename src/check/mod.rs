@@ -9,6 +9,7 @@ pub(crate) mod bill;
 mod budget;
 mod calibrate;
 mod calibrated;
+mod changed;
 pub(crate) mod ci;
 mod claims;
 mod compute;

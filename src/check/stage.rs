@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{CheckMode, CheckRequest, asked, beside, echo, finished, named};
+use super::{CheckMode, CheckRequest, asked, beside, changed, echo, named};
 use kelvin_base::clock::Clock;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
@@ -267,9 +267,9 @@ impl Stage<'_> {
         let mut findings: Vec<(&str, Findings)> = self.names.iter().copied().zip(found).collect();
         let changes = self.changes();
         if let Some(changes) = &changes {
-            notices.push(finished::changed_notice(changes));
+            notices.push(changed::changed_notice(changes));
             for (_, of_probe) in &mut findings {
-                finished::without_interruption(of_probe);
+                changed::without_interruption(of_probe);
             }
         }
         // A ceiling has ended the run, and it has a notice of its own.
@@ -280,7 +280,7 @@ impl Stage<'_> {
             .any(|runner| runner.spent().is_some())
         {
             for (_, of_probe) in &mut findings {
-                finished::without_interruption(of_probe);
+                changed::without_interruption(of_probe);
             }
         }
         let run = Run {
@@ -372,7 +372,7 @@ pub(super) fn assemble(
         sections.put(name, found.section);
     }
     if run.ending == Ending::Changed {
-        metrics.values_mut().for_each(finished::withdraw_changed);
+        metrics.values_mut().for_each(changed::withdraw_changed);
     }
     for (id, metric) in &metrics {
         if let (None, Some(reason), true) = (metric.value, &metric.reason, metric.gated) {

@@ -1,13 +1,11 @@
 //! The order of runs: that of the default branch where the repository has their commits, that of their clocks where it
 //! does not. Whatever judges more than one run takes the runs from here.
 
-use serde::Serialize;
 use std::collections::BTreeMap;
 
-use super::past::{LeftOutReason, MadeOf, PastRun};
+use super::past::{LeftOutReason, PastRun};
 use super::summary::ReadReports;
 use crate::baseline::MainLine;
-use kelvin_base::calendar;
 use kelvin_page::counted;
 
 /// Sorts runs by the history and leaves out those of commits beside it, which `read` counts. Afterwards the time of a
@@ -115,55 +113,6 @@ fn longest_rise(list: &[(usize, i64)]) -> Vec<(usize, i64)> {
     }
     found.reverse();
     found
-}
-
-/// A change of something that the figures depend on, before a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct ConditionChange {
-    /// When the first run after the change started.
-    pub(crate) at: String,
-    /// The commit of that run.
-    pub(crate) commit: Option<String>,
-    /// What changed, in words.
-    pub(crate) what: Vec<&'static str>,
-}
-
-/// Names the differences in what the figures depend on.
-pub(crate) fn differing(old: &MadeOf, new: &MadeOf) -> Vec<&'static str> {
-    let of_sections = |of: fn(&(Option<_>, Option<_>)) -> Option<_>| {
-        let mut both = old.sections.iter();
-        both.any(|(name, section)| {
-            let there = new.sections.get(name);
-            there.is_some_and(|there| of(section) != of(there))
-        })
-    };
-    let probes = |of: &MadeOf| of.sections.keys().cloned().collect::<Vec<_>>();
-    let mut what = Vec::new();
-    for (word, differs) in [
-        ("the configuration", old.configuration != new.configuration),
-        ("the probes", probes(old) != probes(new)),
-        ("the cases", of_sections(|(items, _)| *items)),
-        ("the command", of_sections(|(_, command)| *command)),
-        ("the code of the pipeline", old.pipeline != new.pipeline),
-        ("the seed", old.seed != new.seed),
-        ("the version of kelvin", old.tool != new.tool),
-    ] {
-        if differs {
-            what.push(word);
-        }
-    }
-    what
-}
-
-/// The changes from one run to the next, oldest first.
-pub(super) fn find_changes(runs: &[&PastRun]) -> Vec<ConditionChange> {
-    let pairs = runs.windows(2);
-    let changes = pairs.map(|pair| ConditionChange {
-        at: calendar::written(pair[1].at),
-        commit: pair[1].commit.clone(),
-        what: differing(&pair[0].made_of, &pair[1].made_of),
-    });
-    changes.filter(|change| !change.what.is_empty()).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,9 @@
 //! This module reads no report from disk and knows no probe: it uses only the direction, the range and the values by
 //! case of a metric.
 
+mod change;
 mod course;
+mod fall;
 mod flaky;
 mod lasting;
 mod mean;
@@ -19,7 +21,8 @@ mod summary;
 mod tests;
 mod traced;
 
-pub(crate) use course::{differing, placed};
+pub(crate) use change::differing;
+pub(crate) use course::placed;
 pub(crate) use page::{article, fell, history};
 pub(crate) use past::{MadeOf, PastRun, Place};
 pub(crate) use regression::{

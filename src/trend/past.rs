@@ -3,7 +3,7 @@
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::mean::MetricScale;
+use super::fall::MetricScale;
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;

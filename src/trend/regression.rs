@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+use super::fall::{MetricScale, is_fall};
 use super::lasting::{self, LastingFall};
-use super::mean::{MetricScale, is_fall};
 use super::past::{PastRun, live};
 use super::{mean, summarize};
 use crate::baseline::Lineage;

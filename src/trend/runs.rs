@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::mean::{MetricScale, is_fall};
+use super::fall::{MetricScale, is_fall};
 use super::past::PastRun;
-use super::{course, mean};
+use super::{change, mean};
 
 /// The runs of one configuration, oldest first.
 pub(super) struct Runs<'a> {
@@ -84,7 +84,7 @@ pub(super) fn turn<'a>(
     }
     moved.sort_by(|one, other| other.worse_by.abs().total_cmp(&one.worse_by.abs()));
     RunTurn {
-        what: course::differing(&before.made_of, &now.made_of),
+        what: change::differing(&before.made_of, &now.made_of),
         moved,
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::mean::{self, Mean, MetricScale, is_fall, mean_of, value_in};
+use super::fall::{MetricScale, is_fall};
+use super::mean::{Mean, mean_of, value_in};
 use super::past::{PastRun, live};
 use super::summary::{
     Candidate, Course, Of, OfConfiguration, Period, ReadReports, Since, Summary, SummaryInputs,
     SummaryRow, TrendWord,
 };
-use super::{course, flaky, lasting, past};
+use super::{change, flaky, lasting, mean, past};
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_record::probe_of;
@@ -99,7 +100,7 @@ fn of_configuration(
     // The first run of the period is compared with the last one before it, however long ago that was.
     let first = course.iter().position(|run| period.has(run.at));
     let changes = first.map_or_else(Vec::new, |first| {
-        course::find_changes(&course[first.saturating_sub(1)..])
+        change::find_changes(&course[first.saturating_sub(1)..])
     });
     let cost = |runs: &[&PastRun]| {
         let costs = runs.iter().map(|run| run.cost);

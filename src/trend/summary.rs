@@ -5,7 +5,7 @@ pub(crate) use super::mean::Of;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-use super::course::ConditionChange;
+use super::change::ConditionChange;
 use super::flaky::Flaky;
 use super::lasting::LastingFall;
 use super::mean::Mean;

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::mean::MetricScale;
+use super::fall::MetricScale;
 use super::past::{MadeOf, PastFigure, PastRun, Place};
 use super::summary::{Of, ReadReports, Summary, SummaryInputs, SummaryRow, TrendWord};
 use super::{Period, RegressionStanding, VersionSamples, article, compare, summarize};

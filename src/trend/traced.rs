@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::mean::MetricScale;
+use super::fall::MetricScale;
 use super::past::{LeftOutReason, MadeOf, PastFigure, PastRun, Place};
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;

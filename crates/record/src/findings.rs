@@ -1,12 +1,9 @@
 //! The results of probes, and the parts of them that pages and comparisons use.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::section::AnySection;
-use crate::Metric;
+use crate::{Ending, Metric};
 use kelvin_base::notice::Notice;
 
 /// The results of a probe.
@@ -60,39 +57,4 @@ pub struct SettingDiffers {
     pub base: Vec<String>,
     /// Its values on the head.
     pub head: Vec<String>,
-}
-
-/// A side of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ComparedSide {
-    /// What the change is compared with.
-    Base,
-    /// The change.
-    Head,
-}
-
-impl fmt::Display for ComparedSide {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Base => "base",
-            Self::Head => "head",
-        })
-    }
-}
-
-/// Whether a run came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Ending {
-    /// Every invocation was made.
-    Complete,
-    /// A signal, or a person who was asked, stopped it; what had finished is reported.
-    Interrupted,
-    /// Inputs were written and nothing was run.
-    DryRun,
-    /// Every baseline invocation failed.
-    Failed,
-    /// The code of the pipeline changed while it ran: which code gave which answer is not known.
-    Changed,
 }

@@ -5,7 +5,9 @@ mod aligned;
 mod answered;
 pub mod approval;
 mod cells;
+mod compared;
 mod comparisons;
+mod ending;
 mod findings;
 mod kept;
 pub mod kinds;
@@ -26,8 +28,10 @@ pub use answered::{
     Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Flip, Ought, SectionAnswers,
 };
 pub use cells::{Cell, Cells, Pairs};
-pub use comparisons::{ComparedItem, ComparedItems, ItemComparisons, VariantPart};
-pub use findings::{ComparedSide, Ending, Findings, RunView, SettingDiffers};
+pub use compared::{ComparedItem, ComparedItems, VariantPart};
+pub use comparisons::ItemComparisons;
+pub use ending::{ComparedSide, Ending};
+pub use findings::{Findings, RunView, SettingDiffers};
 pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
 pub use kinds::{JsonFields, Kinds, SectionKind};
 pub use metric::{

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::golden::GoldenQuery;
-use super::record::{TITLE, named, title_of};
+use super::naming::{TITLE, named, title_of};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 

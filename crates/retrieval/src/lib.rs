@@ -13,6 +13,7 @@ pub mod golden;
 mod kind;
 mod measure;
 mod measures;
+mod naming;
 mod output;
 pub mod page;
 mod ranking;

@@ -1,14 +1,16 @@
 //! What the retrieval probe saw of one query: enough to compute every figure again.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Ranking;
+use super::SpanRule;
 use super::documents::KnownDocuments;
-use super::{Ranking, SpanRule};
+use super::naming::{named, title_of};
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
-use kelvin_page::safe;
 use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section};
 
 /// What a report stores of this probe.
@@ -410,24 +412,5 @@ impl Hit {
     /// The name of the hit for people.
     pub(super) fn name(&self) -> String {
         named(&self.doc_id, self.chunk_id.as_deref())
-    }
-}
-
-/// How many columns of the title of a hit, or of its text, a record keeps.
-pub(super) const TITLE: usize = 80;
-
-/// The part of a title that is kept, at most `most` columns; none where nothing of the title can be shown.
-pub(super) fn title_of(text: &str, most: usize) -> Option<String> {
-    let title = safe::cut(text, most);
-    (most > 0 && !title.is_empty()).then_some(title)
-}
-
-/// A chunk and its document in one name, for people. Most names of chunks begin with that of their document, which is
-/// then not repeated.
-pub(super) fn named(doc: &str, chunk: Option<&str>) -> String {
-    match chunk {
-        None => doc.to_owned(),
-        Some(chunk) if chunk.starts_with(doc) => chunk.to_owned(),
-        Some(chunk) => format!("{doc}#{chunk}"),
     }
 }

@@ -24,7 +24,7 @@ use super::{
     settle, write,
 };
 use crate::baseline;
-use crate::baseline::{Artifacts, Hint, Login, hint};
+use crate::baseline::{Artifacts, Hint, Login, event};
 use aftermath::RunnerFilesBefore;
 use brackets::{quietly, setup};
 use check_run::open;
@@ -115,7 +115,7 @@ pub(crate) fn ci(
         request,
         client: client.as_ref(),
         context: place::of(request),
-        hint: hint::hint_of_event(&request.event, &request.payload),
+        hint: event::hint_of_event(&request.event, &request.payload),
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::baseline::{Hint, Login, hint};
+use crate::baseline::{Hint, Login, event};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::Client;
@@ -214,7 +214,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let hint = event
         .as_ref()
         .map_or_else(Hint::default, |(payload, context)| {
-            hint::hint_of_event(&context.event, payload)
+            event::hint_of_event(&context.event, payload)
         });
     let place = (
         request.registry,

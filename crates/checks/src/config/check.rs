@@ -3,11 +3,12 @@
 
 use std::ops::Range;
 
+use super::nodes::{ScenarioFields, entries, unset};
 use super::services;
 use crate::keys::{Aggregation, CheckKeys};
 use crate::services::DeclaredServices;
 use crate::{figures, interpolate, kinds, own_check};
-use kelvin_run::config::yaml::{Content, Key, Node};
+use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{Part, Problem, Slip};
 
 /// A `matrix` that makes more combinations than this has a slip.
@@ -285,55 +286,5 @@ pub(super) fn hint(slip: &Slip<'_>) -> Option<String> {
             Some("MariaDB is of the type `mysql`".to_owned())
         }
         Slip::UnknownWord(..) => None,
-    }
-}
-
-/// The entries of the mapping under a key.
-pub(super) fn entries<'n>(node: &'n Node, key: &str) -> &'n [(Key, Node)] {
-    match node.get(&[key]).map(|node| &node.content) {
-        Some(Content::Map(entries)) => entries,
-        _ => &[],
-    }
-}
-
-/// Whether the fields of a scenario may stand in a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ScenarioFields {
-    /// They may: the text belongs to one scenario.
-    Allowed,
-    /// They may not: the text is the same for all scenarios.
-    Refused,
-}
-
-/// Finds variables of the environment that are named and not set, and fields of a scenario where none may stand.
-pub(super) fn unset(node: &Node, fields: ScenarioFields, found: &mut Vec<Problem>) {
-    match &node.content {
-        Content::Text(text) => {
-            for name in interpolate::names(text) {
-                if interpolate::is_field(name) {
-                    if fields == ScenarioFields::Refused {
-                        let what = format!(
-                            "`${{{name}}}` is a field of the scenario, and a service is declared for all of them"
-                        );
-                        found.push(Problem::new(node.at.clone(), what).help(
-                            "fields may stand in checks, in the file of `init`, and in `workspace.template`",
-                        ));
-                    }
-                } else if interpolate::of_environment(name).is_none() {
-                    let what = format!("the variable `{name}` is not set in the environment");
-                    found.push(Problem::new(node.at.clone(), what).help(format!(
-                        "set it, or write `$${{{name}}}` where the text itself is meant"
-                    )));
-                }
-            }
-        }
-        Content::List(items) => items.iter().for_each(|item| unset(item, fields, found)),
-        Content::Map(entries) => {
-            let others = entries.iter();
-            others
-                .filter(|(key, _)| !interpolate::is_left_as_written(&key.text))
-                .for_each(|(_, node)| unset(node, fields, found));
-        }
-        Content::Null | Content::Bool(_) | Content::Integer(_) | Content::Float(_) => {}
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::named;
-use crate::{Hit, QueryRecord, RetrievalSection, Retrieved, answered};
+use crate::answered;
+use crate::naming::named;
+use crate::{Hit, QueryRecord, RetrievalSection, Retrieved};
 use kelvin_page::safe;
 use kelvin_record::{Answer, ExpectedHit, RankedHit, RankedHits};
 

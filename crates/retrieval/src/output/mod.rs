@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::compare::by_document;
-use super::record::{AnswerRecord, Cited, Hit, Labels, Retrieved, Span, TITLE, named, title_of};
+use super::naming::{TITLE, named, title_of};
+use super::record::{AnswerRecord, Cited, Hit, Labels, Retrieved, Span};
 use super::{Ranking, SpanRule};
 use crate::documents::Documents;
 use crate::golden::GoldenQuery;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::field::Dotted;
+use super::dotted::Dotted;
 use super::record::{MockRecord, ReceivedRequest};
 use super::routes;
 use crate::same::same;

@@ -3,6 +3,7 @@
 //! Only the record of the server itself counts. The audit log, to which the server appends, lies where the pipeline can
 //! write too.
 
+mod dotted;
 mod field;
 mod filter;
 mod ledger;
