@@ -1,12 +1,11 @@
 //! The bytes of a file that may hold a report, and what was read of them.
 
-use anyhow::Context as _;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::peer;
+use anyhow::Context as _;
+
 use super::tree::MAX_BYTES;
-use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 
@@ -55,21 +54,4 @@ fn too_large(bytes: u64) -> anyhow::Error {
         "the report has {bytes} bytes, over the limit of {MAX_BYTES}"
     ))
     .into()
-}
-
-/// Reads a report of this program, or one of `kelvin-eval` with those of its cases beside it.
-///
-/// # Errors
-///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where the file is no usable
-/// report.
-pub(crate) fn read_file(path: &Path, registry: Registry) -> anyhow::Result<ReadReport> {
-    let bytes = bytes(path)?;
-    if peer::is_one(&bytes) {
-        return peer::read(path, &bytes, &registry.of_sections());
-    }
-    Ok(ReadReport {
-        report: registry.report(&bytes)?,
-        notices: Vec::new(),
-    })
 }

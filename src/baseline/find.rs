@@ -100,7 +100,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
 
 fn file(search: &Search<'_>, path: &Path) -> anyhow::Result<Baseline> {
     let read =
-        super::bytes::read_file(&search.root.join(path), search.registry).map_err(|error| {
+        super::file::read_file(&search.root.join(path), search.registry).map_err(|error| {
             let what = format!("the baseline `{}` is unusable: {error:#}", path.display());
             Misuse::new(what)
         })?;

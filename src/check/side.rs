@@ -176,7 +176,7 @@ pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
 }
 
 fn file(registry: Registry, path: &Path) -> anyhow::Result<ReportSide> {
-    let read = baseline::bytes::read_file(path, registry)
+    let read = baseline::file::read_file(path, registry)
         .with_context(|| format!("`{}` cannot be compared", path.display()))?;
     Ok(ReportSide {
         provenance: place(Source::File, path.display().to_string(), &read.report),

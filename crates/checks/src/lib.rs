@@ -25,6 +25,7 @@ mod scenario_file;
 mod scenarios;
 mod scene;
 mod scoring;
+mod scripts;
 mod selector;
 mod services;
 mod sql;

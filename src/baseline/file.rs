@@ -1,0 +1,25 @@
+//! A report in a file, written by this program or by `kelvin-eval`, from which users may come. It is read within
+//! limits.
+
+use crate::registry::Registry;
+use std::path::Path;
+
+use super::bytes::{ReadReport, bytes};
+use super::peer;
+
+/// Reads a report of this program, or one of `kelvin-eval` with those of its cases beside it.
+///
+/// # Errors
+///
+/// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where the file is no usable
+/// report.
+pub(crate) fn read_file(path: &Path, registry: Registry) -> anyhow::Result<ReadReport> {
+    let bytes = bytes(path)?;
+    if peer::is_one(&bytes) {
+        return peer::read(path, &bytes, &registry.of_sections());
+    }
+    Ok(ReadReport {
+        report: registry.report(&bytes)?,
+        notices: Vec::new(),
+    })
+}
