@@ -4,13 +4,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 
 use super::ancestry::{parents, short};
-use super::claims::Claims;
 use super::remote::Remote;
-use super::search::Search;
+use super::search::{Claims, Search};
 use super::{Branch, commit, tree};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::Anchor;

@@ -13,7 +13,7 @@ use super::peer;
 ///
 /// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where the file is no usable
 /// report.
-pub(crate) fn read(path: &Path, registry: Registry) -> anyhow::Result<ReadReport> {
+pub(crate) fn read_file(path: &Path, registry: Registry) -> anyhow::Result<ReadReport> {
     let bytes = bytes(path)?;
     if peer::is_one(&bytes) {
         return peer::read(path, &bytes, &registry.of_sections());

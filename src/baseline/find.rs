@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 
 use super::ancestry::short;
 use super::branch::KeptOnBranch;
-use super::claims::Claims;
 use super::commit::{self, Distances};
 use super::remote::Remote;
-use super::search::{Search, SearchPosition};
+use super::search::{Claims, Search, SearchPosition};
 use super::unknown::{Unknown, beside};
 use super::{Baseline, Branch, artifact, rename, tree};
 use kelvin_base::exit::Misuse;
@@ -101,10 +99,11 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
 }
 
 fn file(search: &Search<'_>, path: &Path) -> anyhow::Result<Baseline> {
-    let read = super::file::read(&search.root.join(path), search.registry).map_err(|error| {
-        let what = format!("the baseline `{}` is unusable: {error:#}", path.display());
-        Misuse::new(what)
-    })?;
+    let read =
+        super::file::read_file(&search.root.join(path), search.registry).map_err(|error| {
+            let what = format!("the baseline `{}` is unusable: {error:#}", path.display());
+            Misuse::new(what)
+        })?;
     let report = read.report;
     let provenance = Provenance {
         source: Source::File,

@@ -2,9 +2,8 @@
 //! the base, their answers are repeats of the base that cost nothing.
 
 use super::ancestry::short;
-use super::claims::Claims;
 use super::remote::Remote;
-use super::search::{Search, SearchPosition};
+use super::search::{Claims, Search, SearchPosition};
 use super::{Branch, commit, rename, tree};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::fingerprints::differences;

@@ -2,17 +2,14 @@
 
 use std::path::Path;
 
-use crate::registry::Registry;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
-
-use super::claims::Hold;
 use super::commit::Base;
 use super::hint::Hint;
 use super::remote::Remote;
 use super::{Artifacts, Login};
+use crate::registry::Registry;
 use kelvin_gate::report::{MeasuredSuite, Report};
 use kelvin_record::settings::BaselineSettings;
+use kelvin_system::git::{Oid, Repository};
 
 /// Measures a commit.
 pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report> + 'a;
@@ -49,3 +46,18 @@ pub(super) struct SearchPosition<'a> {
     pub(super) remote: &'a Remote<'a>,
     pub(super) base: &'a Base,
 }
+
+/// The result of checking the claims of a report: the code, the configuration and the cases that it names, and the
+/// figures that follow from its records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Claims {
+    /// The claims are true of the commit.
+    Hold,
+    /// The claims are not true of the commit, and why, in words that fit after "the report".
+    Differ(String),
+    /// The commit alone does not tell whether the claims are true, and why.
+    Unknown(String),
+}
+
+/// Checks the claims of a report against its commit.
+pub(crate) type Hold<'a> = dyn Fn(&Repository, Oid, &Report) -> Claims + 'a;

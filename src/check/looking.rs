@@ -7,13 +7,12 @@ use super::compute::ItemsBeside;
 use super::head::JudgedSide;
 use super::stored::{self, StoredReports};
 use super::{changed, compute, texts};
-use kelvin_gate::align;
 use kelvin_gate::compare::{Comparison, Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::looks::Rerun;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::Verdict;
-use kelvin_gate::{Gate, Judgement, Next};
+use kelvin_gate::{Gate, Judgement, Next, align};
 
 /// The two sides while the gate compares them and has doubtful cases run again.
 pub(super) struct Looking<'l> {
@@ -131,7 +130,7 @@ impl Looking<'_> {
 
 /// Why it is not known what was measured; none where it is known.
 pub(super) fn unknown(head: &Report) -> Option<Judgement> {
-    let why = changed::told(head)?;
+    let why = changed::why_nothing_is_shown(head)?;
     let verdict = Verdict::unmeasured(why);
     Some(Judgement::without_base(verdict, Vec::new()))
 }

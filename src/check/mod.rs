@@ -25,7 +25,6 @@ mod head;
 mod head_items;
 pub(crate) mod ledger;
 pub(crate) mod lint;
-mod list;
 mod looking;
 mod measure;
 mod merge;
@@ -46,14 +45,12 @@ mod runs;
 mod save;
 #[cfg(test)]
 mod scorer_tests;
-mod search;
 mod settle;
 mod side;
 mod stage;
 mod stored;
 mod summary;
 mod texts;
-mod unfit;
 mod why;
 mod write;
 
@@ -63,6 +60,7 @@ use std::sync::Arc;
 
 use crate::baseline::{Artifacts, Hint, Login};
 use crate::registry::Registry;
+pub(crate) use asked::list;
 pub(crate) use beside::not_code;
 pub(crate) use bill::{Bill, Spent, bill};
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, TriedAnswers, calibrate};
@@ -77,7 +75,6 @@ use kelvin_github::publish::mask::Masker;
 use kelvin_record::{Ending, Forecast, KeptTexts, Shard};
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, Overrides};
-pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use named::configuration;
 pub(crate) use record::{Recomputed, recompute, record, record_eval};

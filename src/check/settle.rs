@@ -8,13 +8,12 @@ use super::looking::{ComparisonEnding, Looking, unknown};
 use super::stored::StoredReports;
 use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, calibrated, claims,
-    compute, drift, edits, measure, record, rules, search, texts, why,
+    compute, drift, edits, measure, record, rules, stored, texts, why,
 };
 use crate::baseline;
 use crate::baseline::{Baseline, Remote, Search};
 use kelvin_base::file;
 use kelvin_base::notice::Code;
-use kelvin_gate::align;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::fingerprints::{Differences, differences};
@@ -23,14 +22,13 @@ use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::readings::Readings;
 use kelvin_gate::report::{self, Report};
 use kelvin_gate::verdict::{Reason, ReasonCode, Verdict};
-use kelvin_gate::{Gate, Judgement, answers, changes, demands, flips};
+use kelvin_gate::{Gate, Judgement, align, answers, changes, demands, flips};
 use kelvin_github::publish::comment;
 use kelvin_record::ComparedSide;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 
 /// Writes the verdict beside the report.
 pub(super) fn written(
@@ -239,7 +237,7 @@ fn look_up(
     };
     // A name that was given by hand belongs to one job among several.
     let is_found_by_measure = request.check.overrides.name.is_none();
-    let baseline = search::stored(request, config, |search| {
+    let baseline = stored::search_stored(request, config, |search| {
         baseline::find(&Search {
             artifacts: request.artifacts.as_ref(),
             head: is_found_by_measure.then(|| side.report().suite()),

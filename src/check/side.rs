@@ -183,7 +183,7 @@ pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
 }
 
 fn file(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<ReportSide> {
-    let read = match baseline::file::read(path, registry) {
+    let read = match baseline::file::read_file(path, registry) {
         Ok(read) => read,
         Err(error) => {
             let context = || format!("`{}` cannot be compared", path.display());

@@ -4,8 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::asked;
-use super::{CheckMode, CheckRequest, beside, changed, echo, named};
+use super::{CheckMode, CheckRequest, asked, beside, changed, echo, named};
 use kelvin_base::clock::Clock;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
@@ -268,7 +267,7 @@ impl Stage<'_> {
         let mut findings: Vec<(&str, Findings)> = self.names.iter().copied().zip(found).collect();
         let changes = self.changes();
         if let Some(changes) = &changes {
-            notices.push(changed::notice(changes));
+            notices.push(changed::changed_notice(changes));
             for (_, of_probe) in &mut findings {
                 changed::without_interruption(of_probe);
             }
@@ -373,7 +372,7 @@ pub(super) fn assemble(
         sections.put(name, found.section);
     }
     if run.ending == Ending::Changed {
-        metrics.values_mut().for_each(changed::withdraw);
+        metrics.values_mut().for_each(changed::withdraw_changed);
     }
     for (id, metric) in &metrics {
         if let (None, Some(reason), true) = (metric.value, &metric.reason, metric.gated) {

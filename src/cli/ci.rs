@@ -184,7 +184,7 @@ fn enter(folder: Option<&Path>, config: &Path) -> anyhow::Result<()> {
 /// Refuses a path through a symbolic link. The rules of the base branch are read from the same path in its tree, and a
 /// change that turns this path into a link would choose other rules.
 fn no_link(input: &str, path: &Path) -> anyhow::Result<()> {
-    let Some(link) = file::link::on_the_way(path) else {
+    let Some(link) = file::link_on_the_way(path) else {
         return Ok(());
     };
     let link = link.display();

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use rusqlite::OptionalExtension as _;
 use serde_json::Value;
 
-use super::{History, pack};
+use super::History;
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
@@ -81,7 +81,7 @@ impl History {
                 [id],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
-            let mut frame = pack::unpack(&frame)?;
+            let mut frame = super::unpack(&frame)?;
             let mut query = self
                 .connection
                 .prepare("SELECT list, name, record FROM items WHERE run = ?")?;
@@ -90,7 +90,7 @@ impl History {
                 let (list, name): (String, String) = (row.get(0)?, row.get(1)?);
                 let record: Vec<u8> = row.get(2)?;
                 if let Some(Value::Object(map)) = frame.pointer_mut(&list) {
-                    map.insert(name, pack::unpack(&record)?);
+                    map.insert(name, super::unpack(&record)?);
                 }
             }
             registry.report(&serde_json::to_vec(&frame)?)

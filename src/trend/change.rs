@@ -44,7 +44,7 @@ pub(crate) fn differing(old: &MadeOf, new: &MadeOf) -> Vec<&'static str> {
 }
 
 /// The changes from one run to the next, oldest first.
-pub(super) fn find(runs: &[&PastRun]) -> Vec<ConditionChange> {
+pub(super) fn find_changes(runs: &[&PastRun]) -> Vec<ConditionChange> {
     let pairs = runs.windows(2);
     let changes = pairs.map(|pair| ConditionChange {
         at: calendar::written(pair[1].at),

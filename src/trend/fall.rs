@@ -5,7 +5,7 @@ use serde::Serialize;
 use kelvin_record::{Direction, Metric};
 
 /// By how much a mean has to be worse, as a share of the scale of its metric.
-pub(crate) const LEAST: f64 = 0.05;
+pub(crate) const LEAST_FALL: f64 = 0.05;
 /// In binary, .80 - .75 is a little more than .05 and .85 - .80 a little less. Neither counts as a fall.
 const GUARD: f64 = 1e-9;
 
@@ -49,5 +49,5 @@ impl MetricScale {
 
 /// Whether a figure that is worse by this share of its scale has fallen.
 pub(crate) fn is_fall(worse_by: f64) -> bool {
-    worse_by > LEAST + GUARD
+    worse_by > LEAST_FALL + GUARD
 }

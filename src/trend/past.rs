@@ -1,8 +1,7 @@
 //! A past run: the part of its report that is kept in memory. Reports may be large, and many are compared together.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fall::MetricScale;
 use kelvin_base::calendar;
@@ -270,4 +269,42 @@ pub(super) fn live<'a>(runs: impl IntoIterator<Item = &'a PastRun>) -> Vec<&'a P
     }
     live.sort_by_key(|run| run.at);
     live
+}
+
+/// A decision, with the first run that was made after it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct DecidedRun {
+    /// When the first run with the decision started.
+    pub(crate) at: String,
+    /// The commit of that run.
+    pub(crate) commit: Option<String>,
+    /// The decision.
+    #[serde(flatten)]
+    pub(crate) decision: Decision,
+}
+
+/// The decisions in the reports of these runs, oldest first. A job that was run again repeats the decision of the run
+/// before it, which counts once.
+pub(super) fn find_decided(runs: &[&PastRun]) -> Vec<DecidedRun> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for run in runs {
+        let Some(decision) = &run.decision else {
+            continue;
+        };
+        let key = (
+            &decision.at,
+            &decision.by,
+            decision.pull_request,
+            decision.approved,
+        );
+        if seen.insert(key) {
+            found.push(DecidedRun {
+                at: calendar::written(run.at),
+                commit: run.commit.clone(),
+                decision: decision.clone(),
+            });
+        }
+    }
+    found
 }

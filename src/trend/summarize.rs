@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fall::{MetricScale, is_fall};
-use super::mean::{self, Mean, mean_of, value_in};
+use super::mean::{Mean, mean_of, value_in};
 use super::past::{PastRun, live};
-use super::period::Period;
 use super::summary::{
-    Candidate, Course, Of, OfConfiguration, ReadReports, Since, Summary, SummaryInputs, SummaryRow,
-    TrendWord,
+    Candidate, Course, Of, OfConfiguration, Period, ReadReports, Since, Summary, SummaryInputs,
+    SummaryRow, TrendWord,
 };
-use super::{change, decided};
-use super::{flaky, lasting};
+use super::{change, flaky, lasting, mean, past};
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_record::probe_of;
@@ -102,7 +100,7 @@ fn of_configuration(
     // The first run of the period is compared with the last one before it, however long ago that was.
     let first = course.iter().position(|run| period.has(run.at));
     let changes = first.map_or_else(Vec::new, |first| {
-        change::find(&course[first.saturating_sub(1)..])
+        change::find_changes(&course[first.saturating_sub(1)..])
     });
     let cost = |runs: &[&PastRun]| {
         let costs = runs.iter().map(|run| run.cost);
@@ -123,7 +121,7 @@ fn of_configuration(
         suspected,
         flaky,
         changes,
-        decisions: decided::find(&all_now),
+        decisions: past::find_decided(&all_now),
     };
     (found, candidates)
 }

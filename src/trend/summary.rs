@@ -1,17 +1,16 @@
 //! The summary of a period: every mean beside that of the period before, and the candidates for a closer look.
 
-use std::collections::BTreeMap;
+pub(crate) use super::mean::Of;
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 use super::change::ConditionChange;
-use super::decided::DecidedRun;
 use super::flaky::Flaky;
 use super::lasting::LastingFall;
 use super::mean::Mean;
-pub(crate) use super::mean::Of;
-use super::past::LeftOutReason;
-use super::period::Period;
+use super::past::{DecidedRun, LeftOutReason};
+use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_record::Nouns;
 
@@ -192,4 +191,43 @@ pub(crate) struct Course {
     pub(crate) begin: usize,
     /// The whole run first, then the candidates.
     pub(crate) lines: Vec<(Of, Vec<Mean>)>,
+}
+
+/// The fewest and the most weeks of a plot.
+const WEEKS: (usize, usize) = (8, 26);
+
+/// From one time up to another, which is excluded; in seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Period {
+    /// The beginning.
+    pub(crate) since: i64,
+    /// The end, which is excluded.
+    pub(crate) until: i64,
+}
+
+impl Period {
+    /// The period of the same length before this one.
+    pub(crate) const fn before(self) -> Self {
+        Self {
+            since: self.since - (self.until - self.since),
+            until: self.since,
+        }
+    }
+
+    /// Whether a time lies in the period.
+    pub(crate) const fn has(self, at: i64) -> bool {
+        self.since <= at && at < self.until
+    }
+
+    /// The beginnings of the weeks in a plot: both periods, and at least eight weeks, so that two plots can be
+    /// compared.
+    pub(super) fn weeks(self) -> Vec<i64> {
+        const WEEK: i64 = 7 * 24 * 60 * 60;
+        let last = calendar::monday(self.until - 1);
+        let first = calendar::monday(self.before().since);
+        let wanted = usize::try_from((last - first) / WEEK + 1).unwrap_or(WEEKS.1);
+        let count = wanted.clamp(WEEKS.0, WEEKS.1);
+        let back = (0..count).rev();
+        back.map(|weeks| last - weeks as i64 * WEEK).collect()
+    }
 }

@@ -6,31 +6,24 @@ use std::path::PathBuf;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::ChecksKind;
-use super::answers;
 use super::config::ChecksSettings;
 use super::figures::figures;
 use super::judging::{JudgedCheck, Judging};
-use super::measure;
-use super::page;
-use super::reader::ScenarioReader;
-use super::record::{ChecksBasis, ChecksSection, ScenarioAnswer};
+use super::record::{ChecksBasis, ChecksSection, ScenarioAnswer, ScenarioReader};
 use super::rule_files::RuleFiles;
 use super::scenario::Scenario;
 use super::scenarios::{self, Scenarios};
-use super::scoring;
-use super::scripts;
 use super::services::Trouble;
 use super::target::ScenarioTarget;
+use super::{ChecksKind, answers, measure, page, scoring, scripts};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
 use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
-use kelvin_record::Shard;
 use kelvin_record::{
     AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, Metric, RunView,
-    SectionAnswers, SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
+    SectionAnswers, SectionFingerprint, SectionKind, SettingDiffers, Shard, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge::model_names;
@@ -326,7 +319,10 @@ impl Items for ScenariosToRun<'_> {
 
     fn notices(&self) -> Vec<Notice> {
         let mut notices = self.scenarios.notices.clone();
-        notices.extend(scripts::notices(self.config.rules_root(), self.settings));
+        notices.extend(scripts::script_notices(
+            self.config.rules_root(),
+            self.settings,
+        ));
         notices
     }
 

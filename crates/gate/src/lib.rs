@@ -34,7 +34,6 @@ mod sentence;
 mod subject;
 mod unpaired;
 pub mod verdict;
-pub mod view;
 
 use std::collections::BTreeMap;
 
@@ -138,7 +137,8 @@ impl<'a> Gate<'a> {
             Ok(types) => types,
             Err(rerun) => return Next::Rerun(rerun),
         };
-        let gated: BTreeMap<String, GatedMetric> = self.subjects(comparison, Attention::Gate).collect();
+        let gated: BTreeMap<String, GatedMetric> =
+            self.subjects(comparison, Attention::Gate).collect();
         let decisions = match self.looks.next(&gated, calls) {
             LooksStep::Rerun(rerun) => return Next::Rerun(rerun),
             LooksStep::Decided(decisions) => decisions,
@@ -162,7 +162,8 @@ impl<'a> Gate<'a> {
     /// The verdict when no further run is possible: whatever is open stays open.
     pub fn give_up(&mut self, comparison: &Comparison<'_>) -> Verdict {
         let types = self.types_as_they_are(comparison);
-        let gated: BTreeMap<String, GatedMetric> = self.subjects(comparison, Attention::Gate).collect();
+        let gated: BTreeMap<String, GatedMetric> =
+            self.subjects(comparison, Attention::Gate).collect();
         let decisions = self.looks.give_up(&gated);
         self.means.head_runs = 1;
         let (broken, _) = self.broken(comparison, &gated, &decisions);

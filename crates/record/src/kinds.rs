@@ -10,13 +10,11 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
 use crate::aligned::{AlignedSections, ItemComparison, Surroundings, Viewpoint};
-use crate::answered::SectionAnswers;
+use crate::answered::{Flip, SectionAnswers};
 use crate::findings::{Findings, RunView, SettingDiffers};
-use crate::flip::Flip;
-use crate::graded::GradedPair;
 use crate::metric::Metric;
 use crate::ranked::RankedHits;
-use crate::scored::{CheckSaid, ScoredInvocation};
+use crate::scored::{CheckSaid, GradedPair, ScoredInvocation};
 use crate::section::AnySection;
 use crate::{Nouns, estimate, family};
 

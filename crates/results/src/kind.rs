@@ -15,8 +15,8 @@ use super::{ResultsKind, foreign, page};
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
-    AlignedSections, AnySection, Findings, ItemComparison, Nouns, RunView, SectionAnswers, SectionKind,
-    SettingDiffers, Surroundings, Viewpoint,
+    AlignedSections, AnySection, Findings, ItemComparison, Nouns, RunView, SectionAnswers,
+    SectionKind, SettingDiffers, Surroundings, Viewpoint,
 };
 use kelvin_run::config::Config;
 

@@ -12,7 +12,8 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::Failure;
 use kelvin_page::safe;
 use kelvin_record::{
-    Answer, AnsweredItem, AnySection, Item, KeptText, KeptTexts, Nouns, Repeats, Section, SectionAnswers,
+    Answer, AnsweredItem, AnySection, Item, KeptText, KeptTexts, Nouns, Repeats, Section,
+    SectionAnswers,
 };
 
 /// The stored section of this probe.

@@ -6,24 +6,20 @@ use std::sync::Arc;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::RetrievalKind;
-use super::answered;
 use super::compare::{self, RetrievalChange};
 use super::documents::{Documents, KnownDocuments};
 use super::figures::figures;
-use super::measure::{self, Questions};
+use super::measure::{self, HitsReader, Questions};
 use super::page::{self, RetrievalRun};
-use super::reader::HitsReader;
 use super::record::{RetrievalSection, StoredBasis};
-use super::{RetrievalSettings, golden};
+use super::{RetrievalKind, RetrievalSettings, answered, golden};
 use kelvin_base::notice::Notice;
 use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
-use kelvin_record::Shard;
 use kelvin_record::{
     AlignedSection, AlignedSections, AnySection, Findings, Forecast, ItemComparison, Listing,
-    RankedHits, RunView, SectionAnswers, SectionFingerprint, SectionKind, Surroundings, Viewpoint,
-    WantedRepeats,
+    RankedHits, RunView, SectionAnswers, SectionFingerprint, SectionKind, Shard, Surroundings,
+    Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Step};

@@ -1,8 +1,7 @@
 //! The questions to GitHub about an approval, and their answers.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{ApprovalSite, ChangeStage};
+use crate::registry::Registry;
 use kelvin_base::clock::{of_seconds, to_seconds};
 use kelvin_gate::approval::{
     Act, Approval, Deed, Facts, OtherRequest, Request, Rights, Rules, decide, eligible,
@@ -10,6 +9,8 @@ use kelvin_gate::approval::{
 };
 use kelvin_github::publish::post::{ApprovalNotice, latest, made};
 use kelvin_github::{Account, Client, Comment, Error, PullRequest};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// How many people are asked about at most, because a run may make few requests.
 const MOST_PEOPLE: usize = 15;
@@ -289,4 +290,21 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
             .collect(),
     };
     Rights { permission, teams }
+}
+
+/// Who may approve, according to the configuration at the tip of a branch; none where it names nobody.
+///
+/// # Errors
+///
+/// Where the configuration is missing, cannot be fetched or cannot be read.
+pub(in crate::check) fn rules_of_branch(
+    registry: Registry,
+    client: &Client,
+    config: &str,
+    branch: &str,
+) -> anyhow::Result<Option<Rules>> {
+    anyhow::ensure!(!branch.is_empty(), "the base branch is not known");
+    let text = client.file_of(config, branch)?;
+    let config = registry.configured_by(&text, Path::new(config))?;
+    Ok(config.gate.approval.as_ref().map(Rules::from))
 }

@@ -2,13 +2,12 @@
 //! result.
 
 mod facts;
-mod rules;
 
 use std::sync::Arc;
 
 use crate::registry::Registry;
 use facts::answer;
-pub(super) use facts::{Desk, settle as settle_notice};
+pub(super) use facts::{Desk, rules_of_branch, settle as settle_notice};
 use kelvin_base::clock::of_seconds;
 use kelvin_gate::Judgement;
 use kelvin_gate::approval::{Approval, Origin, Request, Rules, State};
@@ -16,7 +15,6 @@ use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_github::Client;
 use kelvin_github::publish::post;
 use kelvin_run::config::Config;
-pub(super) use rules::of_branch;
 
 /// Where a run can ask for an approval, or look for one that was given.
 #[derive(Clone, Debug)]
@@ -67,7 +65,7 @@ pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &m
         return;
     };
     let own = config.gate.approval.is_some();
-    let rules = match of_branch(
+    let rules = match rules_of_branch(
         site.registry,
         &site.client,
         &site.origin.config,
@@ -130,7 +128,7 @@ pub(super) fn settle_again(site: &ApprovalSite, judgement: &mut Judgement) {
         head: site.head.clone(),
         ..said.request
     };
-    match of_branch(
+    match rules_of_branch(
         site.registry,
         &site.client,
         &site.origin.config,

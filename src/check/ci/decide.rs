@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::check_run::check_name;
 use super::site;
-use crate::check::approval::{Desk, of_branch, settle_notice};
+use crate::check::approval::{Desk, rules_of_branch, settle_notice};
 use crate::registry::Registry;
 use kelvin_base::clock::to_seconds;
 use kelvin_base::exit::Misuse;
@@ -90,7 +90,7 @@ pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
         return Ok(());
     }
     let branch = &desk.request.base.branch;
-    let Some(rules) = of_branch(request.registry, client, &request.config, branch)? else {
+    let Some(rules) = rules_of_branch(request.registry, client, &request.config, branch)? else {
         say(&format!(
             "`{}` on `{branch}` has no `gate.approval`, so nobody may approve",
             request.config

@@ -46,7 +46,7 @@ pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
     }
     let (root, file) = configuration_of(request);
     let mut context = place::of(request);
-    let mut hint = event::hint(&request.event, &request.payload);
+    let mut hint = event::hint_of_event(&request.event, &request.payload);
     call(request, &mut context, &name(&root, &file, &hint));
     let surfaces = super::surfaces(request, client.as_deref());
     // For a run by hand, only the checkout tells which commit it is about.

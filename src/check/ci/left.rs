@@ -1,12 +1,14 @@
 //! Finds the bundle that a run has left for `post/`, as far as GitHub and the run's artifact say; or explains why
 //! nothing of it can be published, in words that fit the way in which the run ended.
 
+use crate::baseline::Login;
 use crate::registry::Registry;
 use kelvin_github as github;
-use kelvin_github::publish::Context;
-use kelvin_github::publish::bundle;
 use kelvin_github::publish::bundle::{BadBundle, Bundle, Flaw};
+use kelvin_github::publish::event::Variables;
+use kelvin_github::publish::{Context, bundle};
 use kelvin_github::{Archive, Artifact, Client, TooLong, WorkflowRun, artifact_name};
+use std::sync::Arc;
 
 /// Why nothing of a run can be published.
 pub(super) struct Nothing {
@@ -194,4 +196,27 @@ pub(super) fn caveat(run: &WorkflowRun) -> Option<&'static str> {
         "timed_out" => Some("the run took too long"),
         _ => Some("the run did not end well"),
     }
+}
+
+/// The inputs of the second half of a run.
+#[derive(Clone)]
+pub(crate) struct PostRequest<'a> {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
+    /// The client.
+    pub(crate) client: &'a Arc<Client>,
+    /// The run whose bundle is published.
+    pub(crate) run: u64,
+    /// The name of the configuration among several; unless given, that of the file on the base branch.
+    pub(crate) configuration: Option<String>,
+    /// A key that distinguishes the comment from others; made of workflow and configuration unless given.
+    pub(crate) comment_key: Option<String>,
+    /// The server whose pages people read, e.g. `https://github.com`.
+    pub(crate) server_url: String,
+    /// Looks up a variable of the runner; empty is unset.
+    pub(crate) variables: &'a Variables<'a>,
+    /// The configuration, as the repository names it: its rules on the base branch count.
+    pub(crate) config: String,
+    /// The token, for git and for this repository alone.
+    pub(crate) login: Option<Login>,
 }

@@ -12,7 +12,6 @@ mod kept;
 mod left;
 mod place;
 mod post;
-mod second_half;
 mod site;
 
 use std::path::{Path, PathBuf};
@@ -20,9 +19,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Judged;
 use super::{
-    Checked, GateRequest, MergeRequest, approval, check, configuration, gate, merge, settle, write,
+    Checked, GateRequest, Judged, MergeRequest, approval, check, configuration, gate, merge,
+    settle, write,
 };
 use crate::baseline;
 use crate::baseline::{Artifacts, Hint, Login, event};
@@ -44,8 +43,8 @@ use kelvin_github::publish::{Context, Excerpt, Publication, commands, comment};
 use kelvin_github::{Access, Client};
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, Overrides};
+pub(crate) use left::PostRequest;
 pub(crate) use post::post;
-pub(crate) use second_half::PostRequest;
 
 /// The inputs of a run in a workflow.
 pub(crate) struct CiRequest<'a> {
@@ -116,7 +115,7 @@ pub(crate) fn ci(
         request,
         client: client.as_ref(),
         context: place::of(request),
-        hint: event::hint(&request.event, &request.payload),
+        hint: event::hint_of_event(&request.event, &request.payload),
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);

@@ -1,11 +1,11 @@
 //! The event, the token and its permissions.
 
-use serde_json::Value;
-
 use super::{DoctorFinding, DoctorSurroundings, JOB, PermissionAnswer, Right, Rights, STEP};
 use kelvin_base::file;
 use kelvin_github::publish::Context;
 use kelvin_github::publish::event::{Variables, context};
+use kelvin_github::{Client, Error};
+use serde_json::Value;
 
 /// The events that say where a change begins, or that need no base.
 const EVENTS: [&str; 7] = [
@@ -201,6 +201,33 @@ fn permissions(around: &DoctorSurroundings, rights: &Rights<'_>) -> DoctorFindin
                 "permissions:\n  contents: write\n  pull-requests: write{checks}\n  actions: read"
             );
             DoctorFinding::missing("permissions", refused.join("; ")).add(JOB, lines)
+        }
+    }
+}
+
+/// Asks a client. Only a write would show whether a token may write, so for a write permission the question is whether
+/// the token can at least read.
+pub(crate) fn rights_of_token(
+    client: &Client,
+    pull_request: Option<u64>,
+) -> impl Fn(Right) -> PermissionAnswer {
+    move |right| {
+        let asked = match (right.name, pull_request) {
+            ("contents", _) => client.repository_facts().map(|_| ()),
+            ("actions", _) => client.artifacts("kelvin-doctor").map(|_| ()),
+            ("pull-requests", Some(number)) => client.pull_request(number).map(|_| ()),
+            _ => return PermissionAnswer::Unknown,
+        };
+        match asked {
+            Ok(()) if right.write => PermissionAnswer::Unknown,
+            Ok(()) => PermissionAnswer::Granted,
+            Err(Error::Refused(refusal)) if matches!(refusal.status, 401 | 403 | 404) => {
+                PermissionAnswer::Refused(match refusal.message.as_str() {
+                    "" => refusal.status.to_string(),
+                    message => format!("{} {message}", refusal.status),
+                })
+            }
+            Err(_) => PermissionAnswer::Unknown,
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Checks everything that a run needs before anything is spent on one, and says what to add.
 
-mod github;
+pub(crate) mod github;
 mod project;
 mod repository;
-pub(crate) mod rights;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -207,13 +206,15 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let event = github::event(around, request.variables, &mut findings);
     let context = event.as_ref().map(|(_, context)| context);
     let number = context.and_then(|context| context.pull_request);
-    let rights = request.client.map(|client| rights::of(client, number));
+    let rights = request
+        .client
+        .map(|client| github::rights_of_token(client, number));
     let rights = rights.as_ref().map(|rights| rights as &Rights<'_>);
     github::token(around, context, rights, &mut findings);
     let hint = event
         .as_ref()
         .map_or_else(Hint::default, |(payload, context)| {
-            event::hint(&context.event, payload)
+            event::hint_of_event(&context.event, payload)
         });
     let place = (
         request.registry,

@@ -182,7 +182,7 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
         let what = format!("`--min-score {}` is no score", request.min_score);
         return Err(Misuse::new(what).help("name a number such as 0.7").into());
     }
-    let report = baseline::file::read(&request.report, request.registry)
+    let report = baseline::file::read_file(&request.report, request.registry)
         .with_context(|| format!("`{}` cannot be exported", request.report.display()))?
         .report;
     let folder = match request.report.parent() {

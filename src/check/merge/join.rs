@@ -1,6 +1,9 @@
 //! Makes the report of the run from the reports of all shards.
 
+use anyhow::Context as _;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use super::super::stage;
 use super::gather::FoundShard;
@@ -145,4 +148,46 @@ fn of_figures(shard: &FoundShard) -> BTreeSet<Notice> {
     let sections = shard.report.probes.known().into_iter();
     let told = sections.map(|(kind, section)| kind.recompute(section.boxed()).notices);
     told.flatten().collect()
+}
+
+/// What the folder of an item holds beside its reports.
+const PARTS: [&str; 2] = ["baseline", "perturbations"];
+
+/// Copies the files of every item. A shard that consists of a report alone has no such files.
+pub(super) fn copy_files(found: &[FoundShard], out: &Path) -> anyhow::Result<()> {
+    for shard in found {
+        for (_, section) in shard.report.probes.iter() {
+            for item in section.ids().into_iter().filter_map(|id| section.item(id)) {
+                let Some(folder) = item.folders.first() else {
+                    continue;
+                };
+                for part in PARTS {
+                    let from = shard.folder.join(folder).join(part);
+                    tree(&from, &out.join(folder).join(part))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Copies a folder with its content, except links, which could lead anywhere.
+fn tree(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let is_folder = fs::symlink_metadata(from).is_ok_and(|data| data.is_dir());
+    if !is_folder {
+        return Ok(());
+    }
+    fs::create_dir_all(to).with_context(|| format!("failed to make `{}`", to.display()))?;
+    let failed = || format!("failed to copy `{}`", from.display());
+    for entry in fs::read_dir(from).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let kind = entry.file_type().with_context(failed)?;
+        let target = to.join(entry.file_name());
+        if kind.is_dir() {
+            tree(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), target).with_context(failed)?;
+        }
+    }
+    Ok(())
 }

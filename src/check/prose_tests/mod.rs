@@ -307,7 +307,7 @@ fn a_list_of_what_would_be_run_has_the_most_calls_of_the_judge_and_makes_none() 
             overrides,
             ..CheckRequest::new(Registry::shipped())
         };
-        super::list::list(&request, false)
+        super::asked::list(&request, false)
             .expect("listed")
             .invocations
     };

@@ -1,6 +1,5 @@
 //! `kelvin import cases`: a file of records becomes a folder of cases.
 
-mod answers;
 mod mapping;
 mod messages;
 mod proposal;

@@ -217,8 +217,8 @@ pub(super) fn configuration(found: &[Evaluator]) -> String {
 mod tests {
     use super::super::tests::{files, request, run};
     use super::*;
-    use crate::cli::ask::ScriptedAnswer::Yes;
     use crate::cli::ask::Script;
+    use crate::cli::ask::ScriptedAnswer::Yes;
     use crate::registry::Registry;
 
     fn project(files: &[(&str, &str)]) -> tempfile::TempDir {

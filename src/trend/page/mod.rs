@@ -4,8 +4,8 @@ mod runs;
 mod statements;
 mod words;
 
-use super::decided::DecidedRun;
 use super::mean::Mean;
+use super::past::DecidedRun;
 use super::summary::{
     Candidate, Course, Of, OfConfiguration, ReadReports, Summary, SummaryRow, TrendWord,
 };

@@ -13,24 +13,20 @@ use globset::{Glob, GlobSet};
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-use super::ChecksKind;
 use super::forbidden::{self, Forbidden};
-use super::interpolate;
 use super::judging::JudgedCheck;
 use super::keys::{self, CheckKeys, ChecksKeys, LlmAsJudgeKeys, Parameter};
-use super::kinds;
 use super::own_check::{InvariantCheck, OwnCheck};
 use super::record::{ChecksBasis, InvariantBasis, JudgeBasis};
-use super::rule_files;
 use super::scenario::Scenario;
 use super::services::Service;
 use super::template::WorkspaceTemplate;
+use super::{ChecksKind, interpolate, kinds, rule_files};
 use kelvin_base::digest::{Digest, Fields};
-use kelvin_run::Program;
-use kelvin_run::config;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
 use kelvin_run::judge::JudgeSettings;
 use kelvin_run::targets::Address;
+use kelvin_run::{Program, config};
 
 /// Values that are shorter stand in too many texts by accident.
 const SHORTEST_VALUE: usize = 4;

@@ -7,7 +7,7 @@ use regex::Regex;
 use super::{Check, CheckFinding, CheckInterrupted, pattern};
 use crate::keys::{FileContentKeys, FileKeys};
 use crate::scene::{Scene, Unread};
-use crate::selector::relative;
+use crate::selector::relative_path;
 use kelvin_base::file::beneath::NotOpened;
 
 /// A file or folder that has to be there, or must not be.
@@ -26,7 +26,7 @@ impl FileIs {
     ) -> Result<Self, (&'static str, String)> {
         Ok(Self {
             shown: written.path.clone(),
-            path: relative(&keys.path).map_err(|what| ("path", what))?,
+            path: relative_path(&keys.path).map_err(|what| ("path", what))?,
             wanted,
         })
     }
@@ -70,7 +70,7 @@ impl FileContent {
         }
         let compiled = keys.pattern.as_deref().map(pattern).transpose();
         Ok(Self {
-            path: relative(&keys.path).map_err(|what| ("path", what))?,
+            path: relative_path(&keys.path).map_err(|what| ("path", what))?,
             contains: keys.contains.clone(),
             not_contains: keys.not_contains.clone(),
             pattern: compiled.map_err(|what| ("pattern", what))?,

@@ -11,12 +11,11 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::Value;
 
-use super::init::Init;
-use super::state::DatabaseState;
+use super::state::{DatabaseState, Init};
 use super::{Query, QueryAnswer, RunningService, Service, ServiceSite, Trouble, TypedCell};
 use crate::keys::{SqliteKeys, limit};
 use crate::scenario::{Scenario, plain};
-use crate::selector::relative;
+use crate::selector::relative_path;
 use crate::sql::Dialect;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_system::signal::Interrupt;
@@ -46,7 +45,7 @@ pub(super) fn open(
     init: Option<&str>,
 ) -> Result<Box<dyn Service>, (&'static str, String)> {
     let path = match (&written.path, &keys.path) {
-        (Some(written), Some(path)) => Some(relative(path).map_err(|_| {
+        (Some(written), Some(path)) => Some(relative_path(path).map_err(|_| {
             let what = format!("`{written}` leads out of the workspace: a path is relative to it");
             ("path", what)
         })?),

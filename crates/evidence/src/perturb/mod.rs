@@ -8,7 +8,6 @@ mod comparator_flip;
 mod condition;
 mod discourse_marker_injection;
 mod drop;
-mod edit;
 mod hedge_injection;
 mod meta_commentary_injection;
 mod non_governing_duplication;

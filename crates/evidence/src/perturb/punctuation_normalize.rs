@@ -1,6 +1,6 @@
 //! `punctuation_normalize`: the same punctuation, in plain or in typographic characters.
 
-use super::edit::Edits;
+use super::rewrite::Edits;
 use super::sites::{Text, everywhere};
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::MASK;

@@ -3,8 +3,7 @@
 
 use std::ops::Range;
 
-use super::edit::Edits;
-use super::rewrite::{Detail, checked, with_edited};
+use super::rewrite::{Detail, Edits, checked, with_edited};
 use super::sentence::{sentences, words};
 use super::{Draft, PerturbedCase, Proposal};
 use crate::cases::prose::{MaskedText, prose};

@@ -1,6 +1,6 @@
 //! `whitespace_jitter`: white space that makes no difference in Markdown is added.
 
-use super::edit::Edits;
+use super::rewrite::Edits;
 use super::sites::{Text, everywhere};
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use kelvin_base::draw::Draw;

@@ -3,7 +3,6 @@
 
 mod entry;
 mod pack;
-mod shipped;
 
 use std::path::Path;
 
@@ -118,9 +117,9 @@ impl Words {
     /// its line and what to do.
     pub fn load(root: &Path, packs: &[String], filler: Option<&str>) -> anyhow::Result<Self> {
         let mut lists = pack::WordLists::default();
-        lists.apply_shipped(shipped::DEFAULT)?;
+        lists.apply_shipped(pack::DEFAULT)?;
         for name in packs {
-            match shipped::pack(name) {
+            match pack::shipped_pack(name) {
                 Some(files) => lists.apply_shipped(files)?,
                 None => lists.apply_folder(root, name)?,
             }

@@ -5,16 +5,14 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::entry::{WordEntry, pair, section, word};
+use super::{LEAST_FILLER, List, NAMES, Words};
 use kelvin_base::exit::Misuse;
 use kelvin_base::file;
-use kelvin_run::config::diagnostic;
 use kelvin_run::config::diagnostic::{Problem, tame};
 use kelvin_run::config::hints::nearest;
-use kelvin_run::config::yaml;
 use kelvin_run::config::yaml::{Content, Node};
-
-use super::entry::{WordEntry, pair, section, word};
-use super::{LEAST_FILLER, List, NAMES, Words, shipped};
+use kelvin_run::config::{diagnostic, yaml};
 
 /// The words while they are read, each entry with the place it is from.
 #[derive(Default)]
@@ -35,7 +33,7 @@ struct WordOrigin {
 
 impl WordLists {
     /// Applies the files of a pack that ships.
-    pub(super) fn apply_shipped(&mut self, files: shipped::Files) -> Result<(), Misuse> {
+    pub(super) fn apply_shipped(&mut self, files: Files) -> Result<(), Misuse> {
         self.filled.clear();
         for (name, text) in files {
             self.apply(Path::new(name), text)?;
@@ -273,7 +271,7 @@ fn read(path: &Path) -> Result<String, Misuse> {
 }
 
 fn no_pack(name: &str, error: &std::io::Error) -> Misuse {
-    let names: Vec<&str> = shipped::PACKS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = PACKS.iter().map(|(name, _)| *name).collect();
     let help = match nearest(name, &names) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
@@ -291,4 +289,32 @@ fn unknown_list(name: &str, at: Range<usize>) -> Problem {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the lists are: {}", NAMES.join(", ")),
     })
+}
+
+/// Files with the names that messages use for them.
+pub(super) type Files = &'static [(&'static str, &'static str)];
+
+macro_rules! files {
+    ($($file:literal),* $(,)?) => {
+        &[$(($file, include_str!($file))),*]
+    };
+}
+
+/// The files that every run starts with.
+pub(super) const DEFAULT: Files = files![
+    "default/antonyms.yaml",
+    "default/comparators.yaml",
+    "default/filler.yaml",
+    "default/injections.yaml",
+    "default/reading.yaml",
+];
+
+/// The packs that can be asked for by name.
+pub(super) const PACKS: &[(&str, Files)] =
+    &[("legal", files!["legal/contract.yaml", "legal/filler.yaml"])];
+
+/// The files of a pack that ships.
+pub(super) fn shipped_pack(name: &str) -> Option<Files> {
+    let (_, files) = PACKS.iter().find(|(known, _)| *known == name)?;
+    Some(files)
 }

@@ -2,7 +2,6 @@
 //! input, by variant. Everything else is counted as not comparable.
 
 mod answers;
-mod change;
 mod coverage;
 mod pair;
 mod stored;
@@ -11,12 +10,11 @@ mod turnover;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kelvin_base::digest::Digest;
-use kelvin_record::Shard;
-use kelvin_record::{ComparedItems, Direction, Metric, Nouns, Range, SectionAnswers};
+use kelvin_record::{ComparedItems, Direction, Metric, Nouns, Range, SectionAnswers, Shard};
 
 pub use answers::{AnswerPairs, FieldsBeside, ItemAnswers};
-pub use change::Change;
 pub use coverage::Coverage;
+pub use pair::Change;
 pub use stored::{StoredComparison, StoredMetric};
 pub use turnover::{Turnover, Unpaired};
 

@@ -1,12 +1,14 @@
 //! The pairing of metrics, cases and cells.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::coverage::MetricSides;
 use super::turnover::WholeMetric;
-use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, Unpaired, loss, mean};
+use super::{CasePair, CellPair, GUARD, Measured, MetricPair, Presence, Unpaired, loss, mean};
 use kelvin_base::digest::Digest;
-use kelvin_record::{CaseValue, Cell, ComparedItem, Metric, Range, probe_of};
+use kelvin_record::{CaseValue, Cell, ComparedItem, Direction, Metric, Range, probe_of};
 
 /// Pairs one metric; none if neither side has it.
 pub(super) fn metric<'a>(
@@ -268,4 +270,44 @@ fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
         .iter()
         .map(|(variant, values)| cell(Some(&**variant), Some(values.input), &values.values))
         .collect()
+}
+
+/// What became of a case between base and head.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It is better.
+    Win,
+    /// It is worse.
+    Loss,
+    /// It is as it was.
+    Draw,
+    /// All that it had is gone: it is now at the worst value there is, and was not.
+    Regression,
+    /// Only the head has it; shown and not gated.
+    Added,
+    /// Only the base has it: coverage that was lost.
+    Removed,
+    /// Its text is another; shown and not gated.
+    Edited,
+    /// One side has no value, or no variant with the same input.
+    Unmeasured,
+}
+
+impl Change {
+    /// How a case changed between two values.
+    pub(super) fn between(metric: &Metric, base: f64, head: f64) -> Self {
+        let direction = metric.direction;
+        let (before, after) = (loss(direction, base), loss(direction, head));
+        let worst = metric.range.low.map(|low| loss(direction, low));
+        let gone = |loss: f64| worst.is_some_and(|worst| loss >= worst - GUARD);
+        match after - before {
+            drop if drop.abs() <= GUARD => Self::Draw,
+            drop if drop < 0.0 => Self::Win,
+            _ if direction == Direction::Higher && gone(after) && !gone(before) => Self::Regression,
+            _ => Self::Loss,
+        }
+    }
 }

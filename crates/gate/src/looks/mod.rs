@@ -3,16 +3,14 @@
 
 mod allocate;
 mod hope;
-mod tested;
 
+use allocate::{Allocation, OpenMetric};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::look::{
     self, BoundsSource, Look, LookOutcome, LookSettings, Noise, PairedCase, Unmeasured,
 };
-use allocate::{Allocation, OpenMetric};
 use kelvin_record::WantedRepeats;
-use tested::tested;
 
 /// The most looks after the first one.
 const ROUNDS: usize = 4;
@@ -452,5 +450,18 @@ fn runs(subject: &GatedMetric, look: &Look) -> usize {
 
 #[cfg(test)]
 mod again_tests;
+
+/// Among how many metrics a false alarm is divided. The failure rate of a pipeline that never failed
+/// on either side cannot give one, and takes nothing from the others.
+pub(super) fn tested<'s>(subjects: impl Iterator<Item = &'s GatedMetric>) -> usize {
+    let has_failures = |subject: &GatedMetric| {
+        let cells = subject.cases.iter().flat_map(|case| &case.cells);
+        let mut losses = cells.flat_map(|cell| cell.base.values.iter().chain(&cell.head.values));
+        losses.any(|loss| loss.is_some_and(|loss| loss > look::GUARD))
+    };
+    let counts = |subject: &&GatedMetric| !subject.is_failure_rate || has_failures(subject);
+    subjects.filter(counts).count().max(1)
+}
+
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use super::failure::{self, UnmeasuredRun};
 use super::post::{
     self, CommentMode, CommentStamp, Conclusion, OpenCheckRun, Posted, ShownCheckRun, Sticky,
 };
-use super::{Level, Publication, annotations, commands, outputs, summary};
+use super::{Level, Publication, annotations, commands, outputs};
 use crate::Client;
 use kelvin_gate::Judgement;
 use kelvin_gate::compare::Change;
@@ -57,7 +57,7 @@ pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Opt
         &surfaces,
         surfaces.summary.as_ref(),
         "the job summary",
-        || summary::render(publication),
+        || outputs::job_summary(publication),
     );
     if let Some(text) = publication.judgement.and_then(alarm)
         && surfaces.on_github

@@ -13,11 +13,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::cache;
-use super::open_files;
 use super::pace::Pace;
 use super::tree::{AttemptFolder, Leaf, Tree};
-use super::{AnswerSource, Event, Observing, Outcome, Task, pool, retry};
+use super::{AnswerSource, Event, Observing, Outcome, Task, cache, pool, retry};
 use crate::targets::{Ended, Invocation, Reply, Target, TargetSite};
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::{Digest, Fields};
@@ -79,7 +77,7 @@ impl<'a> Runner<'a> {
         open: impl FnOnce(&TargetSite) -> Result<Box<dyn Target + 'a>, Misuse>,
         mut settings: RunnerSettings<'a>,
     ) -> anyhow::Result<Self> {
-        let fewer = open_files::fit(&mut settings.rules.jobs);
+        let fewer = pool::fit_open_files(&mut settings.rules.jobs);
         let rules = &settings.rules;
         let target = open(&TargetSite {
             root: rules.root.clone(),

@@ -1,10 +1,12 @@
 //! Bounds the calls of one model: how many are made at the same time, and how many in all. All
 //! runners of this process share the meter of a model, whatever they call it for.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::CallLimits;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::usage::Usage;
 use kelvin_system::signal::Interrupt;
@@ -176,6 +178,35 @@ impl Drop for Pass<'_> {
         }
         drop(state);
         self.meter.freed.notify_one();
+    }
+}
+
+/// What bounds the calls of a model in one run of the program, whatever makes the calls.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CallLimits {
+    /// The most calls, further attempts included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub max_calls: Option<u64>,
+    /// No call begins once so many tokens were used, those that are sent and those that are answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub max_tokens: Option<u64>,
+    /// No call begins once the calls have cost so many US dollars. It needs `price`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000_000), extend("exclusiveMinimum" = 0))]
+    pub usd: Option<f64>,
+    /// How many calls are under way at the same time. Without it: `jobs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub concurrency: Option<NonZeroUsize>,
+}
+
+impl CallLimits {
+    /// Whether there are no limits.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 

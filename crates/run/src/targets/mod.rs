@@ -5,8 +5,6 @@
 
 mod address;
 mod command;
-mod declared;
-mod limits;
 mod meter;
 mod model;
 mod registry;
@@ -28,8 +26,7 @@ pub use command::serve_the_tests;
 pub use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, setup};
 use kelvin_base::failure::{Failure, Streams};
 use kelvin_base::usage::Usage;
-pub use limits::CallLimits;
-pub use meter::{Admission, Meter, Pass};
+pub use meter::{Admission, CallLimits, Meter, Pass};
 pub use model::{Asking, Endpoint, ModelName, ModelSettings, base_url};
 #[cfg(test)]
 pub use registry::tests_only;

@@ -2,7 +2,6 @@
 //!
 //! The same content gives the same fingerprint, whether it is committed, staged or neither.
 
-mod change;
 mod globs;
 mod ignoring;
 mod made;

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,7 +15,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Files;
-use super::change::PathChange;
 
 /// Two changes within this time may get the same time: kernels count in steps of up to 10 ms.
 const STEP: Duration = Duration::from_millis(20);
@@ -162,4 +162,39 @@ fn place(path: &Path) -> Place {
         Some(InodeStamp::of(&data)),
         target.as_ref().map(InodeStamp::of),
     )
+}
+
+/// One change; all paths are relative to the same folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PathChange {
+    /// A file, and how it changed.
+    File(PathBuf, &'static str),
+    /// A folder, and how it changed.
+    Folder(PathBuf, &'static str),
+    /// The files cannot be listed any more, for this reason.
+    Unlisted(String),
+}
+
+impl PathChange {
+    /// The path of the file, where the change is about a file.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path, _) => Some(path),
+            Self::Folder(..) | Self::Unlisted(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for PathChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |path: &Path| match path.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => path.display().to_string(),
+        };
+        match self {
+            Self::File(path, what) => write!(f, "`{}` {what}", shown(path)),
+            Self::Folder(path, what) => write!(f, "the folder `{}` {what}", shown(path)),
+            Self::Unlisted(why) => write!(f, "the files cannot be listed any more{why}"),
+        }
+    }
 }

@@ -15,7 +15,7 @@ fn services() -> BTreeMap<String, Box<dyn Service>> {
         {"method": "POST", "path": "/api/messages", "status": 202, "json": {"ok": true}},
     ]});
     let keys = serde_json::from_value(mail).expect("the keys of a mock");
-    let service = services::open(&keys, &keys, None).expect("nothing is wrong with it");
+    let service = services::open_service(&keys, &keys, None).expect("nothing is wrong with it");
     BTreeMap::from([("mail".to_owned(), service)])
 }
 

@@ -7,7 +7,6 @@ mod dotted;
 mod field;
 mod filter;
 mod ledger;
-mod path;
 mod record;
 mod routes;
 mod server;

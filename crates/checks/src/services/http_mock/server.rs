@@ -23,9 +23,8 @@ use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::ledger::{AnsweredRequest, Ledger, MOST_BODY};
-use super::path::normal;
 use super::record::{MockRecord, ReceivedRequest};
-use super::routes::Routes;
+use super::routes::{Routes, normal_path};
 
 /// At most this many connections are served at once; the next one waits until one of them ends.
 const MOST_CONNECTIONS: usize = 100;
@@ -214,7 +213,7 @@ fn answer(
     async move {
         let (head, body) = asked.into_parts();
         let (body, size) = read(body, &shared).await?;
-        let path = normal(head.uri.path());
+        let path = normal_path(head.uri.path());
         let answer = shared.routes.answer(&head.method, &path);
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
         let request = ReceivedRequest {

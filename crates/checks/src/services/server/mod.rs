@@ -15,8 +15,7 @@ use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::init::Init;
-use super::state::DatabaseState;
+use super::state::{DatabaseState, Init};
 use super::{Query, QueryAnswer, RunningService, Service, ServiceSite, Trouble};
 use crate::interpolate;
 use crate::keys::{Isolation, ServerKeys, limit};

@@ -7,7 +7,7 @@ mod values;
 use super::cases::RankedCase;
 use super::standing::{Standing, most_noise, without_noise};
 use super::swaps::SwapCounts;
-use super::words::{QUADRANT, SignalWords};
+use super::{QUADRANT, SignalWords};
 use crate::page::EvidenceRun;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_page::{Estimate, Phrase, Statement, Tone, counted};

@@ -95,7 +95,8 @@ pub fn write_item(
 ///
 /// The errors of the writer.
 pub fn write_judgement(to: &mut dyn Write, judgement: &Judgement) -> io::Result<()> {
-    let mut serializer = Serializer::with_formatter(&mut *to, OuterLines::within(0, DEPTH_OF_JUDGEMENT));
+    let mut serializer =
+        Serializer::with_formatter(&mut *to, OuterLines::within(0, DEPTH_OF_JUDGEMENT));
     judgement.serialize(&mut serializer)?;
     writeln!(to)
 }

@@ -8,7 +8,6 @@
 mod answers;
 mod asking;
 mod head;
-mod inputs;
 mod tables;
 mod words;
 
@@ -18,8 +17,8 @@ use std::path::Path;
 use similar::TextDiff;
 
 use super::{Context, Publication};
+use answers::input_difference;
 pub use asking::{asking, decided};
-use inputs::difference;
 use kelvin_gate::Judgement;
 use kelvin_gate::report::Report;
 use kelvin_page::markdown;
@@ -152,7 +151,7 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
             sections.push(section(
                 9,
                 "what changed in the inputs",
-                difference(publication, excerpt),
+                input_difference(publication, excerpt),
             ));
         }
         sections.push(section(5, "what else differs", differences(judgement)));

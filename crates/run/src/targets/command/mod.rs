@@ -1,10 +1,8 @@
 //! The pipeline as a command line: one process, in a group of its own, for each call. It reads a file
 //! and writes a file.
 
-mod failure;
 mod lookup;
 mod output;
-mod printed;
 mod process;
 mod prompt;
 mod setup;
@@ -13,22 +11,20 @@ mod supervise;
 mod tail;
 mod template;
 
-use std::env;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::{env, io};
 
 use serde_json::{Value, json};
 
 use super::{Ended, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
-use printed::Printed;
 use process::{ProcessEnd, ProgramCall};
 pub(super) use prompt::PromptCommand;
 pub use setup::setup;
@@ -37,7 +33,7 @@ use supervise::SupervisedProgram;
 #[cfg(any(test, feature = "fixtures"))]
 pub use supervise::serve_the_tests;
 pub use supervise::{WORD as SUPERVISE, dismiss, serve};
-use tail::Tail;
+use tail::{Printed, Tail};
 use template::{CommandTemplate, CommandWord, Paths, PlainPaths};
 
 /// The kind of target whose settings are a command line.
@@ -179,7 +175,7 @@ impl CommandTarget {
 
     /// The failure of a process that could not be started.
     fn not_started(&self, error: &io::Error) -> Failure {
-        let message = failure::not_started(self.shown_program(), error);
+        let message = process::not_started(self.shown_program(), error);
         Failure::new(FailureKind::NotStarted, message)
     }
 
@@ -209,10 +205,10 @@ impl CommandTarget {
         };
         // Somebody who stops a run often stops its processes too. Such an end is not a failure of
         // the pipeline.
-        if failure::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
+        if process::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
             return Ended::Interrupted;
         }
-        let message = failure::ended(&kind);
+        let message = process::ended(&kind);
         failed(Failure::new(kind, message).printed(streams), status.code())
     }
 }
@@ -253,7 +249,7 @@ impl Target for CommandTarget {
         match end {
             Ok(ProcessEnd::Exited(status)) => self.ended(status, streams, call, output),
             Ok(ProcessEnd::TimedOut) => {
-                let message = failure::timed_out(timeout);
+                let message = process::timed_out(timeout);
                 failed(
                     Failure::new(FailureKind::Timeout, message).printed(streams),
                     None,

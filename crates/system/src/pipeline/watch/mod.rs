@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::change::PathChange;
-use super::stamp::{self, InodeStamp, Stamps};
+use super::stamp::{self, InodeStamp, PathChange, Stamps};
 use super::{Code, CodeFile, Excluded, Files, ListedFiles, Made, digest, ignoring, list, made};
 use kelvin_base::digest::Fields;
 

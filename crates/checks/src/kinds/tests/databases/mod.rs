@@ -38,7 +38,7 @@ impl Beside {
     /// A service; `init` is the SQL itself, in place of a file with it.
     fn new(service: Value) -> Self {
         let keys: ServiceKeys = serde_json::from_value(service).expect("a service");
-        let opened = services::open(&keys, &keys, keys.init());
+        let opened = services::open_service(&keys, &keys, keys.init());
         let declared = DeclaredServices::of([("db", keys.kind())].into_iter());
         let left = Left::new("");
         Self {
