@@ -21,5 +21,13 @@ mod configuration_tests;
 mod figure_tests;
 #[cfg(test)]
 mod schema_tests;
+
+/// The supervisor of the processes that the tests of this crate start.
 #[cfg(test)]
-mod supervisor;
+mod supervisor {
+    #[test]
+    #[ignore = "the other tests start it"]
+    fn of_the_tests() {
+        kelvin_run::targets::serve_the_tests().expect("served");
+    }
+}

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 
 use crate::gate::looks::Means;
 use crate::gate::types::{
-    Answers, Asked, Case, Item, Limit, Looks, Rules, Side, Status, Suite, TypeFigures, TypeVerdict,
+    Answers, FollowUp, LossLimit, Status, SuiteCase, SuiteLooks, SuiteRules, SuiteSide, SuiteSwap,
+    SwapSuite, TypeFigures, TypeVerdict,
 };
 use crate::probe::WantedRepeats;
 use crate::promises::Promises;
@@ -153,7 +154,7 @@ impl Pipeline {
 /// The inputs of a suite: the units of its cases and of its swaps.
 struct Inputs {
     cases: Vec<Vec<u32>>,
-    items: Vec<Item>,
+    items: Vec<SuiteSwap>,
     units: Vec<Vec<u32>>,
 }
 
@@ -172,7 +173,7 @@ impl Inputs {
                     let mut changed = all[case].clone();
                     changed[of_type] = all[donor][of_type];
                     let name = format!("{of_type}-{swap}");
-                    items.push(Item {
+                    items.push(SuiteSwap {
                         case,
                         of_type,
                         donor: Some(donor),
@@ -265,14 +266,14 @@ impl<'w> Drawn<'w> {
         }
     }
 
-    fn side<A>(&self, answer: impl Fn(f64) -> A) -> Side<A> {
+    fn side<A>(&self, answer: impl Fn(f64) -> A) -> SuiteSide<A> {
         let all = |of: &[Vec<f64>]| -> Vec<Vec<A>> {
             let each = of.iter();
             each.map(|answers| answers.iter().map(|one| answer(*one)).collect())
                 .collect()
         };
         let runs = self.swaps.iter().map(Vec::len);
-        Side {
+        SuiteSide {
             own: all(&self.own),
             swaps: all(&self.swaps),
             draws: runs.max().unwrap_or(0),
@@ -319,13 +320,13 @@ fn judge(
     let once = head.calls;
     let types = inputs.cases[0].len();
     let max_drop = vec![
-        Limit {
+        LossLimit {
             max_drop: 0.05,
             is_whole: false
         };
         types
     ];
-    let rules = Rules {
+    let rules = SuiteRules {
         max_drop: &max_drop,
         is_exact: false,
     };
@@ -334,10 +335,10 @@ fn judge(
         base: cell.can_be_run,
     };
     let name = |at: usize| at.to_string();
-    let suite = |base: &Drawn<'_>, head: &Drawn<'_>| Suite {
+    let suite = |base: &Drawn<'_>, head: &Drawn<'_>| SwapSuite {
         types: (0..types).map(name).collect(),
         cases: (0..inputs.cases.len())
-            .map(|at| Case {
+            .map(|at| SuiteCase {
                 name: name(at),
                 own: (vec!["own".to_owned()], vec!["own".to_owned()]),
             })
@@ -348,12 +349,12 @@ fn judge(
             false => Answers::Classes(base.side(|one| one as u32), head.side(|one| one as u32)),
         },
     };
-    let mut looks = Looks::default();
+    let mut looks = SuiteLooks::default();
     let ended = loop {
         let base = fresh.as_ref().unwrap_or(&stored);
         match looks.next(&suite(base, &head), &rules, (means, false)) {
-            Asked::Decided(ended) => break ended,
-            Asked::Rerun(rerun) => {
+            FollowUp::Decided(ended) => break ended,
+            FollowUp::Rerun(rerun) => {
                 if !rerun.base.is_empty() {
                     let fresh = fresh.get_or_insert_with(|| {
                         let mut drawn = Drawn::new(inputs, sides.0);

@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use crate::WORLDS;
-use crate::gate::look::{Case, Cell, Outcome};
-use crate::gate::looks::{Looks, Means, Step, Subject};
+use crate::gate::look::{LookOutcome, PairedCase, PairedCell};
+use crate::gate::looks::{GatedMetric, Looks, LooksStep, Means};
 use crate::promises::Promises;
 use crate::tables::{self, percent};
 use crate::trial::{MAX_DROP, name};
@@ -60,9 +60,9 @@ pub(crate) fn judged(noise: f64, cases: usize, base_runs: usize, breaks: bool) -
         let seed = (1_000.0 * noise) as u64 * 1_009 + (cases * 10 + base_runs) as u64;
         let mut chance = Chance::of(seed, world);
         match outcome(&mut chance, noise, (cases, base_runs), breaks) {
-            Outcome::Regression => red += 1,
-            Outcome::Pass => pass += 1,
-            Outcome::Inconclusive => {}
+            LookOutcome::Regression => red += 1,
+            LookOutcome::Pass => pass += 1,
+            LookOutcome::Inconclusive => {}
         }
     }
     let share = |count: u64| count as f64 / WORLDS as f64;
@@ -77,7 +77,7 @@ fn outcome(
     noise: f64,
     (cases, base_runs): (usize, usize),
     breaks: bool,
-) -> Outcome {
+) -> LookOutcome {
     let rates: Vec<f64> = (0..cases)
         .map(|_| match noise > 0.0 {
             true => chance.beta(ALIKE * noise, ALIKE * (1.0 - noise)).min(0.5),
@@ -86,8 +86,8 @@ fn outcome(
         .collect();
     let head = |at: usize| if breaks && at == 0 { 1.0 } else { rates[at] };
     let run = |chance: &mut Chance, rate: f64| Some(f64::from(u8::from(chance.hits(rate))));
-    let suite = (0..cases).map(|at| Case {
-        cells: vec![Cell {
+    let suite = (0..cases).map(|at| PairedCase {
+        cells: vec![PairedCell {
             base: (0..base_runs)
                 .map(|_| run(chance, rates[at]))
                 .collect::<Vec<Option<f64>>>()
@@ -100,12 +100,13 @@ fn outcome(
     });
     let suite = suite.collect();
     let names = (0..cases).map(name).collect();
-    let subject = Subject {
+    let subject = GatedMetric {
         names,
         cases: suite,
         max_drop: MAX_DROP,
         widest: 1.0,
         is_failure_rate: false,
+        exact_at: None,
     };
     let mut subjects = [("metric".to_owned(), subject)].into();
     let means = Means {
@@ -116,13 +117,13 @@ fn outcome(
     let mut looks = Looks::new(means, false, 0.1);
     loop {
         let rerun = match looks.next(&subjects, left) {
-            Step::Rerun(rerun) => rerun,
-            Step::Decided(decisions) => {
+            LooksStep::Rerun(rerun) => rerun,
+            LooksStep::Decided(decisions) => {
                 let look = decisions["metric"].look.as_ref();
                 return look.expect("every case was measured").outcome;
             }
         };
-        let subject: &mut Subject = subjects.get_mut("metric").expect("it is there");
+        let subject: &mut GatedMetric = subjects.get_mut("metric").expect("it is there");
         for (name, runs) in rerun.head {
             let at = name.parse::<usize>().expect("names are numbers");
             let cell = &mut subject.cases[at].cells[0].head.values;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::gate::look::Outcome;
+use crate::gate::look::LookOutcome;
 use crate::promises::Promises;
 use crate::trial::{Base, Trial, judge};
 use crate::world::{Chance, Setting, Spread, World};
@@ -42,8 +42,8 @@ pub(crate) fn figures(
             sum.simple += flag(trial.simple);
             sum.red += flag(trial.is_red());
             sum.green += flag(trial.is_green());
-            sum.metric_red += flag(trial.outcomes[target] == Outcome::Regression);
-            sum.metric_pass += flag(trial.outcomes[target] == Outcome::Pass);
+            sum.metric_red += flag(trial.outcomes[target] == LookOutcome::Regression);
+            sum.metric_pass += flag(trial.outcomes[target] == LookOutcome::Pass);
             sum.broken += flag(trial.broken);
             sum.cost += trial.cost;
         }

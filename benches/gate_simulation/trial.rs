@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::gate::broken::{Demand, Finding, Guard};
-use crate::gate::look::{Case, Cell, Draws, Look, Outcome};
-use crate::gate::looks::{Looks, Means, Rerun, Step, Subject};
+use crate::gate::broken::{BrokenFinding, Demand, UsualBreaks};
+use crate::gate::look::{Draws, Look, LookOutcome, PairedCase, PairedCell};
+use crate::gate::looks::{GatedMetric, Looks, LooksStep, Means, Rerun};
 use crate::probe::{Repeats, Wanted, WantedRepeats};
 use crate::world::{CaseTruth, Chance, Truth, World};
 
@@ -68,7 +68,7 @@ impl Base {
 #[derive(Clone, Debug)]
 pub(crate) struct Trial {
     /// The outcome of each metric.
-    pub(crate) outcomes: Vec<Outcome>,
+    pub(crate) outcomes: Vec<LookOutcome>,
     /// Whether the guard calls a case broken.
     pub(crate) broken: bool,
     /// The calls of both sides beside the first run of the head, in runs of the whole suite on every side that
@@ -80,7 +80,7 @@ pub(crate) struct Trial {
 
 impl Trial {
     pub(crate) fn is_red(&self) -> bool {
-        self.broken || self.outcomes.contains(&Outcome::Regression)
+        self.broken || self.outcomes.contains(&LookOutcome::Regression)
     }
 
     pub(crate) fn is_green(&self) -> bool {
@@ -88,7 +88,7 @@ impl Trial {
             && self
                 .outcomes
                 .iter()
-                .all(|outcome| *outcome == Outcome::Pass)
+                .all(|outcome| *outcome == LookOutcome::Pass)
     }
 }
 
@@ -229,7 +229,7 @@ impl<'w> Suite<'w> {
         inputs + self.queries
     }
 
-    fn subjects(&self, metrics: usize) -> BTreeMap<String, Subject> {
+    fn subjects(&self, metrics: usize) -> BTreeMap<String, GatedMetric> {
         let of_metric = |metric: usize| {
             let is_query = metric > 1;
             let first = if is_query { self.world.cases.len() } else { 0 };
@@ -251,7 +251,7 @@ impl<'w> Suite<'w> {
                     let others = others.map(|(truth, answers)| draws(truth, answers));
                     let own = draws(&self.base_truth[at], &self.base[at]);
                     let mut reports: Vec<Draws> = [own].into_iter().chain(others).collect();
-                    Cell {
+                    PairedCell {
                         base: match reports.len() {
                             1 => reports.remove(0),
                             _ => Draws::joined(reports, !is_query),
@@ -259,19 +259,20 @@ impl<'w> Suite<'w> {
                         head: draws(&truth.head, &self.head[at]),
                     }
                 });
-                Case {
+                PairedCase {
                     cells: cells.collect(),
                     weight: 1.0,
                     variants: if is_query { 0 } else { truth.head.cells.len() },
                     crosses: !is_query,
                 }
             });
-            let subject = Subject {
+            let subject = GatedMetric {
                 names: (0..truths.len()).map(|at| name(first + at)).collect(),
                 cases: cases.collect(),
                 max_drop: MAX_DROP,
                 widest: 1.0,
                 is_failure_rate: false,
+                exact_at: None,
             };
             (format!("m{metric}"), subject)
         };
@@ -309,16 +310,16 @@ pub(crate) fn judge(world: &World, chance: &mut Chance, base: Base, metrics: usi
     let decisions = loop {
         let subjects = suite.subjects(metrics);
         match looks.next(&subjects, budget - suite.calls) {
-            Step::Decided(decisions) => break decisions,
+            LooksStep::Decided(decisions) => break decisions,
             // The pipeline would say the same again, and that would count as one run.
-            Step::Rerun(_) if base.keeps => break looks.give_up(&subjects),
-            Step::Rerun(rerun) => suite.run(chance, &rerun, &mut fresh),
+            LooksStep::Rerun(_) if base.keeps => break looks.give_up(&subjects),
+            LooksStep::Rerun(rerun) => suite.run(chance, &rerun, &mut fresh),
         }
     };
-    let look = |decision: &crate::gate::looks::Decision| -> Look {
+    let look = |decision: &crate::gate::looks::MetricDecision| -> Look {
         decision.look.clone().expect("every case was measured")
     };
-    let outcomes: Vec<Outcome> = decisions.values().map(|one| look(one).outcome).collect();
+    let outcomes: Vec<LookOutcome> = decisions.values().map(|one| look(one).outcome).collect();
     let broken = !base.keeps && guard(&mut suite, chance, &outcomes, &mut fresh);
     Trial {
         outcomes,
@@ -340,25 +341,25 @@ const fn each(wanted: &Wanted) -> Repeats {
 fn guard(
     suite: &mut Suite<'_>,
     chance: &mut Chance,
-    outcomes: &[Outcome],
+    outcomes: &[LookOutcome],
     fresh: &mut [bool],
 ) -> bool {
     loop {
         let subjects = suite.subjects(outcomes.len());
         let mut wanted = WantedRepeats::new();
         for (subject, outcome) in subjects.values().zip(outcomes) {
-            if *outcome == Outcome::Regression {
+            if *outcome == LookOutcome::Regression {
                 continue;
             }
-            let guard = Guard::of(&subject.cases, subjects.len(), (false, Demand::default()));
+            let guard = UsualBreaks::of(&subject.cases, subjects.len(), (false, Demand::default()));
             for (name, case) in subject.names.iter().zip(&subject.cases) {
                 match guard.judge(case, true) {
-                    Finding::Broken { .. } => return true,
-                    Finding::Rerun(runs) => {
+                    BrokenFinding::Broken { .. } => return true,
+                    BrokenFinding::Rerun(runs) => {
                         let most = wanted.entry(name.clone()).or_default();
                         most.raise(&Repeats::of_all(runs).into());
                     }
-                    Finding::Clear | Finding::Suspected { .. } => {}
+                    BrokenFinding::Clear | BrokenFinding::Suspected { .. } => {}
                 }
             }
         }
@@ -374,8 +375,8 @@ fn guard(
 }
 
 /// Whether one run on each side differs by more than the limit.
-fn simple_rule(cases: &[Case]) -> bool {
-    let mean = |of: fn(&Cell) -> Option<f64>| {
+fn simple_rule(cases: &[PairedCase]) -> bool {
+    let mean = |of: fn(&PairedCell) -> Option<f64>| {
         let losses = cases.iter().flat_map(|case| &case.cells).filter_map(of);
         let losses: Vec<f64> = losses.collect();
         losses.iter().sum::<f64>() / losses.len() as f64

@@ -4,13 +4,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 
 use super::ancestry::{parents, short};
-use super::claims::Claims;
 use super::remote::Remote;
-use super::search::Search;
+use super::search::{Claims, Search};
 use super::{Branch, commit, tree};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::Anchor;
@@ -37,7 +35,7 @@ pub(crate) struct Anchored {
 }
 
 /// A report that is kept, on the way back from the base along first parents.
-struct Step {
+struct AncestorReport {
     commit: Oid,
     blob: Oid,
     merges: usize,
@@ -46,7 +44,7 @@ struct Step {
     tag: Option<String>,
 }
 
-impl Step {
+impl AncestorReport {
     /// Whether this step is as old as asked for.
     fn serves(&self, wanted: &Anchor) -> bool {
         match (wanted, wanted.days()) {
@@ -128,7 +126,7 @@ fn back(
     base: Oid,
     (kept, tags): (&BTreeMap<Oid, Oid>, &BTreeMap<Oid, String>),
     wanted: &Anchor,
-) -> anyhow::Result<(Option<Step>, Option<Step>)> {
+) -> anyhow::Result<(Option<AncestorReport>, Option<AncestorReport>)> {
     let time = |commit| Some(repo.find_commit(commit).ok()?.time().seconds());
     let (mut oldest, mut met, mut fetches) = (None, 0, 0);
     let (mut commit, mut tag) = (base, None);
@@ -146,7 +144,7 @@ fn back(
         let begins = *begins.get_or_insert(now);
         tag = tags.get(&commit).cloned().or(tag);
         if let Some(blob) = kept.get(&commit) {
-            let step = Step {
+            let step = AncestorReport {
                 commit,
                 blob: *blob,
                 merges,

@@ -10,21 +10,21 @@ use git2::{ErrorCode, FileMode, ObjectType, Oid, Signature, Tree};
 use kelvin_system::git;
 use kelvin_system::git::Repository;
 
-use super::remote::{Moved, Remote};
+use super::remote::{BranchMoved, Remote};
 use super::tree;
 use kelvin_base::exit::Misuse;
 
 /// A job of a workflow run that keeps a report. Another writer of the same run, for the same name and commit, is
 /// another job, which was not given a name of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Writer {
+pub(crate) struct BranchWriter {
     /// `GITHUB_RUN_ID`.
     pub(crate) run: String,
     /// `GITHUB_RUN_ATTEMPT`: a job that is run again writes over what it wrote before.
     pub(crate) attempt: String,
 }
 
-impl fmt::Display for Writer {
+impl fmt::Display for BranchWriter {
     /// The form that is kept beside the report.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.run, self.attempt)
@@ -42,7 +42,7 @@ impl fmt::Display for Taken {
 }
 
 /// A report that is to be kept.
-pub(crate) struct Entry<'a> {
+pub(crate) struct BranchEntry<'a> {
     /// The configuration that the report belongs to.
     pub(crate) configuration: &'a str,
     /// The commit that the report belongs to.
@@ -52,7 +52,7 @@ pub(crate) struct Entry<'a> {
     /// How many reports of the configuration stay, those of the newest commits.
     pub(crate) keep: usize,
     /// The job that writes the report; none outside of a workflow.
-    pub(crate) writer: Option<&'a Writer>,
+    pub(crate) writer: Option<&'a BranchWriter>,
 }
 
 /// How often a write is tried again after another writer was first.
@@ -69,7 +69,7 @@ pub(crate) struct Branch<'a> {
 
 /// A report as it is found on the branch.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct KeptOnBranch {
     /// The configuration that the report belongs to.
     pub(crate) configuration: String,
     /// The commit that the report belongs to.
@@ -120,7 +120,7 @@ impl<'a> Branch<'a> {
     /// # Errors
     ///
     /// Where the branch exists and cannot be read.
-    pub(crate) fn kept(&self) -> anyhow::Result<Vec<Kept>> {
+    pub(crate) fn kept(&self) -> anyhow::Result<Vec<KeptOnBranch>> {
         let Some(tree) = self.tree()? else {
             return Ok(Vec::new());
         };
@@ -136,7 +136,7 @@ impl<'a> Branch<'a> {
                     .and_then(|name| name.strip_suffix(".json"))
                     .and_then(|name| git::id(name).ok());
                 if let Some(commit) = commit {
-                    kept.push(Kept {
+                    kept.push(KeptOnBranch {
                         configuration: configuration.to_owned(),
                         commit,
                         blob: entry.id(),
@@ -166,7 +166,7 @@ impl<'a> Branch<'a> {
     /// # Errors
     ///
     /// Where the bytes cannot be had, or are too many.
-    pub(crate) fn bytes(&self, kept: &Kept) -> anyhow::Result<Vec<u8>> {
+    pub(crate) fn bytes(&self, kept: &KeptOnBranch) -> anyhow::Result<Vec<u8>> {
         tree::blob(self.repo, self.remote, kept.blob)
     }
 
@@ -176,7 +176,7 @@ impl<'a> Branch<'a> {
     ///
     /// [`Taken`] in the chain where another job of the same run was there first; any other error where the report
     /// cannot be written or pushed.
-    pub(crate) fn save(&self, entry: &Entry<'_>) -> anyhow::Result<()> {
+    pub(crate) fn save(&self, entry: &BranchEntry<'_>) -> anyhow::Result<()> {
         let blob = self
             .repo
             .blob(entry.report)
@@ -189,7 +189,7 @@ impl<'a> Branch<'a> {
             let tip = self.write(entry, blob)?;
             match self.publish(tip, seen) {
                 Ok(()) => return Ok(()),
-                Err(error) if error.downcast_ref::<Moved>().is_some() => last = Some(error),
+                Err(error) if error.downcast_ref::<BranchMoved>().is_some() => last = Some(error),
                 Err(error) => return Err(error),
             }
             // Two writers that collided once would collide again if both waited the same time.
@@ -210,12 +210,12 @@ impl<'a> Branch<'a> {
         let from = self.local.then_some(seen);
         match self.repo.point(&reference, tip, from, WHY)? {
             true => Ok(()),
-            false => Err(anyhow::Error::msg(Moved)),
+            false => Err(anyhow::Error::msg(BranchMoved)),
         }
     }
 
     /// Makes one commit without parents that holds what the branch holds, and this report.
-    fn write(&self, entry: &Entry<'_>, blob: Oid) -> anyhow::Result<Oid> {
+    fn write(&self, entry: &BranchEntry<'_>, blob: Oid) -> anyhow::Result<Oid> {
         let (configuration, commit) = (entry.configuration, entry.commit);
         let root = self.tree()?;
         let inner = root
@@ -265,7 +265,7 @@ impl<'a> Branch<'a> {
         &self,
         reports: &Tree<'_>,
         (report, blob): (&str, Oid),
-        (writer, by): (&str, &Writer),
+        (writer, by): (&str, &BranchWriter),
     ) -> anyhow::Result<()> {
         let (Some(there), Some(known)) = (reports.get_name(report), reports.get_name(writer))
         else {

@@ -11,7 +11,7 @@ use kelvin_gate::report::Report;
 
 /// A report, and what could not be read of its file.
 #[derive(Debug)]
-pub(crate) struct Read {
+pub(crate) struct ReadReport {
     /// The report.
     pub(crate) report: Report,
     /// What a reader must know of the report.

@@ -1,17 +1,16 @@
 //! A commit's files in a folder beside the work tree.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::Context as _;
 use git2::build::CheckoutBuilder;
-use git2::{Oid, Tree};
-use kelvin_system::git::Repository;
+use git2::{ObjectType, Oid, Tree};
+use std::path::{Path, PathBuf};
 
 use super::{Hint, Login, Remote, tree};
+use kelvin_system::git::Repository;
 
 /// How the files of a commit are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum CheckoutForm {
     /// As git writes them into a work tree, e.g. with the line endings that an attribute asks for.
     OfAWorkTree,
     /// As git stores them, which is also how they lie in the work tree of whoever wrote them with the stored line
@@ -32,7 +31,7 @@ pub(crate) fn checkout(
     repo: &Repository,
     commit: Oid,
     root: &Path,
-    (into, form): (&Path, Form),
+    (into, form): (&Path, CheckoutForm),
     (login, hint): (Option<&Login>, &Hint),
 ) -> anyhow::Result<PathBuf> {
     let top = repo.workdir().context("the repository has no work tree")?;
@@ -53,7 +52,7 @@ pub(crate) fn checkout(
         .force()
         .recreate_missing(true)
         .update_index(false)
-        .disable_filters(form == Form::AsStored);
+        .disable_filters(form == CheckoutForm::AsStored);
     repo.checkout_tree(tree.as_object(), Some(&mut how))
         .with_context(|| format!("failed to check out {}", super::short(commit)))?;
     link(repo, &tree, commit, &files)
@@ -76,4 +75,30 @@ fn link(repo: &Repository, tree: &Tree<'_>, commit: Oid, files: &Path) -> anyhow
     index.read_tree(&own.find_tree(tree.id())?)?;
     index.write()?;
     Ok(())
+}
+
+/// The first of some files that git does not keep as it is in the work tree: the file is outside of the repository,
+/// ignored, new or changed.
+///
+/// # Errors
+///
+/// Where the repository cannot be read.
+pub(crate) fn first_not_kept<'f>(
+    repo: &Repository,
+    files: &'f [PathBuf],
+) -> anyhow::Result<Option<&'f Path>> {
+    let top = repo.workdir().context("the repository has no work tree")?;
+    let top = top.canonicalize().context("failed to find the work tree")?;
+    let index = repo.index().context("failed to read the index")?;
+    let is_kept = |file: &Path| {
+        let real = file.canonicalize().ok();
+        let path = real
+            .as_deref()
+            .and_then(|real| real.strip_prefix(&top).ok());
+        let stored = path.and_then(|path| Some(index.get_path(path, 0)?.id));
+        let here = Oid::hash_file_ext(ObjectType::Blob, file, repo.object_format()).ok();
+        stored.is_some() && stored == here
+    };
+    let mut files = files.iter().map(PathBuf::as_path);
+    Ok(files.find(|file| !is_kept(file)))
 }

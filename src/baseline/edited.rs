@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use git2::{Oid, Status, StatusOptions};
 
-use super::checkout::{Form, checkout};
+use super::checkout::{CheckoutForm, checkout};
 use super::remote::Remote;
 use super::{Hint, Login, commit, tree};
 use kelvin_system::pipeline;
@@ -48,7 +48,7 @@ pub(crate) fn furnished(
         &repo,
         commit,
         root,
-        (into, Form::OfAWorkTree),
+        (into, CheckoutForm::OfAWorkTree),
         (login, hint),
     )?;
     let top = repo.workdir().context("the repository has no work tree")?;

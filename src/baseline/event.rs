@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::{Hint, PullRequest, Tip};
+use super::tip::Tip;
+use super::{BaselinePull, Hint};
 
 /// Reads a payload; what the payload does not say stays unknown.
-pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
+pub(crate) fn hint_of_event(name: &str, payload: &Value) -> Hint {
     let text = |pointer: &str| {
         let text = payload.pointer(pointer)?.as_str()?;
         (!text.is_empty()).then(|| text.to_owned())
@@ -19,7 +20,7 @@ pub(crate) fn hint(name: &str, payload: &Value) -> Hint {
         "pull_request" | "pull_request_target" => {
             hint.pull_request = text("/pull_request/head/sha")
                 .zip(text("/pull_request/base/ref"))
-                .map(|(head, base_ref)| PullRequest { head, base_ref });
+                .map(|(head, base_ref)| BaselinePull { head, base_ref });
             hint.tip = Some(Tip {
                 event: name.to_owned(),
                 commit: text("/pull_request/head/sha"),
@@ -55,7 +56,7 @@ mod tests {
             "pull_request": { "head": { "sha": "abc" }, "base": { "ref": "main", "sha": "stale" } },
             "repository": { "default_branch": "trunk" },
         });
-        let hint = hint("pull_request", &payload);
+        let hint = hint_of_event("pull_request", &payload);
         let request = hint.pull_request.expect("it is one");
         assert_eq!((&*request.head, &*request.base_ref), ("abc", "main"));
         assert_eq!(hint.default_branch.as_deref(), Some("trunk"));
@@ -64,8 +65,11 @@ mod tests {
     #[test]
     fn the_first_push_of_a_branch_has_nothing_before_it() {
         let zeros = "0".repeat(40);
-        assert_eq!(hint("push", &json!({ "before": zeros })).before, None);
-        let hint = hint("push", &json!({ "before": "abc" }));
+        assert_eq!(
+            hint_of_event("push", &json!({ "before": zeros })).before,
+            None
+        );
+        let hint = hint_of_event("push", &json!({ "before": "abc" }));
         assert_eq!(hint.before.as_deref(), Some("abc"));
     }
 
@@ -74,7 +78,7 @@ mod tests {
         let payload = json!({ "merge_group": {
             "base_sha": "abc", "head_sha": "def", "base_ref": "refs/heads/main",
         } });
-        let hint = hint("merge_group", &payload);
+        let hint = hint_of_event("merge_group", &payload);
         assert_eq!(hint.merge_group_base.as_deref(), Some("abc"));
         assert_eq!(hint.tip.and_then(|tip| tip.commit).as_deref(), Some("def"));
     }
@@ -83,7 +87,7 @@ mod tests {
     fn a_push_and_a_run_by_hand_demand_no_commit() {
         for name in ["push", "workflow_dispatch", "schedule", "workflow_run"] {
             let payload = json!({ "before": "abc", "after": "def" });
-            assert_eq!(hint(name, &payload).tip, None);
+            assert_eq!(hint_of_event(name, &payload).tip, None);
         }
     }
 
@@ -91,7 +95,7 @@ mod tests {
     fn a_payload_of_any_shape_is_read_without_a_panic() {
         for payload in [json!(null), json!([]), json!({ "before": 3 }), json!("x")] {
             for name in ["push", "pull_request", "merge_group", "schedule", ""] {
-                let hint = hint(name, &payload);
+                let hint = hint_of_event(name, &payload);
                 assert!(hint.tip.as_ref().is_none_or(|tip| tip.commit.is_none()));
                 let nothing = Hint {
                     in_workflow: !name.is_empty(),

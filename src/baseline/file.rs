@@ -4,7 +4,7 @@
 use crate::registry::Registry;
 use std::path::Path;
 
-use super::bytes::{Read, bytes};
+use super::bytes::{ReadReport, bytes};
 use super::peer;
 
 /// Reads a report of this program, or one of `kelvin-eval` with those of its cases beside it.
@@ -13,12 +13,12 @@ use super::peer;
 ///
 /// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where the file is no usable
 /// report.
-pub(crate) fn read(path: &Path, registry: Registry) -> anyhow::Result<Read> {
+pub(crate) fn read_file(path: &Path, registry: Registry) -> anyhow::Result<ReadReport> {
     let bytes = bytes(path)?;
     if peer::is_one(&bytes) {
         return peer::read(path, &bytes, &registry.of_sections());
     }
-    Ok(Read {
+    Ok(ReadReport {
         report: registry.report(&bytes)?,
         notices: Vec::new(),
     })

@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 
 use super::ancestry::short;
-use super::branch::Kept;
-use super::claims::Claims;
+use super::branch::KeptOnBranch;
 use super::commit::{self, Distances};
 use super::remote::Remote;
-use super::search::{Place, Search};
+use super::search::{Claims, Search, SearchPosition};
 use super::unknown::{Unknown, beside};
 use super::{Baseline, Branch, artifact, rename, tree};
 use kelvin_base::exit::Misuse;
@@ -75,7 +73,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     };
     let mut tried = Vec::new();
     for base in &bases {
-        let place = Place {
+        let place = SearchPosition {
             search,
             repo: &repo,
             remote: &remote,
@@ -101,10 +99,11 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
 }
 
 fn file(search: &Search<'_>, path: &Path) -> anyhow::Result<Baseline> {
-    let read = super::file::read(&search.root.join(path), search.registry).map_err(|error| {
-        let what = format!("the baseline `{}` is unusable: {error:#}", path.display());
-        Misuse::new(what)
-    })?;
+    let read =
+        super::file::read_file(&search.root.join(path), search.registry).map_err(|error| {
+            let what = format!("the baseline `{}` is unusable: {error:#}", path.display());
+            Misuse::new(what)
+        })?;
     let report = read.report;
     let provenance = Provenance {
         source: Source::File,
@@ -120,7 +119,7 @@ fn file(search: &Search<'_>, path: &Path) -> anyhow::Result<Baseline> {
     Ok(Baseline::Found(Box::new(report), provenance))
 }
 
-impl Place<'_> {
+impl SearchPosition<'_> {
     fn tree(&self) -> anyhow::Result<(Report, Provenance)> {
         let path = in_repository(
             self.repo,
@@ -169,7 +168,7 @@ impl Place<'_> {
     }
 
     /// The report of the nearest commit among those that a branch keeps.
-    fn on(&self, kept: &[Kept]) -> anyhow::Result<(Report, Provenance)> {
+    fn on(&self, kept: &[KeptOnBranch]) -> anyhow::Result<(Report, Provenance)> {
         let settings = self.search.settings;
         let (ancestors, cut) = self.ancestors();
         let configuration = match rename::name(self, kept, &ancestors) {

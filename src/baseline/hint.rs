@@ -10,7 +10,7 @@ pub(crate) struct Hint {
     /// `merge_group.base_sha` of a merge queue.
     pub(crate) merge_group_base: Option<String>,
     /// The pull request.
-    pub(crate) pull_request: Option<PullRequest>,
+    pub(crate) pull_request: Option<BaselinePull>,
     /// `before` of a push; none where the branch is new.
     pub(crate) before: Option<String>,
     /// The default branch, where the event names it.
@@ -33,7 +33,7 @@ impl Hint {
 
 /// A pull request, as far as the history is concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PullRequest {
+pub(crate) struct BaselinePull {
     /// The tip of the branch that is to be merged.
     pub(crate) head: String,
     /// The branch it is to be merged into, without `refs/heads/`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{anyhow, bail};
 
 use super::Unknown;
-use kelvin_system::git::{Closed, Owner, Repository};
+use kelvin_system::git::{AcceptedOwners, Closed, Repository};
 
 /// Opens the repository around a folder.
 ///
@@ -13,11 +13,11 @@ use kelvin_system::git::{Closed, Owner, Repository};
 ///
 /// What to do, where there is no repository or it belongs to another user.
 pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
-    let mut opened = Repository::around(root, Owner::Checked);
+    let mut opened = Repository::around(root, AcceptedOwners::Checked);
     if let Err(Closed::Foreign(top)) = &opened
         && is_given(top)
     {
-        opened = Repository::around(root, Owner::Anybody);
+        opened = Repository::around(root, AcceptedOwners::Anybody);
     }
     match opened {
         Ok(repo) => Ok(repo),

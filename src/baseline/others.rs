@@ -2,9 +2,8 @@
 //! the base, their answers are repeats of the base that cost nothing.
 
 use super::ancestry::short;
-use super::claims::Claims;
 use super::remote::Remote;
-use super::search::{Place, Search};
+use super::search::{Claims, Search, SearchPosition};
 use super::{Branch, commit, rename, tree};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::fingerprints::differences;
@@ -56,7 +55,7 @@ pub(crate) fn others(
     let remote = Remote::of(&repo).with(search.login, search.hint);
     let own = provenance.commit.as_deref().map(git::id).transpose()?;
     let start = commit::base(&repo, &remote, search.hint)?;
-    let place = Place {
+    let place = SearchPosition {
         search,
         repo: &repo,
         remote: &remote,
@@ -84,7 +83,7 @@ pub(crate) fn others(
     let mut others = Others::default();
     let (mut read, mut held) = (0, 0);
     for (commit, behind) in ancestors {
-        let is_of = |kept: &&super::branch::Kept| {
+        let is_of = |kept: &&super::branch::KeptOnBranch| {
             kept.commit == commit && kept.configuration == configuration
         };
         let Some(found) = kept.iter().find(is_of).filter(|_| Some(commit) != own) else {

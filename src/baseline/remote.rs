@@ -109,7 +109,7 @@ impl<'a> Remote<'a> {
     ///
     /// # Errors
     ///
-    /// [`Moved`] in the chain where somebody else was there first; else what git said.
+    /// [`BranchMoved`] in the chain where somebody else was there first; else what git said.
     pub(crate) fn push(&self, commit: Oid, branch: &str, seen: Option<Oid>) -> anyhow::Result<()> {
         self.demand()?;
         let seen = seen.map(|commit| commit.to_string()).unwrap_or_default();
@@ -133,7 +133,7 @@ impl<'a> Remote<'a> {
             "[rejected]",
         ];
         Err(match moved.iter().any(|words| text.contains(words)) {
-            true => error.context(Moved),
+            true => error.context(BranchMoved),
             false => error,
         })
     }
@@ -381,12 +381,12 @@ impl<'a> Remote<'a> {
 
 /// Somebody else moved a branch after we looked at it.
 #[derive(Debug)]
-pub(crate) struct Moved;
+pub(crate) struct BranchMoved;
 
-impl std::fmt::Display for Moved {
+impl std::fmt::Display for BranchMoved {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the branch was moved by another writer")
     }
 }
 
-impl std::error::Error for Moved {}
+impl std::error::Error for BranchMoved {}

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::bail;
 
-use super::branch::Kept;
+use super::branch::KeptOnBranch;
 use super::commit::Distances;
-use super::search::Place;
+use super::search::SearchPosition;
 use super::tree;
 use kelvin_base::file;
 
@@ -22,8 +22,8 @@ const MOST_BYTES: u64 = 256 * 1024;
 ///
 /// Where there is no such name, or more than one.
 pub(super) fn name<'k>(
-    place: &Place<'_>,
-    kept: &'k [Kept],
+    place: &SearchPosition<'_>,
+    kept: &'k [KeptOnBranch],
     ancestors: &Distances,
 ) -> anyhow::Result<&'k str> {
     let (mine, branch) = (place.search.configuration, &place.search.settings.branch);
@@ -72,7 +72,7 @@ pub(super) fn name<'k>(
 }
 
 /// Whether a configuration of this name is in the checkout: then it was copied, not renamed.
-fn is_there(place: &Place<'_>, name: &str) -> bool {
+fn is_there(place: &SearchPosition<'_>, name: &str) -> bool {
     let (Ok(index), Some(top)) = (place.repo.index(), place.repo.workdir()) else {
         return false;
     };

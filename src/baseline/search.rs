@@ -2,17 +2,14 @@
 
 use std::path::Path;
 
-use crate::registry::Registry;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
-
-use super::claims::Hold;
 use super::commit::Base;
 use super::hint::Hint;
 use super::remote::Remote;
 use super::{Artifacts, Login};
-use kelvin_gate::report::{Report, Suite};
+use crate::registry::Registry;
+use kelvin_gate::report::{MeasuredSuite, Report};
 use kelvin_record::settings::BaselineSettings;
+use kelvin_system::git::{Oid, Repository};
 
 /// Measures a commit.
 pub(crate) type Compute<'a> = dyn Fn(&Repository, Oid) -> anyhow::Result<Report> + 'a;
@@ -33,7 +30,7 @@ pub(crate) struct Search<'a> {
     pub(crate) artifacts: Option<&'a Artifacts>,
     /// What the change was measured with, used to find the former name of a renamed configuration; none where the name
     /// was given by hand.
-    pub(crate) head: Option<Suite>,
+    pub(crate) head: Option<MeasuredSuite>,
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
     /// Checks a report of the branch of reports against its commit.
@@ -43,9 +40,24 @@ pub(crate) struct Search<'a> {
 }
 
 /// The position of a search: one base, one repository.
-pub(super) struct Place<'a> {
+pub(super) struct SearchPosition<'a> {
     pub(super) search: &'a Search<'a>,
     pub(super) repo: &'a Repository,
     pub(super) remote: &'a Remote<'a>,
     pub(super) base: &'a Base,
 }
+
+/// The result of checking the claims of a report: the code, the configuration and the cases that it names, and the
+/// figures that follow from its records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Claims {
+    /// The claims are true of the commit.
+    Hold,
+    /// The claims are not true of the commit, and why, in words that fit after "the report".
+    Differ(String),
+    /// The commit alone does not tell whether the claims are true, and why.
+    Unknown(String),
+}
+
+/// Checks the claims of a report against its commit.
+pub(crate) type Hold<'a> = dyn Fn(&Repository, Oid, &Report) -> Claims + 'a;

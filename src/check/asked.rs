@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::Request;
+use super::CheckRequest;
 use kelvin_base::exit::Misuse;
 use kelvin_probe::{Items, Kind};
+use kelvin_record::Listing;
 use kelvin_run::Step;
 use kelvin_run::config::Config;
 
 /// A probe that is run, with the items that it is run on.
-pub(super) struct Side<'c> {
+pub(super) struct AskedProbe<'c> {
     /// The kind of the probe.
     pub(super) kind: &'static dyn Kind,
     /// The items of the probe that were asked for.
@@ -25,10 +26,13 @@ pub(super) struct Side<'c> {
 /// # Errors
 ///
 /// A [`Misuse`] where the items or the request are wrong.
-pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<Vec<Side<'c>>> {
+pub(super) fn read<'c>(
+    request: &CheckRequest,
+    config: &'c Config,
+) -> anyhow::Result<Vec<AskedProbe<'c>>> {
     let mut sides = Vec::new();
     for kind in kinds(config, request)? {
-        sides.push(Side {
+        sides.push(AskedProbe {
             kind,
             items: kind.read(config)?,
             chosen: 0,
@@ -45,7 +49,10 @@ pub(super) fn read<'c>(request: &Request, config: &'c Config) -> anyhow::Result<
 }
 
 /// The kinds of the probes that are run.
-pub(super) fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static dyn Kind>, Misuse> {
+pub(super) fn kinds(
+    config: &Config,
+    request: &CheckRequest,
+) -> Result<Vec<&'static dyn Kind>, Misuse> {
     let asked = request.probe;
     let mut kinds = request.registry.kinds().to_vec();
     kinds.retain(|kind| asked.is_none_or(|asked| asked == kind.name()));
@@ -75,7 +82,7 @@ pub(super) fn kinds(config: &Config, request: &Request) -> Result<Vec<&'static d
 }
 
 /// Refuses items whose folder would be the folder of another probe.
-pub(super) fn keep_folders_apart(sides: &[Side<'_>]) -> Result<(), Misuse> {
+pub(super) fn keep_folders_apart(sides: &[AskedProbe<'_>]) -> Result<(), Misuse> {
     let folders = sides.iter().filter_map(|side| side.kind.folder());
     for folder in folders {
         let at_the_top = sides.iter().filter(|side| side.kind.folder().is_none());
@@ -96,7 +103,7 @@ pub(super) fn keep_folders_apart(sides: &[Side<'_>]) -> Result<(), Misuse> {
 /// # Errors
 ///
 /// A [`Misuse`] where an item has the same name as such a folder, which lies beside its own.
-pub(super) fn folders(side: &Side<'_>, steps: &[Step<'_>]) -> Result<Vec<PathBuf>, Misuse> {
+pub(super) fn folders(side: &AskedProbe<'_>, steps: &[Step<'_>]) -> Result<Vec<PathBuf>, Misuse> {
     let ids = side.items.ids();
     let of_probe = PathBuf::from(side.kind.folder().unwrap_or_default());
     let of_step = |step: &Step<'_>| {
@@ -116,7 +123,7 @@ pub(super) fn folders(side: &Side<'_>, steps: &[Step<'_>]) -> Result<Vec<PathBuf
 }
 
 /// Refuses names that no item has, and lists the names that exist.
-fn all_are_known(sides: &[Side<'_>], only: &[String]) -> Result<(), Misuse> {
+fn all_are_known(sides: &[AskedProbe<'_>], only: &[String]) -> Result<(), Misuse> {
     if only.is_empty() {
         return Ok(());
     }
@@ -139,4 +146,26 @@ fn all_are_known(sides: &[Side<'_>], only: &[String]) -> Result<(), Misuse> {
             known.join(", ")
         )),
     )
+}
+
+/// Lists what [`super::check`] would run, including repeats and replays.
+///
+/// # Errors
+///
+/// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the items or the request are wrong.
+pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result<Listing> {
+    let config = request.registry.configured(&request.overrides)?;
+    let mut listing = Listing::default();
+    for side in read(request, &config)? {
+        let of_side = side.items.list(with_digests);
+        for (what, count) in of_side.invocations {
+            *listing.invocations.entry(what).or_default() += count;
+        }
+        listing.judge_trial = listing.judge_trial.or(of_side.judge_trial);
+        listing.variants.extend(of_side.variants);
+        listing.notices.extend(side.items.notices());
+        listing.notices.extend(of_side.notices);
+    }
+    listing.notices.sort();
+    Ok(listing)
 }

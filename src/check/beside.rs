@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::asked::Side;
+use super::asked::AskedProbe;
 use crate::history;
 use kelvin_run::config::Config;
 
 /// Files beside the pipeline that are no part of its code: a change to such a file changes no answer.
-pub(super) fn not_pipeline(config: &Config, sides: &[Side<'_>], out: &Path) -> Vec<PathBuf> {
+pub(super) fn not_pipeline(config: &Config, sides: &[AskedProbe<'_>], out: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();
     paths.extend(not_code(config, out));
     paths

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Request, budget, list};
+use super::{CheckRequest, budget, list};
 use crate::history::{History, KEPT};
 use crate::registry::Registry;
 use kelvin_gate::compare::{Measured, compare};
@@ -27,7 +27,7 @@ pub(crate) struct Bill {
     /// How many calls are made at the same time.
     pub(crate) jobs: usize,
     /// The average cost of a call; none where no run with a call was recorded.
-    pub(crate) call: Option<Call>,
+    pub(crate) call: Option<CallCost>,
     /// The cost of trying the judge by planted answers in each gate, which comes on top; null where no judge is tried.
     pub(crate) judge_trial: Option<JudgeTrialCost>,
     /// The governing types whose loss a gate could not show, by the newest recorded run; null where there is no such
@@ -50,7 +50,7 @@ pub(crate) struct Spent {
 
 /// The average cost of a call of a recorded run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Call {
+pub(crate) struct CallCost {
     /// The id of the run.
     pub(crate) run: String,
     /// When the run started.
@@ -68,7 +68,7 @@ pub(crate) struct Call {
 /// # Errors
 ///
 /// As [`list()`]; and where the history cannot be read.
-pub(crate) fn bill(request: &Request, usd: Option<f64>) -> anyhow::Result<Bill> {
+pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<Bill> {
     let config = request.registry.configured(&request.overrides)?;
     let listing = list(request, false)?;
     let calls_by = listing.invocations;
@@ -138,7 +138,7 @@ fn reruns(gate: &GateSettings, calls: usize) -> usize {
 }
 
 /// The average cost of a call, by the newest run of a configuration that made any.
-fn call(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<Call>> {
+fn call(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<CallCost>> {
     let Some(history) = History::open(root)? else {
         return Ok(None);
     };
@@ -152,7 +152,7 @@ fn call(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<Ca
         let each = |sum: f64| sum / cost.invocations as f64;
         // A call without a token count would make the others look cheap.
         let usage = cost.usage.filter(|usage| usage.untold == 0);
-        Some(Call {
+        Some(CallCost {
             run: run.id,
             time: run.time,
             seconds: each(cost.pipeline_seconds),

@@ -4,18 +4,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::GateRequest;
-use super::unfit;
 use crate::baseline;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::policy::{Attention, Effect};
 use kelvin_gate::report::Report;
-use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
+use kelvin_gate::verdict::{Cause, Reason, ReasonCode, Verdict, Word};
 use kelvin_page::safe;
+use kelvin_record::settings::UnfitJudge;
 use kelvin_run::config::Config;
-use kelvin_run::judge::calibration;
-use kelvin_run::judge::calibration::{Calibration, Standing};
+use kelvin_run::judge::calibration::{Calibration, JudgeStanding};
 use kelvin_run::judge::trial::Fitness;
-use kelvin_run::judge::{JudgeSettings, model_names};
+use kelvin_run::judge::{JudgeSettings, calibration, model_names};
 
 /// A judge that asks a language model.
 #[derive(Clone, Debug)]
@@ -103,7 +102,7 @@ pub(super) fn tell(config: &Config, request: &GateRequest, head: &Report, verdic
         match doubt(config, &judge, &served, &records) {
             None => {}
             Some(Doubt::Unfit(text)) => {
-                unfit::rule_out(config.gate.unfit_judge, verdict, &metrics, &text);
+                rule_out(config.gate.unfit_judge, verdict, &metrics, &text);
             }
             Some(Doubt::Unknown(text)) => reasons.push(Reason {
                 code: ReasonCode::UncalibratedJudge,
@@ -222,14 +221,14 @@ fn doubt(
     };
     let found = by_its_figures(&stored);
     let standing = stored.stands_for(place, &grader_id, served);
-    let is_tried = !matches!(standing, Standing::Untried | Standing::Void(_));
+    let is_tried = !matches!(standing, JudgeStanding::Untried | JudgeStanding::Void(_));
     if !is_tried && by_its_figures(&records.of_base) == Some(Fitness::Unfit) {
         return Some(Doubt::Unfit(format!(
             "the judge `{place}` is on record as unfit in `{file}` of the base, and this change takes the record away"
         )));
     }
     let text = match standing {
-        Standing::Fit => {
+        JudgeStanding::Fit => {
             let found = found.filter(|found| *found != Fitness::Fit)?;
             let text = format!(
                 "`{file}` calls the judge `{place}` fit, and the figures there say {}: the file was edited by hand, or \
@@ -241,17 +240,17 @@ fn doubt(
                 _ => Doubt::Unknown(text),
             });
         }
-        Standing::Untried => format!("the judge `{place}` was never calibrated; {CURE}"),
-        Standing::Void(before) => format!(
+        JudgeStanding::Untried => format!("the judge `{place}` was never calibrated; {CURE}"),
+        JudgeStanding::Void(before) => format!(
             "the calibration in `{file}` is of the judge `{before}`, and the judge `{place}` is now `{grader_id}`; {CURE}"
         ),
-        Standing::ServedOtherwise(before) => format!(
+        JudgeStanding::ServedOtherwise(before) => format!(
             "the calibration in `{file}` is of a judge that was served as {}, and the judge `{place}` is now served as \
              {}; {CURE}",
             model_names(&before),
             model_names(served)
         ),
-        Standing::NotFit(fitness, against) => {
+        JudgeStanding::NotFit(fitness, against) => {
             let why = against.first().cloned().unwrap_or_default();
             let more = match against.len() {
                 0 | 1 => String::new(),
@@ -269,4 +268,88 @@ fn doubt(
         }
     };
     Some(Doubt::Unknown(text))
+}
+
+/// Makes the metrics of an unfit judge unmeasured. Refused, they fail the gate and have no figures; shown, they have
+/// their figures and no say, and the gate fails only where no other metric is gated.
+pub(super) fn rule_out(
+    rule: UnfitJudge,
+    verdict: &mut Verdict,
+    metrics: &BTreeSet<String>,
+    why: &str,
+) {
+    let is_graded =
+        |metric: &Option<String>| metric.as_ref().is_some_and(|id| metrics.contains(id));
+    let refuses = rule == UnfitJudge::Refused;
+    for (_, metric) in verdict
+        .metrics
+        .iter_mut()
+        .filter(|(id, _)| metrics.contains(*id))
+    {
+        metric.verdict = Word::Unmeasured;
+        metric.cause = Cause::NoValue;
+        if refuses {
+            (metric.base, metric.head, metric.drop) = (None, None, None);
+            (metric.at_least, metric.confidence, metric.at_most) = (None, None, None);
+            metric.detectable = None;
+            metric.drivers.clear();
+        } else {
+            metric.policy = Attention::Info;
+        }
+    }
+    verdict
+        .broken_cases
+        .retain(|case| !metrics.contains(&case.metric));
+    verdict
+        .reasons
+        .retain(|reason| !refuses || !is_graded(&reason.metric));
+    for reason in verdict
+        .reasons
+        .iter_mut()
+        .filter(|reason| is_graded(&reason.metric))
+    {
+        reason.effect = None;
+    }
+    // Reasons without an effect stand last; the order is kept otherwise.
+    verdict
+        .reasons
+        .sort_by_key(|reason| reason.effect.is_none());
+
+    let others: Vec<Word> = verdict
+        .metrics
+        .iter()
+        .filter(|(id, metric)| metric.policy == Attention::Gate && !id.ends_with(".failure_rate"))
+        .filter(|(id, _)| !metrics.contains(*id))
+        .map(|(_, metric)| metric.verdict)
+        .collect();
+    let fails = refuses || others.is_empty();
+    let mut reasons = verdict.reasons.iter();
+    let others_fail = reasons.any(|reason| reason.effect == Some(Effect::Fail));
+    verdict.verdict = match others_fail {
+        true => verdict.verdict.max(Word::Unmeasured),
+        false if fails => Word::Unmeasured,
+        false => others.into_iter().max().unwrap_or(Word::Unmeasured),
+    };
+    verdict.passed = !fails && !others_fail;
+    let text = match (refuses, fails) {
+        (true, _) => format!(
+            "{why}; an unfit judge decides nothing: take another judge, or gate on other metrics \
+             (`gate.unfit_judge: shown` shows its figures)"
+        ),
+        (false, true) => {
+            format!("{why}; its figures are shown and decide nothing, and no other metric is gated")
+        }
+        (false, false) => format!("{why}; its figures are shown and decide nothing"),
+    };
+    let reason = Reason {
+        code: ReasonCode::UncalibratedJudge,
+        effect: Some(match fails {
+            true => Effect::Fail,
+            false => Effect::Warn,
+        }),
+        metric: metrics.first().cloned(),
+        text: safe::line(&text),
+    };
+    // It explains why the figures say nothing, so a reader meets it before them.
+    verdict.reasons.insert(0, reason);
 }

@@ -6,7 +6,7 @@ use kelvin_gate::report::Report;
 use kelvin_record::{Ending, Findings, Metric};
 
 /// Says which files changed, and what to do.
-pub(super) fn notice(changes: &str) -> Notice {
+pub(super) fn changed_notice(changes: &str) -> Notice {
     Notice::new(
         Code::Changed,
         format!(
@@ -19,7 +19,7 @@ pub(super) fn notice(changes: &str) -> Notice {
 }
 
 /// Why a report of such a run shows nothing; none for other reports.
-pub(super) fn told(report: &Report) -> Option<String> {
+pub(super) fn why_nothing_is_shown(report: &Report) -> Option<String> {
     if report.run.ending != Ending::Changed {
         return None;
     }
@@ -30,7 +30,7 @@ pub(super) fn told(report: &Report) -> Option<String> {
 }
 
 /// Takes the value of a metric away.
-pub(super) fn withdraw(metric: &mut Metric) {
+pub(super) fn withdraw_changed(metric: &mut Metric) {
     metric.withdraw("the code of the pipeline changed while it ran");
 }
 

@@ -7,9 +7,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Request, asked, beside, record};
+use super::{CheckRequest, asked, beside, record};
 use crate::baseline;
-use crate::baseline::{Claims, Form, Hint, Login};
+use crate::baseline::{CheckoutForm, Claims, Hint, Login};
 use crate::registry::Registry;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::provenance::Provenance;
@@ -31,7 +31,7 @@ const ITEMS: &str = "items";
 const NO_CODE: &str = "it does not say of which code it is";
 
 /// The result of checking a report against a commit.
-struct Against {
+struct ClaimCheck {
     /// What differs from the commit, in words that fit after "its".
     differs: Vec<&'static str>,
     /// Why the check could not be completed; none where it could.
@@ -63,8 +63,8 @@ pub(super) fn hold(
         )
     };
     // The files may have been measured as git stores them, whatever line endings a work tree gets from a checkout.
-    let found = match against(Form::OfAWorkTree) {
-        Ok(found) if found.differs.contains(&ITEMS) => against(Form::AsStored),
+    let found = match against(CheckoutForm::OfAWorkTree) {
+        Ok(found) if found.differs.contains(&ITEMS) => against(CheckoutForm::AsStored),
         found => found,
     };
     let against = match found {
@@ -121,9 +121,9 @@ pub(super) fn is_forged(report: &Report) -> bool {
 fn against(
     (registry, config): (Registry, &Config),
     (repo, commit): (&Repository, Oid),
-    (report, form): (&Report, Form),
+    (report, form): (&Report, CheckoutForm),
     fetched_with: (Option<&Login>, &Hint),
-) -> anyhow::Result<Against> {
+) -> anyhow::Result<ClaimCheck> {
     let folder = tempfile::tempdir()?;
     let into = (folder.path(), form);
     let root = baseline::checkout(repo, commit, &config.root, into, fetched_with)?;
@@ -134,17 +134,17 @@ fn against(
         no_cache: true,
         ..Overrides::default()
     })?;
-    let mut against = Against {
+    let mut against = ClaimCheck {
         differs: Vec::new(),
         unknown: None,
     };
     if base.measured() != report.run.fingerprints.config {
         against.differs.push("settings");
     }
-    let request = Request {
+    let request = CheckRequest {
         probe: only_probe(report),
         is_base: true,
-        ..Request::new(registry)
+        ..CheckRequest::new(registry)
     };
     let sides = asked::read(&request, &base)?;
     let items_agree = sides.iter().all(|side| {
@@ -196,7 +196,7 @@ fn only_probe(report: &Report) -> Option<&'static str> {
 fn of_no_commit(
     repo: &Repository,
     config: &Config,
-    request: &Request,
+    request: &CheckRequest,
 ) -> anyhow::Result<Option<String>> {
     let sides = asked::read(request, config)?;
     let mut files = vec![

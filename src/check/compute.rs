@@ -7,9 +7,9 @@ use anyhow::Context as _;
 
 use super::overlay;
 use super::stage::{self, Stage};
-use super::{Mode, Request};
+use super::{CheckMode, CheckRequest};
 use crate::baseline;
-use crate::baseline::{Form, Hint, Login};
+use crate::baseline::{CheckoutForm, Hint, Login};
 use crate::registry::Registry;
 use kelvin_gate::report::Report;
 use kelvin_record::WantedRepeats;
@@ -21,7 +21,7 @@ use kelvin_system::git::Repository;
 
 /// The commit to measure, and what of it.
 #[derive(Clone, Copy)]
-pub(super) struct What<'a> {
+pub(super) struct WantedItems<'a> {
     /// The kinds of probes that the program knows.
     pub(super) registry: Registry,
     /// The repository, and the commit.
@@ -44,7 +44,7 @@ pub(super) struct What<'a> {
 /// Where the commit cannot be checked out, or its check is impossible.
 pub(super) fn commit(
     config: &Config,
-    what: What<'_>,
+    what: WantedItems<'_>,
     observer: &dyn Observer,
 ) -> anyhow::Result<Report> {
     let how = Overrides {
@@ -71,11 +71,11 @@ pub(super) fn commit(
 /// Where the commit cannot be checked out, the items cannot be put there, or the check is impossible.
 pub(super) fn on_items_of_the_head(
     config: &Config,
-    what: What<'_>,
+    what: WantedItems<'_>,
     (names, repeats, seed): (&[String], NonZeroUsize, u64),
     observer: &dyn Observer,
 ) -> anyhow::Result<Report> {
-    let what = What {
+    let what = WantedItems {
         of_the_head: Some(seed),
         ..what
     };
@@ -91,12 +91,12 @@ pub(super) fn on_items_of_the_head(
 }
 
 /// Some items of a commit, while they are measured beside the head.
-pub(super) struct Beside<'s, 'a> {
+pub(super) struct ItemsBeside<'s, 'a> {
     stage: &'s mut Stage<'a>,
     has_begun: bool,
 }
 
-impl Beside<'_, '_> {
+impl ItemsBeside<'_, '_> {
     /// Runs items until each was run as often as wanted, and returns everything that was measured so far.
     ///
     /// # Errors
@@ -120,10 +120,10 @@ impl Beside<'_, '_> {
 /// Where the commit cannot be checked out, or its check is impossible; and the error of `then`.
 pub(super) fn beside<T>(
     config: &Config,
-    what: What<'_>,
+    what: WantedItems<'_>,
     items: Vec<String>,
     observer: &dyn Observer,
-    then: impl FnOnce(&mut Beside<'_, '_>) -> anyhow::Result<T>,
+    then: impl FnOnce(&mut ItemsBeside<'_, '_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
     let how = Overrides {
         repeats: Some(NonZeroUsize::MIN),
@@ -131,7 +131,7 @@ pub(super) fn beside<T>(
         ..Overrides::default()
     };
     with(config, what, how, items, observer, |stage| {
-        then(&mut Beside {
+        then(&mut ItemsBeside {
             stage,
             has_begun: false,
         })
@@ -140,7 +140,7 @@ pub(super) fn beside<T>(
 
 fn with<T>(
     config: &Config,
-    what: What<'_>,
+    what: WantedItems<'_>,
     how: Overrides,
     only: Vec<String>,
     observer: &dyn Observer,
@@ -148,13 +148,13 @@ fn with<T>(
 ) -> anyhow::Result<T> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let (repo, commit) = what.commit;
-    let into = (folder.path(), Form::OfAWorkTree);
+    let into = (folder.path(), CheckoutForm::OfAWorkTree);
     let root = baseline::checkout(repo, commit, &config.root, into, what.fetched_with)?;
     let name = config.file.file_name().unwrap_or_default();
     if what.of_the_head.is_some() {
         overlay::put(config, repo, &root, (what.registry, what.probe))?;
     }
-    let request = Request {
+    let request = CheckRequest {
         registry: what.registry,
         masker: None,
         is_shared: false,
@@ -171,7 +171,7 @@ fn with<T>(
         only,
         shard: what.shard,
         out: Some(folder.path().join("kelvin")),
-        mode: Mode::Run,
+        mode: CheckMode::Run,
         is_base: true,
     };
     stage::with(&request, observer, then)

@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{GateRequest, search};
+use super::{GateRequest, stored};
 use crate::baseline;
 use crate::baseline::Anchored;
-use kelvin_gate::Judgement;
-use kelvin_gate::align;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::drift::{Drift, metrics};
 use kelvin_gate::fingerprints::differences;
 use kelvin_gate::policy::Policy;
 use kelvin_gate::report::Report;
+use kelvin_gate::{Judgement, align};
 use kelvin_record::settings::Anchor;
 use kelvin_record::{ComparedSide, Viewpoint};
 use kelvin_run::config::Config;
@@ -35,7 +34,7 @@ pub(super) fn tell(
 }
 
 fn found(request: &GateRequest, config: &Config, wanted: &Anchor) -> anyhow::Result<Anchored> {
-    search::stored(request, config, |search| baseline::anchor(&search, wanted))
+    stored::search_stored(request, config, |search| baseline::anchor(&search, wanted))
 }
 
 const fn none(why: String) -> Drift {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::Checked;
-use super::head::{Head, OtherSettings};
+use super::head::{JudgedSide, OtherSettings};
 use super::settle::{judge, written};
 use super::write::JudgedPage;
 use super::{GateRequest, Judged, write};
@@ -72,7 +72,7 @@ pub(super) fn gate(
 /// A report that can no longer be extended.
 struct Finished(Report);
 
-impl Head for Finished {
+impl JudgedSide for Finished {
     fn report(&self) -> Report {
         self.0.clone()
     }
@@ -89,7 +89,7 @@ impl Head for Finished {
         &self,
         _: &OtherSettings<'_>,
         _: &dyn Observer,
-        _: &mut dyn FnMut(&mut dyn Head, &Config) -> anyhow::Result<Judgement>,
+        _: &mut dyn FnMut(&mut dyn JudgedSide, &Config) -> anyhow::Result<Judgement>,
     ) -> anyhow::Result<Option<Judgement>> {
         Ok(None)
     }

@@ -2,11 +2,11 @@
 
 use anyhow::{Context as _, ensure};
 
-use super::head::{Head, OtherSettings};
+use super::head::{JudgedSide, OtherSettings};
 use super::settle::{judge, written};
 use super::stage::Stage;
 use super::write::JudgedPage;
-use super::{Checked, GateRequest, Judged, Mode, Request, finished, stage, write};
+use super::{CheckMode, CheckRequest, Checked, GateRequest, Judged, finished, stage, write};
 use crate::baseline;
 use crate::baseline::{Remote, Unknown};
 use kelvin_base::exit::Misuse;
@@ -69,7 +69,7 @@ fn demand_base(request: &GateRequest, config: &Config) -> anyhow::Result<()> {
     }
 }
 
-impl Head for Stage<'_> {
+impl JudgedSide for Stage<'_> {
     fn report(&self) -> Report {
         Stage::report(self)
     }
@@ -90,10 +90,10 @@ impl Head for Stage<'_> {
         &self,
         settings: &OtherSettings<'_>,
         observer: &dyn Observer,
-        judge: &mut dyn FnMut(&mut dyn Head, &Config) -> anyhow::Result<Judgement>,
+        judge: &mut dyn FnMut(&mut dyn JudgedSide, &Config) -> anyhow::Result<Judgement>,
     ) -> anyhow::Result<Option<Judgement>> {
         let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
-        let request = Request {
+        let request = CheckRequest {
             overrides: Overrides {
                 text: Some(settings.text.to_owned()),
                 rules: Some(settings.rules.to_path_buf()),
@@ -101,7 +101,7 @@ impl Head for Stage<'_> {
                 ..self.request.overrides.clone()
             },
             out: Some(folder.path().join("kelvin")),
-            mode: Mode::Run,
+            mode: CheckMode::Run,
             ..self.request.clone()
         };
         stage::with(&request, observer, |stage| {

@@ -20,7 +20,7 @@ pub(super) struct OtherSettings<'a> {
 }
 
 /// The side that is judged: a running measurement, or a finished report.
-pub(super) trait Head {
+pub(super) trait JudgedSide {
     /// The measurement so far.
     fn report(&self) -> Report;
 
@@ -38,7 +38,7 @@ pub(super) trait Head {
         &self,
         settings: &OtherSettings<'_>,
         observer: &dyn Observer,
-        judge: &mut dyn FnMut(&mut dyn Head, &Config) -> anyhow::Result<Judgement>,
+        judge: &mut dyn FnMut(&mut dyn JudgedSide, &Config) -> anyhow::Result<Judgement>,
     ) -> anyhow::Result<Option<Judgement>>;
 
     /// What a reader of the verdict must know of a measurement that was not made for this verdict.

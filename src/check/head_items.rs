@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use anyhow::ensure;
 
 use super::budget::Allowance;
-use super::compute::{self, What};
+use super::compute::{self, WantedItems};
 use kelvin_base::digest::Digest;
 use kelvin_gate::align;
 use kelvin_gate::compare::{Measured, Turnover, compare};
@@ -36,7 +36,7 @@ pub(super) struct AskedOfTheBase {
 
 /// Runs the code of the base on the items whose input differs from the stored one, and replaces the stored answers.
 pub(super) fn ask_of_the_base(
-    (config, what, observer): (&Config, What<'_>, &dyn Observer),
+    (config, what, observer): (&Config, WantedItems<'_>, &dyn Observer),
     base: &mut Report,
     head: &Report,
     allowance: &mut Allowance,

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::asked::{self, Side};
-use super::{Mode, Request};
+use super::asked::{self, AskedProbe};
+use super::{CheckMode, CheckRequest};
 use crate::registry::Registry;
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::Notice;
@@ -71,7 +71,7 @@ impl Linted {
     }
 
     fn take(&mut self, registry: Registry, file: &Path) -> anyhow::Result<()> {
-        let request = Request {
+        let request = CheckRequest {
             registry,
             overrides: Overrides {
                 file: Some(file.to_path_buf()),
@@ -84,7 +84,7 @@ impl Linted {
             is_shared: false,
             is_base: false,
             out: None,
-            mode: Mode::DryRun,
+            mode: CheckMode::DryRun,
         };
         let config = registry.configured(&request.overrides)?;
         let mut sides = Vec::new();
@@ -98,7 +98,7 @@ impl Linted {
                     let known = || format!("{count} {noun}");
                     self.read.push(items.unknown().unwrap_or_else(known));
                     self.notices.extend(items.notices());
-                    sides.push(Side {
+                    sides.push(AskedProbe {
                         kind,
                         items,
                         chosen: 0,

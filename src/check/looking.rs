@@ -3,21 +3,20 @@
 use std::collections::BTreeSet;
 
 use super::budget::Allowance;
-use super::compute::Beside;
-use super::head::Head;
-use super::stored::{self, Stored};
+use super::compute::ItemsBeside;
+use super::head::JudgedSide;
+use super::stored::{self, StoredReports};
 use super::{changed, compute, texts};
-use kelvin_gate::align;
 use kelvin_gate::compare::{Comparison, Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::looks::Rerun;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::Verdict;
-use kelvin_gate::{Gate, Judgement, Next};
+use kelvin_gate::{Gate, Judgement, Next, align};
 
 /// The two sides while the gate compares them and has doubtful cases run again.
 pub(super) struct Looking<'l> {
-    pub(super) side: &'l mut dyn Head,
+    pub(super) side: &'l mut dyn JudgedSide,
     pub(super) base: &'l mut Report,
     /// The items whose stored answers of the base are not replaced.
     pub(super) stays: &'l BTreeSet<String>,
@@ -26,7 +25,7 @@ pub(super) struct Looking<'l> {
     pub(super) withheld: bool,
     pub(super) gate: Gate<'l>,
     /// Other stored reports of the base's code.
-    pub(super) stored: Stored<'l>,
+    pub(super) stored: StoredReports<'l>,
     pub(super) allowance: Allowance,
     /// How many calls the re-runs of the base took.
     pub(super) base_reruns: usize,
@@ -35,7 +34,7 @@ pub(super) struct Looking<'l> {
 }
 
 /// How the comparison ended.
-pub(super) enum Ending {
+pub(super) enum ComparisonEnding {
     /// The gate has reached a verdict.
     Verdict(Box<Verdict>),
     /// Nobody knows what was measured.
@@ -49,8 +48,8 @@ impl Looking<'_> {
     /// with the re-run that was requested then.
     pub(super) fn look(
         &mut self,
-        beside: Option<(&mut Beside<'_, '_>, Rerun)>,
-    ) -> anyhow::Result<Ending> {
+        beside: Option<(&mut ItemsBeside<'_, '_>, Rerun)>,
+    ) -> anyhow::Result<ComparisonEnding> {
         let (mut beside, mut first) = beside.unzip();
         let mut beside_the_head: Option<Report> = None;
         let mut has_run = false;
@@ -69,7 +68,7 @@ impl Looking<'_> {
             self.stored
                 .find_for(&self.gate, sides, self.allowance.left());
             let stored = self.stored.beside(&head);
-            comparison.stored = stored.iter().map(stored::Beside::compared).collect();
+            comparison.stored = stored.iter().map(stored::ReportBeside::compared).collect();
             let rerun = match first.take() {
                 Some(rerun) => rerun,
                 None => {
@@ -77,7 +76,7 @@ impl Looking<'_> {
                         self.too_small = self.bought_nothing(&comparison, &kept);
                     }
                     let mut asked = match self.gate.next(&comparison, self.allowance.left()) {
-                        Next::Verdict(verdict) => return Ok(Ending::Verdict(verdict)),
+                        Next::Verdict(verdict) => return Ok(ComparisonEnding::Verdict(verdict)),
                         Next::Rerun(rerun) => rerun,
                     };
                     // The pipeline would give the kept answers again, and they would count as one run.
@@ -86,14 +85,14 @@ impl Looking<'_> {
                     let there = beside_the_head.as_ref();
                     let Some(rerun) = self.allowance.pay(&asked, &self.head, there) else {
                         let verdict = self.gate.give_up(&comparison);
-                        return Ok(Ending::Verdict(Box::new(verdict)));
+                        return Ok(ComparisonEnding::Verdict(Box::new(verdict)));
                     };
                     rerun
                 }
             };
             if !rerun.base.is_empty() {
                 let Some(beside) = &mut beside else {
-                    return Ok(Ending::Base(rerun));
+                    return Ok(ComparisonEnding::Base(rerun));
                 };
                 let again = beside.run(&rerun.base)?;
                 self.base_reruns = again.run.session.cost.invocations;
@@ -109,7 +108,7 @@ impl Looking<'_> {
             self.too_small = None;
             self.head = self.side.report();
             if let Some(judgement) = unknown(&self.head) {
-                return Ok(Ending::Unknown(Box::new(judgement)));
+                return Ok(ComparisonEnding::Unknown(Box::new(judgement)));
             }
         }
     }
@@ -131,7 +130,7 @@ impl Looking<'_> {
 
 /// Why it is not known what was measured; none where it is known.
 pub(super) fn unknown(head: &Report) -> Option<Judgement> {
-    let why = changed::told(head)?;
+    let why = changed::why_nothing_is_shown(head)?;
     let verdict = Verdict::unmeasured(why);
     Some(Judgement::without_base(verdict, Vec::new()))
 }

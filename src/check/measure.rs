@@ -25,7 +25,7 @@ use kelvin_system::git::Oid;
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
 
 /// The old settings, and the old files that say what is measured.
-pub(super) struct Before {
+pub(super) struct SettingsBefore {
     /// The commit of the base.
     commit: Oid,
     /// The text of a configuration that measures as the base does.
@@ -46,7 +46,7 @@ pub(super) fn of_the_base(
     config: &Config,
     request: &GateRequest,
     judgement: &Judgement,
-) -> Option<Before> {
+) -> Option<SettingsBefore> {
     if request.by_the_base {
         return None;
     }
@@ -86,7 +86,7 @@ pub(super) fn of_the_base(
         });
     }
     let text = config::measuring_as(&base, &head)?;
-    Some(Before {
+    Some(SettingsBefore {
         commit,
         text,
         edits_settings,
@@ -146,7 +146,7 @@ pub(super) fn with_rules_of(before: &Config, head: &Config) -> Config {
     before
 }
 
-impl Before {
+impl SettingsBefore {
     /// Why the old settings cannot be used for a measurement, where that is known in advance.
     pub(super) fn hindered(&self) -> Option<&str> {
         self.hindered.as_deref()

@@ -25,7 +25,6 @@ mod head;
 mod head_items;
 pub(crate) mod ledger;
 pub(crate) mod lint;
-mod list;
 mod looking;
 mod measure;
 mod merge;
@@ -46,14 +45,12 @@ mod runs;
 mod save;
 #[cfg(test)]
 mod scorer_tests;
-mod search;
 mod settle;
 mod side;
 mod stage;
 mod stored;
 mod summary;
 mod texts;
-mod unfit;
 mod why;
 mod write;
 
@@ -63,11 +60,12 @@ use std::sync::Arc;
 
 use crate::baseline::{Artifacts, Hint, Login};
 use crate::registry::Registry;
+pub(crate) use asked::list;
 pub(crate) use beside::not_code;
 pub(crate) use bill::{Bill, Spent, bill};
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, TriedAnswers, calibrate};
 pub(crate) use eval::eval;
-pub(crate) use export::{ExportRequest, Form, LeftOut, Manifest, export};
+pub(crate) use export::{DataSetForm, ExportRequest, LeftOut, Manifest, export};
 pub(crate) use gate::gate;
 use kelvin_base::exit::Exit;
 use kelvin_base::notice::Code;
@@ -77,7 +75,6 @@ use kelvin_github::publish::mask::Masker;
 use kelvin_record::{Ending, Forecast, KeptTexts, Shard};
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, Overrides};
-pub(crate) use list::list;
 pub(crate) use merge::{MergeRequest, merge};
 pub(crate) use named::configuration;
 pub(crate) use record::{Recomputed, recompute, record, record_eval};
@@ -92,7 +89,7 @@ pub(crate) use write::report as write_report;
 
 /// The inputs of a check.
 #[derive(Clone, Debug)]
-pub(crate) struct Request {
+pub(crate) struct CheckRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
     /// What the command line changes in the configuration.
@@ -106,7 +103,7 @@ pub(crate) struct Request {
     /// The output folder; `kelvin` beside the configuration unless given.
     pub(crate) out: Option<PathBuf>,
     /// What to do with the inputs.
-    pub(crate) mode: Mode,
+    pub(crate) mode: CheckMode,
     /// The masker that removes secrets from everything that is written; none where no secrets are known.
     pub(crate) masker: Option<Arc<Masker>>,
     /// Whether the base of a change is measured; the base may not have had the probe yet.
@@ -116,7 +113,7 @@ pub(crate) struct Request {
     pub(crate) is_shared: bool,
 }
 
-impl Request {
+impl CheckRequest {
     /// A whole check of `kelvin.yaml`.
     pub(crate) fn new(registry: Registry) -> Self {
         Self {
@@ -126,7 +123,7 @@ impl Request {
             only: Vec::new(),
             shard: None,
             out: None,
-            mode: Mode::Run,
+            mode: CheckMode::Run,
             masker: None,
             is_base: false,
             is_shared: false,
@@ -163,7 +160,7 @@ impl Request {
 
 /// What to do with the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum CheckMode {
     /// Run the pipeline on them.
     Run,
     /// Run the pipeline on them, and reuse the answers that an interrupted run has left.
@@ -224,7 +221,7 @@ impl Checked {
 #[derive(Debug)]
 pub(crate) struct GateRequest {
     /// The check of the head.
-    pub(crate) check: Request,
+    pub(crate) check: CheckRequest,
     /// What is known of the commit that the change begins at.
     pub(crate) hint: Hint,
     /// The artifacts of earlier workflow runs, where there is a GitHub to ask.
@@ -236,7 +233,7 @@ pub(crate) struct GateRequest {
     /// Whether the job passes whatever the verdict is.
     pub(crate) advisory: bool,
     /// Where a regression can be approved; none where there is no pull request to ask on.
-    pub(crate) approval: Option<approval::Site>,
+    pub(crate) approval: Option<approval::ApprovalSite>,
     /// Whether the configuration is that of the base branch, so that its differences from an older commit are no edits
     /// of the change.
     pub(crate) by_the_base: bool,
@@ -249,7 +246,7 @@ pub(crate) struct GateRequest {
 
 impl GateRequest {
     /// A gate of a check on a laptop, which runs nothing again.
-    pub(crate) fn new(check: Request) -> Self {
+    pub(crate) fn new(check: CheckRequest) -> Self {
         Self {
             check,
             hint: Hint::default(),
@@ -306,7 +303,7 @@ impl Judged {
 /// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the cases or the request are wrong;
 /// any other error where the measurement was impossible.
 pub(crate) fn check(
-    request: &Request,
+    request: &CheckRequest,
     observer: &dyn Observer,
     proceed: &dyn Fn(Forecast) -> bool,
 ) -> anyhow::Result<Checked> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::Request;
+use super::CheckRequest;
 use super::asked;
 use crate::registry::Registry;
 use kelvin_run::config::{Config, Overrides};
@@ -60,10 +60,10 @@ fn items(
     registry: Registry,
     probe: Option<&'static str>,
 ) -> anyhow::Result<Vec<PathBuf>> {
-    let request = Request {
+    let request = CheckRequest {
         probe,
         is_base: true,
-        ..Request::new(registry)
+        ..CheckRequest::new(registry)
     };
     let sides = asked::read(&request, config)?;
     let mut files: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();

@@ -8,7 +8,7 @@ use crate::baseline::{Branch, Hint, Login, Remote};
 use crate::history;
 use crate::history::History;
 use crate::registry::Registry;
-use crate::trend::{PastRun, Place, Read, placed};
+use crate::trend::{PastRun, Place, ReadReports, placed};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::BaselineSettings;
 use kelvin_run::config::Config;
@@ -34,9 +34,9 @@ pub(crate) struct Sources<'a> {
 /// # Errors
 ///
 /// Where the path does not exist, or a folder cannot be listed.
-pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, Read)> {
+pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, ReadReports)> {
     let traces = trace::read(path)?;
-    let mut found = Found::default();
+    let mut found = FoundRuns::default();
     let place = path.display().to_string();
     found.read.places.push((place, traces.traces.len()));
     for one in &traces.traces {
@@ -61,8 +61,8 @@ pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, Read)> {
 
 /// Reads every run once, and says what could not be read. Each report is dropped as soon as its figures are taken: many
 /// of them together may be larger than the memory.
-pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, Read) {
-    let mut found = Found::default();
+pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, ReadReports) {
+    let mut found = FoundRuns::default();
     branch(sources, &mut found);
     if let Err(error) = local(sources, &mut found) {
         let place = "the local history".to_owned();
@@ -73,14 +73,19 @@ pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, Read) {
 
 /// Reads the runs in the order of the default branch, without runs of commits beside it. Whatever judges more than one
 /// run uses this order. `now` is in seconds since 1970.
-pub(crate) fn in_order(sources: &Sources<'_>, now: i64) -> (Vec<PastRun>, Read) {
+pub(crate) fn in_order(sources: &Sources<'_>, now: i64) -> (Vec<PastRun>, ReadReports) {
     let (runs, mut read) = read(sources);
     let runs = ordered(sources.root, runs, now, &mut read);
     (runs, read)
 }
 
 /// Sorts runs by the order of the default branch.
-pub(crate) fn ordered(root: &Path, runs: Vec<PastRun>, now: i64, read: &mut Read) -> Vec<PastRun> {
+pub(crate) fn ordered(
+    root: &Path,
+    runs: Vec<PastRun>,
+    now: i64,
+    read: &mut ReadReports,
+) -> Vec<PastRun> {
     let commits = runs.iter().filter_map(|run| run.commit.as_deref());
     let commits: Vec<&str> = commits.collect();
     let line = baseline::main_line(root, &commits);
@@ -88,12 +93,12 @@ pub(crate) fn ordered(root: &Path, runs: Vec<PastRun>, now: i64, read: &mut Read
 }
 
 #[derive(Default)]
-struct Found {
+struct FoundRuns {
     runs: Vec<PastRun>,
-    read: Read,
+    read: ReadReports,
 }
 
-impl Found {
+impl FoundRuns {
     fn take(&mut self, place: (Place, String), name: &str, report: anyhow::Result<Report>) {
         let (from, place) = place;
         let report = match report {
@@ -117,7 +122,7 @@ impl Found {
     }
 }
 
-fn branch(sources: &Sources<'_>, found: &mut Found) {
+fn branch(sources: &Sources<'_>, found: &mut FoundRuns) {
     let mut say = |text: String| found.read.notices.push(text);
     let repo = match baseline::open(sources.root) {
         Ok(repo) => repo,
@@ -173,7 +178,7 @@ fn branch(sources: &Sources<'_>, found: &mut Found) {
     }
 }
 
-fn local(sources: &Sources<'_>, found: &mut Found) -> anyhow::Result<()> {
+fn local(sources: &Sources<'_>, found: &mut FoundRuns) -> anyhow::Result<()> {
     let Some(history) = History::open(sources.root)? else {
         found.read.places.push(("the local history".to_owned(), 0));
         return Ok(());

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{configuration, ledger, stage};
 use crate::baseline;
-use crate::history::{History, Scene};
+use crate::history::{History, RunScene};
 use crate::registry::Registry;
 use kelvin_base::notice::Notice;
 use kelvin_gate::report::Report;
@@ -27,7 +27,7 @@ pub(crate) fn record(registry: Registry, config: &Path, report: &Report) -> anyh
         file: Some(config.to_path_buf()),
         ..Overrides::default()
     })?;
-    let scene = Scene {
+    let scene = RunScene {
         configuration: configuration(&config),
         branch: baseline::branch(&config.root).or_else(told_branch),
     };
@@ -46,7 +46,7 @@ pub(crate) fn record(registry: Registry, config: &Path, report: &Report) -> anyh
 ///
 /// Where the history cannot be written.
 pub(crate) fn record_eval(folder: &Path, report: &Report) -> anyhow::Result<()> {
-    let scene = Scene {
+    let scene = RunScene {
         configuration: "eval".to_owned(),
         branch: baseline::branch(folder).or_else(told_branch),
     };

@@ -9,7 +9,9 @@ use super::{configuration, folder};
 use crate::baseline;
 use crate::baseline::Login;
 use crate::registry::Registry;
-use crate::trend::{Compared, PastRun, Samples, compare, differing, lasting_falls, versions};
+use crate::trend::{
+    Compared, PastRun, VersionSamples, compare, differing, lasting_falls, versions,
+};
 use kelvin_base::exit::Misuse;
 use kelvin_page::listed;
 use kelvin_run::config::Overrides;
@@ -110,7 +112,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
             asked_for(asked, &root, all, &current)?
         }
     };
-    let of = |version: &Version<'_>| Samples::of(&version.0, &version.1, &request.metrics);
+    let of = |version: &Version<'_>| VersionSamples::of(&version.0, &version.1, &request.metrics);
     let mut compared = compare(&of(&current), &of(&prior), request.live_runs);
     if let (Some(new), Some(old)) = (current.1.last(), prior.1.last()) {
         let changed = differing(&old.made_of, &new.made_of);
@@ -144,7 +146,7 @@ fn of_traces(path: &Path, request: &RegressionRequest) -> anyhow::Result<Compare
     let malformed = traces.malformed.iter();
     notices
         .extend(malformed.map(|one| format!("`{}` was not read: {}", one.file.display(), one.why)));
-    let (mut current, mut prior) = (Samples::default(), Samples::default());
+    let (mut current, mut prior) = (VersionSamples::default(), VersionSamples::default());
     for (name, chain) in &chains.by_name {
         let Some(newest) = chain.versions.last() else {
             continue;
@@ -183,7 +185,7 @@ fn of_traces(path: &Path, request: &RegressionRequest) -> anyhow::Result<Compare
                 }
             }
             let runs: Vec<&PastRun> = runs.iter().collect();
-            side.join(Samples::of("", &runs, &[]).with_chains_of_their_own());
+            side.join(VersionSamples::of("", &runs, &[]).with_chains_of_their_own());
         }
     }
     if current.each.is_empty() && prior.each.is_empty() {

@@ -13,7 +13,7 @@ use kelvin_run::config::Config;
 use kelvin_system::git::Oid;
 
 /// The old rules.
-pub(super) struct Before {
+pub(super) struct RulesBefore {
     /// The commit of the base.
     commit: Oid,
     /// The configuration of the head with the rules of the base.
@@ -22,7 +22,7 @@ pub(super) struct Before {
 
 /// The configuration of the head with the sections `gate` and `baseline` and the `name` of the base. None where these
 /// are the same, where the base has none, and where it cannot be read; the notes on edits tell of all that.
-pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Before> {
+pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<RulesBefore> {
     if request.by_the_base {
         return None;
     }
@@ -44,13 +44,13 @@ pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Befo
     let is_same = before.gate == config.gate
         && before.baseline == config.baseline
         && before.name == config.name;
-    (!is_same).then_some(Before {
+    (!is_same).then_some(RulesBefore {
         commit,
         config: before,
     })
 }
 
-impl Before {
+impl RulesBefore {
     /// Whether these rules find the same baseline.
     pub(super) fn finds_as(&self, config: &Config) -> bool {
         self.config.baseline == config.baseline && self.config.name == config.name

@@ -8,7 +8,7 @@ use crate::baseline;
 use crate::baseline::Login;
 use crate::registry::Registry;
 use crate::trend;
-use crate::trend::Read;
+use crate::trend::ReadReports;
 use kelvin_page::Article;
 use kelvin_run::config::Overrides;
 
@@ -49,7 +49,7 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     };
     // The page has every run; falls are computed only from runs of the default branch, in the order of its history.
     let (runs, mut read) = past::read(&sources);
-    let mut of_line = Read::default();
+    let mut of_line = ReadReports::default();
     let line = past::ordered(&root, runs.clone(), request.now, &mut of_line);
     read.notices.extend(of_line.notices);
     summary::demand_metrics(&runs, &request.metrics)?;

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::{configuration, named, texts};
 use crate::baseline;
-use crate::baseline::{Branch, Entry, Hint, Login, Remote, Writer};
+use crate::baseline::{Branch, BranchEntry, BranchWriter, Hint, Login, Remote};
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
@@ -29,14 +29,14 @@ pub(crate) struct SaveRequest<'a> {
     /// The token of the action, which git may need.
     pub(crate) login: Option<&'a Login>,
     /// The job of a workflow that saves the report; none on a laptop.
-    pub(crate) writer: Option<Writer>,
+    pub(crate) writer: Option<BranchWriter>,
     /// Prints.
     pub(crate) say: &'a dyn Fn(&str),
 }
 
 /// The job that the runner's variables describe; none on a laptop.
-pub(crate) fn writer(variables: &Variables<'_>) -> Option<Writer> {
-    Some(Writer {
+pub(crate) fn writer(variables: &Variables<'_>) -> Option<BranchWriter> {
+    Some(BranchWriter {
         run: variables("GITHUB_RUN_ID")?,
         attempt: variables("GITHUB_RUN_ATTEMPT").unwrap_or_else(|| "1".to_owned()),
     })
@@ -183,7 +183,7 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
         held(&branch, &name)?
     );
     (request.say)(&format!("{}\n", safe::line(&text)));
-    branch.save(&Entry {
+    branch.save(&BranchEntry {
         configuration: &name,
         commit: head,
         report: &stored,

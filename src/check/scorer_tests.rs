@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{Request, check};
+use super::{CheckRequest, check};
 use crate::registry::Registry;
 use kelvin_evidence::EvidenceSettings;
 use kelvin_gate::report::Report;
@@ -76,12 +76,12 @@ fn measured(root: &Path, scorer: &str) -> anyhow::Result<Report> {
          scorer: {scorer}\n"
     );
     fs::write(&file, text)?;
-    let request = Request {
+    let request = CheckRequest {
         overrides: Overrides {
             file: Some(file),
             ..Overrides::default()
         },
-        ..Request::new(Registry::shipped())
+        ..CheckRequest::new(Registry::shipped())
     };
     Ok(check(&request, &Silent, &|_| true)?.report)
 }

@@ -1,20 +1,19 @@
 //! Finds the baseline of a measurement, compares, runs doubtful cases again, and judges.
 
 use super::budget::Allowance;
-use super::compute::What;
-use super::head::Head;
+use super::compute::WantedItems;
+use super::head::JudgedSide;
 use super::head_items::{self, AskedOfTheBase};
-use super::looking::{Ending, Looking, unknown};
-use super::stored::Stored;
+use super::looking::{ComparisonEnding, Looking, unknown};
+use super::stored::StoredReports;
 use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, calibrated, claims,
-    compute, drift, edits, measure, record, rules, search, texts, why,
+    compute, drift, edits, measure, record, rules, stored, texts, why,
 };
 use crate::baseline;
 use crate::baseline::{Baseline, Remote, Search};
 use kelvin_base::file;
 use kelvin_base::notice::Code;
-use kelvin_gate::align;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::fingerprints::{Differences, differences};
@@ -23,14 +22,13 @@ use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::readings::Readings;
 use kelvin_gate::report::{self, Report};
 use kelvin_gate::verdict::{Reason, ReasonCode, Verdict};
-use kelvin_gate::{Gate, Judgement, answers, changes, demands, flips};
+use kelvin_gate::{Gate, Judgement, align, answers, changes, demands, flips};
 use kelvin_github::publish::comment;
 use kelvin_record::ComparedSide;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 use kelvin_system::git;
-use kelvin_system::git::Oid;
-use kelvin_system::git::Repository;
+use kelvin_system::git::{Oid, Repository};
 
 /// Writes the verdict beside the report.
 pub(super) fn written(
@@ -65,7 +63,7 @@ type Settled = (Judgement, Option<Report>);
 pub(super) fn judge(
     request: &GateRequest,
     config: &Config,
-    side: &mut dyn Head,
+    side: &mut dyn JudgedSide,
     observer: &dyn Observer,
 ) -> anyhow::Result<Settled> {
     let asked = (request, observer);
@@ -110,13 +108,13 @@ pub(super) fn judge(
 }
 
 /// The baseline, and the answers of its commit to items of the head.
-struct Found {
+struct FoundBaseline {
     baseline: Baseline,
     /// None until it was checked whether there is anything to ask.
     of_the_head: Option<AskedOfTheBase>,
 }
 
-impl Found {
+impl FoundBaseline {
     /// The base, if it was measured for a judgement.
     fn measured(self, judgement: &Judgement) -> Option<Report> {
         match self.baseline {
@@ -133,7 +131,7 @@ impl Found {
 type Asked<'a> = (&'a GateRequest, &'a dyn Observer);
 
 /// Judges by the rules of the head and, where the change edits them and passes, also by those of the base.
-fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn Head) -> anyhow::Result<Settled> {
+fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyhow::Result<Settled> {
     if let Some(judgement) = unknown(&side.report()) {
         return Ok((judgement, None));
     }
@@ -161,7 +159,7 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn Head) -> anyhow::Res
 fn as_the_base_measures(
     asked: Asked<'_>,
     config: &Config,
-    side: &dyn Head,
+    side: &dyn JudgedSide,
     judgement: &mut Judgement,
 ) {
     let (request, observer) = asked;
@@ -207,8 +205,8 @@ fn as_the_base_measures(
 fn by_rules(
     asked: Asked<'_>,
     config: &Config,
-    side: &mut dyn Head,
-    found: &mut Found,
+    side: &mut dyn JudgedSide,
+    found: &mut FoundBaseline,
 ) -> anyhow::Result<Judgement> {
     let mut judgement = weigh(asked, config, side, found)?;
     let policy = Policy::of(&config.gate, config.baseline.require);
@@ -224,8 +222,8 @@ fn by_rules(
 fn look_up(
     (request, observer): Asked<'_>,
     config: &Config,
-    side: &dyn Head,
-) -> anyhow::Result<Found> {
+    side: &dyn JudgedSide,
+) -> anyhow::Result<FoundBaseline> {
     if let Some(said) = &request.base_of_the_run
         && config.baseline.compute
     {
@@ -239,7 +237,7 @@ fn look_up(
     };
     // A name that was given by hand belongs to one job among several.
     let is_found_by_measure = request.check.overrides.name.is_none();
-    let baseline = search::stored(request, config, |search| {
+    let baseline = stored::search_stored(request, config, |search| {
         baseline::find(&Search {
             artifacts: request.artifacts.as_ref(),
             head: is_found_by_measure.then(|| side.report().suite()),
@@ -247,7 +245,7 @@ fn look_up(
             ..search
         })
     })?;
-    Ok(Found {
+    Ok(FoundBaseline {
         baseline,
         of_the_head: None,
     })
@@ -258,7 +256,7 @@ fn as_the_run_says(
     request: &GateRequest,
     config: &Config,
     said: &BaseOfTheRun,
-) -> anyhow::Result<Found> {
+) -> anyhow::Result<FoundBaseline> {
     let repo = baseline::open(&config.root)?;
     let remote = Remote::of(&repo).with(request.login.as_ref(), &request.hint);
     let base = baseline::base(&repo, &remote, &request.hint)?;
@@ -278,7 +276,7 @@ fn as_the_run_says(
         unchecked: None,
     };
     let report = record::recompute("", said.report.clone()).report;
-    Ok(Found {
+    Ok(FoundBaseline {
         baseline: Baseline::Found(Box::new(report), provenance),
         of_the_head: None,
     })
@@ -288,11 +286,11 @@ fn as_the_run_says(
 fn weigh(
     asked: Asked<'_>,
     config: &Config,
-    side: &mut dyn Head,
-    found: &mut Found,
+    side: &mut dyn JudgedSide,
+    found: &mut FoundBaseline,
 ) -> anyhow::Result<Judgement> {
     let policy = Policy::of(&config.gate, config.baseline.require);
-    let Found {
+    let FoundBaseline {
         baseline,
         of_the_head,
     } = found;
@@ -359,7 +357,7 @@ fn weigh(
         stays: &of_the_head.left,
         withheld,
         gate,
-        stored: Stored::of(asked.0, config, provenance),
+        stored: StoredReports::of(asked.0, config, provenance),
         head,
         base_reruns: 0,
         too_small: None,
@@ -425,7 +423,7 @@ fn weigh(
 /// # Errors
 ///
 /// The judgement, where it is not known what was measured.
-fn known(side: &dyn Head) -> Result<Report, Box<Judgement>> {
+fn known(side: &dyn JudgedSide) -> Result<Report, Box<Judgement>> {
     let head = side.report();
     match unknown(&head) {
         Some(judgement) => Err(Box::new(judgement)),
@@ -457,7 +455,7 @@ fn what_differs(
 fn commit_that_runs_again(
     config: &Config,
     provenance: &Provenance,
-    side: &dyn Head,
+    side: &dyn JudgedSide,
 ) -> anyhow::Result<Option<Oid>> {
     let commit = provenance.commit.as_deref();
     let commit = commit.filter(|_| side.can_be_run() && config.baseline.compute);
@@ -496,9 +494,9 @@ fn look_until_decided(
     of_the_head: Option<u64>,
 ) -> anyhow::Result<Result<Verdict, Box<Judgement>>> {
     let mut ending = looking.look(None)?;
-    if let (Ending::Base(rerun), Some(commit)) = (&ending, base_at) {
+    if let (ComparisonEnding::Base(rerun), Some(commit)) = (&ending, base_at) {
         let repo = baseline::open(&config.root)?;
-        let what = What {
+        let what = WantedItems {
             of_the_head,
             ..what(request, (&repo, commit))
         };
@@ -509,9 +507,9 @@ fn look_until_decided(
         })?;
     }
     match ending {
-        Ending::Verdict(verdict) => Ok(Ok(*verdict)),
-        Ending::Unknown(judgement) => Ok(Err(judgement)),
-        Ending::Base(_) => anyhow::bail!("the base was asked for twice"),
+        ComparisonEnding::Verdict(verdict) => Ok(Ok(*verdict)),
+        ComparisonEnding::Unknown(judgement) => Ok(Err(judgement)),
+        ComparisonEnding::Base(_) => anyhow::bail!("the base was asked for twice"),
     }
 }
 
@@ -529,8 +527,8 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
 }
 
 /// The commit of the base, with the settings of a request.
-fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> What<'r> {
-    What {
+fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> WantedItems<'r> {
+    WantedItems {
         registry: request.check.registry,
         commit,
         fetched_with: (request.login.as_ref(), &request.hint),

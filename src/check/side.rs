@@ -7,7 +7,7 @@ use anyhow::Context as _;
 
 use super::configuration;
 use crate::baseline;
-use crate::history::{History, Wanted};
+use crate::history::{History, WantedRun};
 use crate::registry::Registry;
 use kelvin_base::clock::Clock;
 use kelvin_base::cost::Cost;
@@ -21,7 +21,7 @@ use kelvin_system::git::Oid;
 
 /// One side of a comparison.
 #[derive(Debug)]
-pub(crate) struct Side {
+pub(crate) struct ReportSide {
     /// The report of the side.
     pub(crate) report: Report,
     /// Where the report comes from.
@@ -54,7 +54,7 @@ struct Meanings {
 ///
 /// A [`Misuse`] where the argument names none of them, or several; any other error where the report exists and cannot
 /// be used.
-pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Result<Side> {
+pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Result<ReportSide> {
     if let Some(path) = text.strip_prefix("file:") {
         return file(registry, Path::new(path), config);
     }
@@ -113,7 +113,7 @@ fn meanings(text: &str, root: &Path) -> anyhow::Result<Meanings> {
     if !file {
         tried.push("there is no such file".to_owned());
     }
-    let run = match Wanted::read(text) {
+    let run = match WantedRun::read(text) {
         None => None,
         Some(wanted) => match History::open(root)? {
             None => None,
@@ -162,7 +162,7 @@ fn ambiguous(text: &str, meanings: &Meanings) -> Misuse {
 ///
 /// A [`Misuse`] where the history has no run of that name.
 pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
-    let Some(wanted) = Wanted::read(name) else {
+    let Some(wanted) = WantedRun::read(name) else {
         return Err(Misuse::new(format!("`{name}` cannot name a run"))
             .help("a run is named by at least 4 characters of its id, `latest` or `previous`")
             .into());
@@ -182,15 +182,15 @@ pub(crate) fn recorded(root: &Path, name: &str) -> anyhow::Result<String> {
     })
 }
 
-fn file(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Side> {
-    let read = match baseline::file::read(path, registry) {
+fn file(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<ReportSide> {
+    let read = match baseline::file::read_file(path, registry) {
         Ok(read) => read,
         Err(error) => {
             let context = || format!("`{}` cannot be compared", path.display());
             let Some(report) = foreign(registry, path, config)? else {
                 return Err(error).with_context(context);
             };
-            return Ok(Side {
+            return Ok(ReportSide {
                 provenance: place(Source::File, path.display().to_string(), &report),
                 report,
                 notices: Vec::new(),
@@ -198,7 +198,7 @@ fn file(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Side> 
             });
         }
     };
-    Ok(Side {
+    Ok(ReportSide {
         is_foreign: false,
         provenance: place(Source::File, path.display().to_string(), &read.report),
         report: read.report,
@@ -261,10 +261,10 @@ fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Opt
 /// # Errors
 ///
 /// Where the run is gone, or damaged.
-pub(crate) fn run(registry: Registry, root: &Path, id: &str) -> anyhow::Result<Side> {
+pub(crate) fn run(registry: Registry, root: &Path, id: &str) -> anyhow::Result<ReportSide> {
     let history = History::open(root)?.context("the history is gone")?;
     let report = history.report(id, registry)?;
-    Ok(Side {
+    Ok(ReportSide {
         provenance: place(Source::History, format!("run {id}"), &report),
         report,
         notices: Vec::new(),
@@ -272,7 +272,12 @@ pub(crate) fn run(registry: Registry, root: &Path, id: &str) -> anyhow::Result<S
     })
 }
 
-fn revision(registry: Registry, name: &str, commit: Oid, config: &Path) -> anyhow::Result<Side> {
+fn revision(
+    registry: Registry,
+    name: &str,
+    commit: Oid,
+    config: &Path,
+) -> anyhow::Result<ReportSide> {
     let config = registry.configured(&Overrides {
         file: Some(config.to_path_buf()),
         ..Overrides::default()
@@ -288,7 +293,7 @@ fn revision(registry: Registry, name: &str, commit: Oid, config: &Path) -> anyho
         Misuse::new(format!("the revision `{name}` has no report: {error:#}"))
             .help("`kelvin baseline save` keeps one for each commit that it runs on")
     })?;
-    Ok(Side {
+    Ok(ReportSide {
         report,
         provenance,
         notices: Vec::new(),

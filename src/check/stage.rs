@@ -4,8 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::asked;
-use super::{Mode, Request, beside, changed, echo, named};
+use super::{CheckMode, CheckRequest, asked, beside, changed, echo, named};
 use kelvin_base::clock::Clock;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
@@ -22,7 +21,7 @@ use kelvin_system::pipeline::{Code, Made, Watch};
 /// A check that is ready to measure.
 pub(super) struct Stage<'a> {
     /// The request.
-    pub(super) request: &'a Request,
+    pub(super) request: &'a CheckRequest,
     /// The checked configuration.
     pub(super) config: &'a Config,
     /// The output folder.
@@ -51,7 +50,7 @@ pub(super) struct Stage<'a> {
 /// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the items or the request are wrong; and the error
 /// of `then`.
 pub(super) fn with<T>(
-    request: &Request,
+    request: &CheckRequest,
     events: &dyn Observer,
     then: impl FnOnce(&mut Stage<'_>) -> anyhow::Result<T>,
 ) -> anyhow::Result<T> {
@@ -64,8 +63,8 @@ pub(super) fn with<T>(
     };
     let beside = beside::not_pipeline(&config, &sides, &out);
     let start = match request.mode {
-        Mode::Resume => Start::Resume,
-        Mode::Run | Mode::DryRun => Start::Fresh,
+        CheckMode::Resume => Start::Resume,
+        CheckMode::Run | CheckMode::DryRun => Start::Fresh,
     };
     // The folder is held until the end; the runner of a probe that works at the top holds it itself.
     let _claim = match sides.iter().any(|side| side.kind.folder().is_none()) {
@@ -148,7 +147,7 @@ pub(super) fn with<T>(
 impl Stage<'_> {
     /// Measures, or only writes the inputs, as the request says.
     pub(super) fn measure(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        let is_rehearsal = self.request.mode == Mode::DryRun;
+        let is_rehearsal = self.request.mode == CheckMode::DryRun;
         let is_refused = Cell::new(false);
         for probe in &mut self.probes {
             if is_rehearsal {
@@ -268,7 +267,7 @@ impl Stage<'_> {
         let mut findings: Vec<(&str, Findings)> = self.names.iter().copied().zip(found).collect();
         let changes = self.changes();
         if let Some(changes) = &changes {
-            notices.push(changed::notice(changes));
+            notices.push(changed::changed_notice(changes));
             for (_, of_probe) in &mut findings {
                 changed::without_interruption(of_probe);
             }
@@ -373,7 +372,7 @@ pub(super) fn assemble(
         sections.put(name, found.section);
     }
     if run.ending == Ending::Changed {
-        metrics.values_mut().for_each(changed::withdraw);
+        metrics.values_mut().for_each(changed::withdraw_changed);
     }
     for (id, metric) in &metrics {
         if let (None, Some(reason), true) = (metric.value, &metric.reason, metric.gated) {

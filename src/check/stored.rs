@@ -1,16 +1,15 @@
 //! Other stored reports of the base's code, as repeats of the base.
 
-use super::{GateRequest, search};
+use super::{GateRequest, claims, configuration};
 use crate::baseline;
 use crate::baseline::{Others, Search};
-use kelvin_gate::align;
 use kelvin_gate::align::AlignedReports;
 use kelvin_gate::compare::{Comparison, Measured, StoredComparison, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{Verdict, Word};
-use kelvin_gate::{Gate, Next};
+use kelvin_gate::{Gate, Next, align};
 use kelvin_run::config::Config;
 
 /// Searches for such reports of a base.
@@ -18,18 +17,18 @@ type Find<'s> = dyn Fn(&Report) -> Others + 's;
 
 /// The reports. They are searched for only where the verdict is open without them.
 #[derive(Default)]
-pub(super) struct Stored<'s> {
+pub(super) struct StoredReports<'s> {
     find: Option<Box<Find<'s>>>,
     found: Others,
 }
 
 /// One of these reports beside the head.
-pub(super) struct Beside {
+pub(super) struct ReportBeside {
     aligned: AlignedReports,
     first_is_copied: bool,
 }
 
-impl<'s> Stored<'s> {
+impl<'s> StoredReports<'s> {
     /// The reports beside a stored base; none where the base was measured just now, or was named as a file.
     pub(super) fn of(
         request: &'s GateRequest,
@@ -67,10 +66,10 @@ impl<'s> Stored<'s> {
     }
 
     /// Each report in the form in which it is compared with a head.
-    pub(super) fn beside(&self, head: &Report) -> Vec<Beside> {
+    pub(super) fn beside(&self, head: &Report) -> Vec<ReportBeside> {
         let reports = self.found.reports.iter();
         reports
-            .map(|other| Beside {
+            .map(|other| ReportBeside {
                 aligned: align::align(&other.report, head),
                 first_is_copied: other.first_is_copied,
             })
@@ -91,7 +90,7 @@ impl<'s> Stored<'s> {
     }
 }
 
-impl Beside {
+impl ReportBeside {
     /// The comparison of this report with the head.
     pub(super) fn compared(&self) -> StoredComparison<'_> {
         let old = Measured::from(&self.aligned.base);
@@ -115,7 +114,7 @@ fn is_open(next: Next) -> bool {
 }
 
 fn find(request: &GateRequest, config: &Config, base: (&Report, &Provenance)) -> Others {
-    let found = search::stored(request, config, |search| {
+    let found = search_stored(request, config, |search| {
         let head = Some(base.0.suite());
         baseline::others(&Search { head, ..search }, base.0, base.1)
     });
@@ -130,4 +129,34 @@ fn find(request: &GateRequest, config: &Config, base: (&Report, &Provenance)) ->
         // A project that keeps its reports elsewhere needs no such branch.
         Err(_) => Others::default(),
     }
+}
+
+/// Passes a search for stored reports to `then`. The search asks for no artifacts, measures nothing, and finds the
+/// configuration by its name; a caller that needs more changes it.
+pub(super) fn search_stored<T>(
+    request: &GateRequest,
+    config: &Config,
+    ask: impl FnOnce(Search<'_>) -> T,
+) -> T {
+    let login = request.login.as_ref();
+    let registry = request.check.registry;
+    ask(Search {
+        registry,
+        artifacts: None,
+        login,
+        head: None,
+        settings: &config.baseline,
+        root: &config.root,
+        configuration: &configuration(config),
+        hint: &request.hint,
+        hold: &|repo, commit, report| {
+            claims::hold(
+                (registry, config),
+                (repo, commit),
+                report,
+                (login, &request.hint),
+            )
+        },
+        compute: None,
+    })
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use super::doctor::{self, DoctorRequest, Status};
+use super::doctor::{self, DoctorRequest, NeedStatus};
 use super::past::{self, Sources};
-use super::{Request, asked, beside, folder};
+use super::{CheckRequest, asked, beside, folder};
 use crate::baseline::Login;
 use crate::registry::Registry;
-use crate::trend::{Asked, MadeOf, PastRun, Period, Summary, differing, summarize};
+use crate::trend::{MadeOf, PastRun, Period, Summary, SummaryInputs, differing, summarize};
 use kelvin_base::calendar;
 use kelvin_base::exit::Misuse;
 use kelvin_run::config::{Config, Overrides};
@@ -64,7 +64,7 @@ pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
         }
     };
     demand_metrics(&runs, &request.metrics)?;
-    let asked = Asked {
+    let asked = SummaryInputs {
         period,
         metrics: &request.metrics,
     };
@@ -124,7 +124,7 @@ fn valid(
             registry,
             overrides: overrides.clone(),
             out: None,
-            surroundings: doctor::Surroundings::default(),
+            surroundings: doctor::DoctorSurroundings::default(),
             variables: &|_| None,
             client: None,
             login: None,
@@ -134,9 +134,9 @@ fn valid(
         .into_iter()
         .map(|finding| {
             let word = match finding.status {
-                Status::Ok => "ok",
-                Status::Warn => "warn",
-                Status::Missing => "missing",
+                NeedStatus::Ok => "ok",
+                NeedStatus::Warn => "warn",
+                NeedStatus::Missing => "missing",
             };
             (
                 word.to_owned(),
@@ -181,9 +181,9 @@ fn fingerprints(
 
 /// The properties on which the figures of a run would depend if it were made now.
 fn today(registry: Registry, config: &Config, overrides: &Overrides) -> anyhow::Result<MadeOf> {
-    let request = Request {
+    let request = CheckRequest {
         overrides: overrides.clone(),
-        ..Request::new(registry)
+        ..CheckRequest::new(registry)
     };
     let sides = asked::read(&request, config)?;
     let out = config.root.join("kelvin");

@@ -10,7 +10,7 @@ use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_page::{counted, safe};
 use kelvin_run::config::Overrides;
-use kelvin_run::stored::{LARGEST, LONGEST, Removed, Stored};
+use kelvin_run::stored::{AnswerFolder, LARGEST, LONGEST, Removed};
 
 const DAY: u64 = 24 * 3600;
 const MEGABYTE: u64 = 1024 * 1024;
@@ -63,7 +63,7 @@ pub(super) fn main(args: CacheArgs, registry: Registry) -> anyhow::Result<Exit> 
         None => config.root.join(".kelvin-cache"),
     };
     let shown = safe::line(&folder.display().to_string());
-    let Some(stored) = Stored::list(&folder)? else {
+    let Some(stored) = AnswerFolder::list(&folder)? else {
         super::say(&format!(
             "there is no cache at {shown}\n{}",
             match is_kept {
@@ -95,7 +95,7 @@ pub(super) fn main(args: CacheArgs, registry: Registry) -> anyhow::Result<Exit> 
     Ok(Exit::Passed)
 }
 
-fn info(stored: &Stored, now: SystemTime) -> String {
+fn info(stored: &AnswerFolder, now: SystemTime) -> String {
     let size = size(stored.bytes());
     let answers = counted(stored.count(), "answer");
     match stored.ages(now) {
@@ -108,7 +108,7 @@ fn info(stored: &Stored, now: SystemTime) -> String {
     }
 }
 
-fn told(stored: &Stored, removed: Removed) -> String {
+fn told(stored: &AnswerFolder, removed: Removed) -> String {
     format!(
         "removed {} ({}); {} stay ({})",
         counted(removed.answers, "answer"),

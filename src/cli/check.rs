@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::again::Again;
 use super::{after, forecast, progress};
 use crate::check;
-use crate::check::{Checked, Mode, Request};
+use crate::check::{CheckMode, CheckRequest, Checked};
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::Judgement;
@@ -84,8 +84,8 @@ pub(super) struct CheckArgs {
     #[arg(long)]
     no_history: bool,
     /// What is printed on standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
     /// How progress is told on standard error; `json` also leaves standard output empty unless a
     /// format is asked for.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
@@ -93,7 +93,7 @@ pub(super) struct CheckArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum CheckFormat {
     /// The report for a terminal.
     Text,
     /// The report as JSON, and nothing else.
@@ -121,7 +121,7 @@ pub(super) fn probes(registry: Registry) -> PossibleValuesParser {
 
 impl CheckArgs {
     /// The check that the arguments ask for.
-    pub(super) fn request(&self, registry: Registry) -> Request {
+    pub(super) fn request(&self, registry: Registry) -> CheckRequest {
         let Self {
             config,
             probe,
@@ -143,7 +143,7 @@ impl CheckArgs {
             log_format: _,
         } = self;
         let probe = probe.as_deref().and_then(|name| registry.kind(name));
-        Request {
+        CheckRequest {
             registry,
             overrides: Overrides {
                 file: Some(config.clone()),
@@ -161,9 +161,9 @@ impl CheckArgs {
             is_shared: false,
             out: out.clone(),
             mode: match (resume, dry_run) {
-                (true, _) => Mode::Resume,
-                (_, true) => Mode::DryRun,
-                _ => Mode::Run,
+                (true, _) => CheckMode::Resume,
+                (_, true) => CheckMode::DryRun,
+                _ => CheckMode::Run,
             },
         }
     }
@@ -198,7 +198,7 @@ pub(super) fn main(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit>
 
 /// Prints what would be run. Programs read these lines too, so every remark begins with a `#`.
 fn list(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let is_json = args.format == Format::Json;
+    let is_json = args.format == CheckFormat::Json;
     let listing = check::list(&args.request(registry), is_json)?;
     super::say(&match is_json {
         true => serde_json::to_string_pretty(&listing)? + "\n",
@@ -226,13 +226,13 @@ fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     }
     let bill = check::bill(&args.request(registry), args.usd_per_call)?;
     super::say(&match args.format {
-        Format::Json => serde_json::to_string_pretty(&bill)? + "\n",
-        Format::Markdown => forecast::page(&bill),
-        Format::Junit => {
+        CheckFormat::Json => serde_json::to_string_pretty(&bill)? + "\n",
+        CheckFormat::Markdown => forecast::page(&bill),
+        CheckFormat::Junit => {
             let what = "a forecast has no items that could be test cases";
             return Err(Misuse::new(what).help("leave `--format junit` out").into());
         }
-        Format::Text => {
+        CheckFormat::Text => {
             // Where the time of a call is not known, `--confirm` measures it with the first calls before the others are
             // made.
             let next = args.again().switch("--confirm", bill.call.is_none());
@@ -346,11 +346,11 @@ pub(super) fn print(
     checked: &Checked,
     judged: Option<(&Judgement, AnswersShown)>,
 ) -> anyhow::Result<()> {
-    if args.format == Format::Text && args.log_format == LogFormat::Json {
+    if args.format == CheckFormat::Text && args.log_format == LogFormat::Json {
         return Ok(());
     }
     show(args.format, checked, judged)?;
-    if args.format == Format::Text {
+    if args.format == CheckFormat::Text {
         let judgement = judged.map(|(judgement, _)| judgement);
         super::say(&after::after(args, registry, checked, judgement));
     }
@@ -359,12 +359,12 @@ pub(super) fn print(
 
 /// Prints a report in a format, or the verdict on it; a text has as many of the changed answers.
 pub(super) fn show(
-    format: Format,
+    format: CheckFormat,
     checked: &Checked,
     judged: Option<(&Judgement, AnswersShown)>,
 ) -> anyhow::Result<()> {
     let text = match format {
-        Format::Json => {
+        CheckFormat::Json => {
             if let Some((judgement, _)) = judged {
                 super::say(&(serde_json::to_string_pretty(judgement)? + "\n"));
                 return Ok(());
@@ -373,17 +373,17 @@ pub(super) fn show(
             report::json::write(&mut text, &checked.report)?;
             text
         }
-        Format::Markdown => match judged {
+        CheckFormat::Markdown => match judged {
             Some((judgement, _)) => {
                 comment::alone(&checked.report, judgement, &checked.out).into_bytes()
             }
             None => report::page::to_markdown(&checked.report).into_bytes(),
         },
-        Format::Junit => {
+        CheckFormat::Junit => {
             let judgement = judged.map(|(judgement, _)| judgement);
             kelvin_gate::to_junit(&checked.report, judgement).into_bytes()
         }
-        Format::Text => {
+        CheckFormat::Text => {
             let folder = shown(&checked.out);
             let mut page = report::page::to_terminal(&checked.report, &folder, style());
             if let Some((judgement, answers)) = judged {

@@ -9,20 +9,20 @@ use std::sync::Arc;
 use clap::{ArgAction, Args, Parser as _, ValueEnum};
 use serde_json::Value;
 
-use super::check::{Format, LogFormat, show};
+use super::check::{CheckFormat, LogFormat, show};
 use super::gate::{GateOptions, payload};
 use super::inputs::variable;
 use super::progress::Progress;
 use crate::check::ci;
 use crate::check::ci::CiRequest;
-use crate::check::{GateRequest, Request};
+use crate::check::{CheckRequest, GateRequest};
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
 use kelvin_gate::judgement::AnswersShown;
 use kelvin_github::publish::commands;
 use kelvin_github::publish::mask::Masker;
-use kelvin_github::publish::post::Mode;
+use kelvin_github::publish::post::CommentMode;
 use kelvin_record::Shard;
 use kelvin_run::config::{Around, Overrides};
 use kelvin_system::confine;
@@ -104,7 +104,7 @@ pub(super) enum When {
     Off,
 }
 
-impl From<When> for Mode {
+impl From<When> for CommentMode {
     fn from(when: When) -> Self {
         match when {
             When::Update => Self::Update,
@@ -137,7 +137,7 @@ pub(super) fn main(args: CiArgs, registry: Registry) -> anyhow::Result<Exit> {
         }
         let judged = ran.judgement.as_ref();
         let judged = judged.map(|judgement| (judgement, AnswersShown::OTHERS_ON_THE_PAGE));
-        let shown = show(Format::Text, &ran.checked, judged);
+        let shown = show(CheckFormat::Text, &ran.checked, judged);
         if on_github {
             super::say(&commands::resume(&request.guard));
         }
@@ -184,7 +184,7 @@ fn enter(folder: Option<&Path>, config: &Path) -> anyhow::Result<()> {
 /// Refuses a path through a symbolic link. The rules of the base branch are read from the same path in its tree, and a
 /// change that turns this path into a link would choose other rules.
 fn no_link(input: &str, path: &Path) -> anyhow::Result<()> {
-    let Some(link) = file::link::on_the_way(path) else {
+    let Some(link) = file::link_on_the_way(path) else {
         return Ok(());
     };
     let link = link.display();
@@ -212,7 +212,7 @@ fn request(
     };
     let token = args.token.clone().or_else(|| variable("GITHUB_TOKEN"));
     let masker = Arc::new(Masker::of_environment(token.clone()));
-    let check = Request {
+    let check = CheckRequest {
         overrides: Overrides {
             file: Some(args.config),
             seed: args.seed,
@@ -224,7 +224,7 @@ fn request(
         },
         only: args.only,
         shard: args.shard,
-        ..Request::new(registry)
+        ..CheckRequest::new(registry)
     };
     let mut gate = GateRequest {
         rerun: true,

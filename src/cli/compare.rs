@@ -44,12 +44,12 @@ pub(super) struct CompareArgs {
     #[arg(long)]
     all: bool,
     /// What is printed.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text)]
+    format: CompareFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum CompareFormat {
     /// For a terminal.
     Text,
     /// As JSON.
@@ -119,12 +119,12 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     }
     .differing(notices.chain(told.told).collect());
     let text = match args.format {
-        Format::Text => {
+        CompareFormat::Text => {
             judgement.terminal(AnswersShown::by_flag(args.all))
                 + &next(args, &judgement, is_foreign)
         }
-        Format::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
-        Format::Json => serde_json::to_string_pretty(&judgement)? + "\n",
+        CompareFormat::Markdown => comment::alone(&head, &judgement, Path::new("kelvin")),
+        CompareFormat::Json => serde_json::to_string_pretty(&judgement)? + "\n",
     };
     super::say(&text);
     Ok(Exit::Passed)

@@ -36,8 +36,8 @@ pub(super) struct DigestArgs {
     #[arg(long, value_name = "PATH", conflicts_with = "name")]
     traces: Option<PathBuf>,
     /// What is written.
-    #[arg(long, value_enum, default_value_t = Format::Markdown)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = DigestFormat::Markdown)]
+    format: DigestFormat,
     /// The file it is written to, or a folder, in which the file is named after the last day of the period,
     /// as `2026-11-22.md` [default: standard output].
     #[arg(long, value_name = "PATH")]
@@ -45,7 +45,7 @@ pub(super) struct DigestArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum DigestFormat {
     /// As Markdown.
     Markdown,
     /// As one self-contained page with plots.
@@ -54,7 +54,7 @@ enum Format {
     Json,
 }
 
-impl Format {
+impl DigestFormat {
     const fn ending(self) -> &'static str {
         match self {
             Self::Markdown => "md",
@@ -131,11 +131,11 @@ fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-fn rendered(summary: &Summary, format: Format) -> anyhow::Result<String> {
+fn rendered(summary: &Summary, format: DigestFormat) -> anyhow::Result<String> {
     Ok(match format {
-        Format::Json => serde_json::to_string_pretty(summary)? + "\n",
-        Format::Markdown => markdown::render_article(&article(summary)),
-        Format::Html => {
+        DigestFormat::Json => serde_json::to_string_pretty(summary)? + "\n",
+        DigestFormat::Markdown => markdown::render_article(&article(summary)),
+        DigestFormat::Html => {
             let mut page = Vec::new();
             html::write_article(&mut page, article(summary))?;
             String::from_utf8(page)?

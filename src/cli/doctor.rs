@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::again::{Again, MENDED};
 use crate::baseline::Login;
 use crate::check::doctor;
-use crate::check::doctor::{Diagnosis, DoctorRequest, Status, Surroundings};
+use crate::check::doctor::{Diagnosis, DoctorRequest, DoctorSurroundings, NeedStatus};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::{Access, Client};
@@ -31,12 +31,12 @@ pub(super) struct DoctorArgs {
     #[arg(long, value_name = "NAME")]
     event_name: Option<String>,
     /// What is printed on standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
+    format: DoctorFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum DoctorFormat {
     /// A line for everything that was looked at, and the lines to add.
     Text,
     /// The same as JSON, and nothing else.
@@ -72,20 +72,20 @@ pub(super) fn main(args: DoctorArgs, registry: Registry) -> anyhow::Result<Exit>
         login: login(),
     });
     super::say(&match format {
-        Format::Json => serde_json::to_string_pretty(&diagnosis)? + "\n",
-        Format::Text => text(&diagnosis, &check, &doctor),
+        DoctorFormat::Json => serde_json::to_string_pretty(&diagnosis)? + "\n",
+        DoctorFormat::Text => text(&diagnosis, &check, &doctor),
     });
     Ok(diagnosis.exit())
 }
 
 /// The state of the environment; an argument takes precedence.
-fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> Surroundings {
+fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> DoctorSurroundings {
     let on_github = variable("GITHUB_ACTIONS").is_some();
     // Docker and Podman leave a file as a mark; the image of the action sets a variable.
     let marked = ["/.dockerenv", "/run/.containerenv"]
         .iter()
         .any(|mark| Path::new(mark).exists());
-    Surroundings {
+    DoctorSurroundings {
         on_github,
         event: event_name.or_else(|| variable("GITHUB_EVENT_NAME")),
         payload: event.or_else(|| variable("GITHUB_EVENT_PATH").map(PathBuf::from)),
@@ -134,9 +134,9 @@ fn text(diagnosis: &Diagnosis, check: &Again, doctor: &Again) -> String {
     let mut page = String::new();
     for finding in &diagnosis.findings {
         let word = match finding.status {
-            Status::Ok => "ok",
-            Status::Warn => "warn",
-            Status::Missing => "missing",
+            NeedStatus::Ok => "ok",
+            NeedStatus::Warn => "warn",
+            NeedStatus::Missing => "missing",
         };
         let told = safe::lines(&finding.text);
         let mut lines = told.lines();
@@ -155,7 +155,7 @@ fn text(diagnosis: &Diagnosis, check: &Again, doctor: &Again) -> String {
     let missing = diagnosis
         .findings
         .iter()
-        .filter(|finding| finding.status == Status::Missing)
+        .filter(|finding| finding.status == NeedStatus::Missing)
         .count();
     let (told, next) = match missing {
         0 => ("Nothing is missing.".to_owned(), check.next()),

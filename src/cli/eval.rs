@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::again::Again;
-use super::check::{Format, show};
+use super::check::{CheckFormat, show};
 use crate::check;
 use crate::check::Checked;
 use crate::history::History;
@@ -44,8 +44,8 @@ pub(super) struct EvalArgs {
     #[arg(long)]
     no_history: bool,
     /// What is printed on standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
 }
 
 /// Runs `kelvin eval`.
@@ -67,7 +67,7 @@ pub(super) fn main(args: &EvalArgs, registry: Registry) -> anyhow::Result<Exit> 
     check::write_report(&checked.report, &checked.out)?;
     super::history::record_eval(&checked.report, args.no_history);
     show(args.format, &checked, None)?;
-    if args.format == Format::Text {
+    if args.format == CheckFormat::Text {
         super::say(&next(args)?.next());
     }
     Ok(Exit::Passed)

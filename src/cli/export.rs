@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 
 use super::again::Again;
 use crate::check;
-use crate::check::{ExportRequest, Form, LeftOut, Manifest};
+use crate::check::{DataSetForm, ExportRequest, LeftOut, Manifest};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::publish::mask::Masker;
@@ -78,9 +78,9 @@ pub(super) fn main(args: ExportArgs, registry: Registry) -> anyhow::Result<Exit>
         registry,
         report,
         form: match format {
-            ExportFormat::Jsonl => Form::Jsonl,
-            ExportFormat::Dspy => Form::Dspy,
-            ExportFormat::Csv => Form::Csv,
+            ExportFormat::Jsonl => DataSetForm::Jsonl,
+            ExportFormat::Dspy => DataSetForm::Dspy,
+            ExportFormat::Csv => DataSetForm::Csv,
         },
         min_score,
         metric,
@@ -121,7 +121,11 @@ fn told(request: &ExportRequest, manifest: &Manifest) -> String {
 fn next(args: &ExportArgs, request: &ExportRequest, manifest: &Manifest) -> String {
     if manifest.examples > 0 {
         // The first line of a table is its header.
-        let lines = if request.form == Form::Csv { "2" } else { "1" };
+        let lines = if request.form == DataSetForm::Csv {
+            "2"
+        } else {
+            "1"
+        };
         return Again::program("head")
             .words("-n")
             .word(lines)

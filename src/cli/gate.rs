@@ -11,11 +11,10 @@ use super::check::{CheckArgs, print};
 use super::inputs::variable;
 use super::progress::Progress;
 use super::veritas::{self, VeritasArgs};
-use crate::baseline;
 use crate::baseline::event;
-use crate::check;
 use crate::check::GateRequest;
 use crate::registry::Registry;
+use crate::{baseline, check};
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::judgement::AnswersShown;
 use kelvin_record::settings::OnSuspected;
@@ -185,7 +184,7 @@ pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> 
         return veritas::main(args, registry);
     }
     let (name, payload) = payload(args.event.as_ref(), args.event_name.as_ref())?;
-    let mut hint = event::hint(&name, &payload);
+    let mut hint = event::hint_of_event(&name, &payload);
     hint.asked.clone_from(&args.base);
     let mut request = GateRequest {
         hint,

@@ -44,8 +44,8 @@ enum LedgerCommand {
     /// Prints every entry.
     Export {
         /// The form.
-        #[arg(long, value_enum, default_value_t = ExportFormat::Jsonl)]
-        format: ExportFormat,
+        #[arg(long, value_enum, default_value_t = LedgerExportFormat::Jsonl)]
+        format: LedgerExportFormat,
     },
     /// Sums the entries up by candidate and judge.
     Summary {
@@ -67,7 +67,7 @@ enum LedgerCommand {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ExportFormat {
+enum LedgerExportFormat {
     /// One JSON object a line.
     Jsonl,
     /// Comma-separated values, for a spreadsheet.
@@ -111,8 +111,8 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
         Some(LedgerCommand::Export { format }) => {
             let entries = book::read(&config, &filter(last))?;
             match format {
-                ExportFormat::Jsonl => json_lines(&entries)?,
-                ExportFormat::Csv => csv(&entries),
+                LedgerExportFormat::Jsonl => json_lines(&entries)?,
+                LedgerExportFormat::Csv => csv(&entries),
             }
         }
         Some(LedgerCommand::Summary { format }) => {

@@ -23,12 +23,12 @@ pub(super) struct LintArgs {
     #[arg(long = "config", value_name = "FILE")]
     configs: Vec<PathBuf>,
     /// What is printed on standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = LintFormat::Text)]
+    format: LintFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum LintFormat {
     /// For a terminal.
     Text,
     /// A list of what was found as JSON, and nothing else.
@@ -70,8 +70,8 @@ pub(super) fn main(args: &LintArgs, registry: Registry) -> anyhow::Result<Exit> 
         .map(|file| (file, lint::lint(registry, file)))
         .collect();
     match args.format {
-        Format::Text => super::tell(&page(&linted)),
-        Format::Json => super::say(&json(&linted)?),
+        LintFormat::Text => super::tell(&page(&linted)),
+        LintFormat::Json => super::say(&json(&linted)?),
     }
     Ok(match linted.iter().any(|(_, linted)| !linted.is_fine()) {
         true => Exit::Misused,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::again::Again;
-use super::check::{Format, show, shown};
+use super::check::{CheckFormat, show, shown};
 use crate::check;
 use crate::check::MergeRequest;
 use crate::registry::Registry;
@@ -21,8 +21,8 @@ pub(super) struct MergeArgs {
     #[arg(long, value_name = "DIR", default_value = "kelvin")]
     out: PathBuf,
     /// What is printed on standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
 }
 
 /// Runs `kelvin merge`.
@@ -38,7 +38,7 @@ pub(super) fn main(args: MergeArgs, registry: Registry) -> anyhow::Result<Exit> 
         out: Some(out),
     })?;
     show(format, &merged, None)?;
-    if format == Format::Text {
+    if format == CheckFormat::Text {
         let report = merged.out.join("report.json");
         super::say(
             &Again::kelvin("gate")

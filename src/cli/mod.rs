@@ -179,7 +179,7 @@ pub fn main(registry: Registry) -> ExitCode {
             }
         };
     }
-    crate::history::tell_by(|text| write_error(&format!("{text}\n")));
+    crate::history::report_waits_by(|text| write_error(&format!("{text}\n")));
     let exit = run(registry, inputs::with_inputs(line, &inputs::variable));
     target::dismiss();
     exit.into()

@@ -12,41 +12,41 @@ use super::check::LogFormat;
 use kelvin_gate::report::Report;
 use kelvin_github::publish::mask::Masker;
 use kelvin_page::safe;
-use kelvin_run::{Event, Observer, Outcome, Source, Task};
+use kelvin_run::{AnswerSource, Event, Observer, Outcome, Task};
 
 /// Shows the progress in the form that was asked for.
 pub(super) struct Progress {
-    form: Form,
+    form: ProgressForm,
     /// The masker for texts of a pipeline.
     masker: Masker,
 }
 
-enum Form {
-    Bar(ProgressBar, Mutex<Spent>),
-    Lines(Mutex<Lines>),
+enum ProgressForm {
+    Bar(ProgressBar, Mutex<SpentSoFar>),
+    Lines(Mutex<ProgressLines>),
     Json,
 }
 
 #[derive(Default)]
-struct Lines {
+struct ProgressLines {
     name: &'static str,
     tasks: usize,
     done: usize,
     failed: usize,
     /// How many quarters of the phase were reported.
     told: usize,
-    spent: Spent,
+    spent: SpentSoFar,
 }
 
 /// The cost of the calls so far, where their prices are known. Answers of the cache cost nothing now.
 #[derive(Clone, Copy, Default)]
-struct Spent {
+struct SpentSoFar {
     usd: Option<f64>,
 }
 
-impl Spent {
+impl SpentSoFar {
     fn add(&mut self, outcome: &Outcome) {
-        if outcome.source == Source::Called
+        if outcome.source == AnswerSource::Called
             && let Some(usd) = outcome.usage.as_ref().and_then(|usage| usage.usd)
         {
             self.usd = Some(self.usd.unwrap_or(0.0) + usd);
@@ -64,13 +64,13 @@ impl Progress {
     /// Chooses the form that fits standard error.
     pub(super) fn new(format: LogFormat) -> Self {
         let form = match format {
-            LogFormat::Json => Form::Json,
+            LogFormat::Json => ProgressForm::Json,
             LogFormat::Text if std::io::stderr().is_terminal() => {
                 let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
                 bar.enable_steady_tick(Duration::from_millis(250));
-                Form::Bar(bar, Mutex::default())
+                ProgressForm::Bar(bar, Mutex::default())
             }
-            LogFormat::Text => Form::Lines(Mutex::default()),
+            LogFormat::Text => ProgressForm::Lines(Mutex::default()),
         };
         Self {
             form,
@@ -81,7 +81,7 @@ impl Progress {
     /// Removes the bar while something else uses the terminal.
     pub(super) fn pause<T>(&self, during: impl FnOnce() -> T) -> T {
         match &self.form {
-            Form::Bar(bar, _) => bar.suspend(during),
+            ProgressForm::Bar(bar, _) => bar.suspend(during),
             _ => during(),
         }
     }
@@ -89,8 +89,8 @@ impl Progress {
     /// Ends the progress with its last event.
     pub(super) fn finish(&self, report: Option<&Report>) {
         match (&self.form, report) {
-            (Form::Bar(bar, _), _) => bar.finish_and_clear(),
-            (Form::Json, Some(report)) => {
+            (ProgressForm::Bar(bar, _), _) => bar.finish_and_clear(),
+            (ProgressForm::Json, Some(report)) => {
                 say_json(finished(report));
             }
             _ => {}
@@ -101,17 +101,17 @@ impl Progress {
 impl Observer for Progress {
     fn event(&self, event: &Event<'_>) {
         match &self.form {
-            Form::Bar(bar, spent) => {
+            ProgressForm::Bar(bar, spent) => {
                 if let Ok(mut spent) = spent.lock() {
                     on_bar(bar, event, &mut spent, &self.masker);
                 }
             }
-            Form::Lines(lines) => {
+            ProgressForm::Lines(lines) => {
                 if let Ok(mut lines) = lines.lock() {
                     lines.event(event, &self.masker);
                 }
             }
-            Form::Json => {
+            ProgressForm::Json => {
                 let mut value = as_json(event);
                 self.masker.json(&mut value);
                 say_json(value);
@@ -129,7 +129,7 @@ fn again(task: &Task, (attempt, delay): (usize, f64), why: &str, masker: &Masker
     )
 }
 
-fn on_bar(bar: &ProgressBar, event: &Event<'_>, spent: &mut Spent, masker: &Masker) {
+fn on_bar(bar: &ProgressBar, event: &Event<'_>, spent: &mut SpentSoFar, masker: &Masker) {
     match event {
         Event::Phase { name, tasks } => {
             bar.reset();
@@ -156,7 +156,7 @@ fn on_bar(bar: &ProgressBar, event: &Event<'_>, spent: &mut Spent, masker: &Mask
     }
 }
 
-impl Lines {
+impl ProgressLines {
     fn event(&mut self, event: &Event<'_>, masker: &Masker) {
         match event {
             Event::Phase { name, tasks } => {
@@ -206,9 +206,9 @@ fn as_json(event: &Event<'_>) -> serde_json::Value {
             "variant": task.variant.as_deref(),
             "repeat": task.repeat,
             "source": match outcome.source {
-                Source::Called => "called",
-                Source::Cached => "cached",
-                Source::Resumed => "resumed",
+                AnswerSource::Called => "called",
+                AnswerSource::Cached => "cached",
+                AnswerSource::Resumed => "resumed",
             },
             "attempts": outcome.attempts,
             "seconds": outcome.seconds,
@@ -304,12 +304,12 @@ mod tests {
             served: None,
             observed: None,
         };
-        let mut spent = Spent::default();
-        spent.add(&outcome(Source::Called, None));
+        let mut spent = SpentSoFar::default();
+        spent.add(&outcome(AnswerSource::Called, None));
         assert_eq!(spent.told(), "", "an unknown price is no price of nothing");
-        spent.add(&outcome(Source::Called, Some(0.25)));
-        spent.add(&outcome(Source::Cached, Some(8.0)));
-        spent.add(&outcome(Source::Called, Some(0.5)));
+        spent.add(&outcome(AnswerSource::Called, Some(0.25)));
+        spent.add(&outcome(AnswerSource::Cached, Some(8.0)));
+        spent.add(&outcome(AnswerSource::Called, Some(0.5)));
         assert_eq!(spent.told(), ", $0.75 so far");
     }
 }

@@ -11,7 +11,7 @@ use super::names::Names;
 use crate::check;
 use crate::check::RegressionRequest;
 use crate::registry::Registry;
-use crate::trend::{Compared, RegressionRow, Standing, fell};
+use crate::trend::{Compared, RegressionRow, RegressionStanding, fell};
 use kelvin_base::calendar;
 use kelvin_base::exit::Exit;
 use kelvin_page::{counted, safe};
@@ -42,12 +42,12 @@ pub(super) struct RegressionArgs {
     #[arg(long)]
     fail_on_regression: bool,
     /// What is printed.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = RegressionFormat::Text)]
+    format: RegressionFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum RegressionFormat {
     /// For a terminal.
     Text,
     /// As JSON.
@@ -79,8 +79,8 @@ pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<E
         now: calendar::now() + 1,
     })?;
     super::say(&match format {
-        Format::Json => serde_json::to_string_pretty(&compared)? + "\n",
-        Format::Text => page(&compared) + &next(&again, &compared),
+        RegressionFormat::Json => serde_json::to_string_pretty(&compared)? + "\n",
+        RegressionFormat::Text => page(&compared) + &next(&again, &compared),
     });
     // A version without any measurement has shown nothing, so it does not pass.
     let passes = !compared.rows.is_empty() && compared.rows.iter().all(|row| row.standing.passes());
@@ -102,11 +102,11 @@ fn next(args: &RegressionArgs, compared: &Compared) -> String {
         course.given("--name", args.name.as_ref())
     };
     let rows = || compared.rows.iter();
-    let dropped = rows().find(|row| row.standing == Standing::Dropped);
+    let dropped = rows().find(|row| row.standing == RegressionStanding::Dropped);
     if let Some(row) = dropped {
         return course().flag("--metric", &row.metric).next();
     }
-    let is_thin = |row: &&RegressionRow| row.standing == Standing::Insufficient;
+    let is_thin = |row: &&RegressionRow| row.standing == RegressionStanding::Insufficient;
     let runs = compared.live_runs;
     let live = || again("check --no-cache").flag("--repeats", runs.to_string());
     let is_commit = compared.prior.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -126,7 +126,7 @@ fn page(compared: &Compared) -> String {
         safe::line(&compared.current),
         safe::line(&compared.prior)
     );
-    let of = |standing: Standing| {
+    let of = |standing: RegressionStanding| {
         let rows = compared.rows.iter();
         rows.filter(|row| row.standing == standing).count()
     };
@@ -152,9 +152,9 @@ fn page(compared: &Compared) -> String {
     let _ = writeln!(
         page,
         "\n{} dropped by more than 0.05 of the scale, of {}; {} with fewer than {} on a side.",
-        of(Standing::Dropped),
+        of(RegressionStanding::Dropped),
         counted(compared.rows.len(), "mean"),
-        of(Standing::Insufficient),
+        of(RegressionStanding::Insufficient),
         counted(compared.live_runs, "live measurement"),
     );
     page

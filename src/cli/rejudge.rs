@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::again::Again;
-use super::check::{Format, LogFormat, show, shown};
+use super::check::{CheckFormat, LogFormat, show, shown};
 use super::progress::Progress;
 use crate::check;
 use crate::check::{Checked, RejudgeRequest};
@@ -30,8 +30,8 @@ pub(super) struct RejudgeArgs {
     #[arg(long)]
     no_history: bool,
     /// What is printed on standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
     /// How progress is told on standard error.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
@@ -66,7 +66,7 @@ pub(super) fn main(args: RejudgeArgs, registry: Registry) -> anyhow::Result<Exit
         super::history::warn(check::ledger::record(&config, &checked.report));
     }
     show(format, &checked, None)?;
-    if format == Format::Text && log_format == LogFormat::Text {
+    if format == CheckFormat::Text && log_format == LogFormat::Text {
         super::say(&next(&report, &config, &checked, !no_history));
     }
     Ok(checked.exit())

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::again::Again;
-use super::check::{Format, show, shown};
+use super::check::{CheckFormat, show, shown};
 use super::names::Names;
 use crate::check;
 use crate::check::{RescoreRequest, Rescored, RescoredTraces};
@@ -37,8 +37,8 @@ pub(super) struct RescoreArgs {
     #[arg(long, value_name = "DIR", default_value = "kelvin-rescored")]
     out: PathBuf,
     /// What is printed on standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CheckFormat::Text)]
+    format: CheckFormat,
 }
 
 /// Runs `kelvin rescore`.
@@ -62,7 +62,7 @@ pub(super) fn main(args: RescoreArgs, registry: Registry) -> anyhow::Result<Exit
     match rescored {
         Rescored::Report(checked) => {
             show(format, &checked, None)?;
-            if format == Format::Text {
+            if format == CheckFormat::Text {
                 let view = Again::kelvin("view").flag("--out", shown(&checked.out));
                 super::say(&view.next());
             }
@@ -70,13 +70,13 @@ pub(super) fn main(args: RescoreArgs, registry: Registry) -> anyhow::Result<Exit
         }
         Rescored::Traces(traces) => {
             super::say(&match format {
-                Format::Json => serde_json::to_string_pretty(&traces)? + "\n",
-                Format::Markdown => told(&traces),
-                Format::Junit => {
+                CheckFormat::Json => serde_json::to_string_pretty(&traces)? + "\n",
+                CheckFormat::Markdown => told(&traces),
+                CheckFormat::Junit => {
                     let what = "traces are no items that could be test cases";
                     return Err(Misuse::new(what).help("choose another `--format`").into());
                 }
-                Format::Text => told(&traces) + &next(&report, &traces),
+                CheckFormat::Text => told(&traces) + &next(&report, &traces),
             });
             Ok(Exit::Passed)
         }

@@ -7,10 +7,10 @@ use anyhow::Context as _;
 use clap::Args;
 
 use super::again::Again;
-use super::check::{Format, LogFormat, show};
+use super::check::{CheckFormat, LogFormat, show};
 use super::progress::Progress;
 use crate::check;
-use crate::check::{GateRequest, Request};
+use crate::check::{CheckRequest, GateRequest};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_gate::judgement::AnswersShown;
@@ -57,10 +57,10 @@ pub(super) fn main(args: &VeritasArgs, registry: Registry) -> anyhow::Result<Exi
             .unwrap_or(LIVE_RUNS),
     };
     overrides.repeats = Some(live_runs);
-    let check = Request {
+    let check = CheckRequest {
         overrides,
         out: nowhere.as_ref().map(|folder| folder.path().to_path_buf()),
-        ..Request::new(registry)
+        ..CheckRequest::new(registry)
     };
     let mut request = GateRequest {
         rerun: true,
@@ -83,7 +83,7 @@ pub(super) fn main(args: &VeritasArgs, registry: Registry) -> anyhow::Result<Exi
     } else {
         super::history::record(registry, &args.config, &judged.checked.report, false);
         let page = (&judged.judgement, AnswersShown::OTHERS_ON_THE_PAGE);
-        show(Format::Text, &judged.checked, Some(page))?;
+        show(CheckFormat::Text, &judged.checked, Some(page))?;
         if judged.judgement.asks_nothing() {
             super::say(&Again::kelvin("view").config(&args.config).next());
         }

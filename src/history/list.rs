@@ -12,7 +12,7 @@ use kelvin_record::{Direction, probe_of};
 
 /// A metric of a run, as a list needs it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Figure {
+pub(crate) struct ListedMetric {
     /// The unrounded value; null where the metric was not measured.
     pub(crate) value: Option<f64>,
     /// How many samples the value is the mean of.
@@ -31,7 +31,7 @@ pub(crate) struct Figure {
 
 /// A run in the list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Listed {
+pub(crate) struct ListedRun {
     /// The id of the run.
     pub(crate) id: String,
     /// When the run started, RFC 3339 in UTC.
@@ -55,13 +55,13 @@ pub(crate) struct Listed {
     /// The cost of the run; none for runs of earlier versions.
     pub(crate) cost: Option<Cost>,
     /// The metrics, by id.
-    pub(crate) metrics: BTreeMap<String, Figure>,
+    pub(crate) metrics: BTreeMap<String, ListedMetric>,
 }
 
 /// The figures of a report.
-pub(super) fn figures(report: &Report) -> BTreeMap<&str, Figure> {
+pub(super) fn figures(report: &Report) -> BTreeMap<&str, ListedMetric> {
     let figures = report.metrics.iter().map(|(id, metric)| {
-        let figure = Figure {
+        let figure = ListedMetric {
             value: metric.value,
             n: metric.n,
             direction: metric.direction,
@@ -81,7 +81,7 @@ pub(super) fn probes(report: &Report) -> String {
     probes.into_iter().collect::<Vec<_>>().join(",")
 }
 
-impl Figure {
+impl ListedMetric {
     /// Whether a list shows the metric even if not all are asked for.
     pub(crate) fn is_shown_first(&self) -> bool {
         self.gated || self.headline
@@ -94,7 +94,7 @@ impl History {
     /// # Errors
     ///
     /// Where the database cannot be read.
-    pub(crate) fn runs(&self, most: usize) -> anyhow::Result<Vec<Listed>> {
+    pub(crate) fn runs(&self, most: usize) -> anyhow::Result<Vec<ListedRun>> {
         let mut query = self.connection.prepare(
             "SELECT id, time, commit_id, branch, dirty, configuration, config, probe, ending, \
              metrics, verdict, cost FROM runs ORDER BY number DESC LIMIT ?",
@@ -103,7 +103,7 @@ impl History {
             let metrics: String = row.get(9)?;
             // If the figures cannot be read, the list is still shown without them.
             let metrics = serde_json::from_str(&metrics).unwrap_or_default();
-            Ok(Listed {
+            Ok(ListedRun {
                 id: row.get(0)?,
                 time: row.get(1)?,
                 commit: row.get(2)?,
@@ -118,7 +118,7 @@ impl History {
                 metrics,
             })
         })?;
-        let mut runs: Vec<Listed> = rows.collect::<Result<_, _>>()?;
+        let mut runs: Vec<ListedRun> = rows.collect::<Result<_, _>>()?;
         runs.reverse();
         Ok(runs)
     }

@@ -6,24 +6,28 @@
 mod ledger;
 mod list;
 mod migrate;
-mod pack;
 mod read;
-mod wait;
 mod write;
 
-pub(crate) use ledger::{LedgerEntry, LedgerFilter, LedgerSummary, summaries};
-pub(crate) use list::{Figure, Listed, sparkline};
-pub(crate) use read::Wanted;
-pub(crate) use wait::tell_by;
-pub(crate) use write::Scene;
-
-use std::io::{ErrorKind, Read as _};
-use std::path::{Path, PathBuf};
-
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, ensure};
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
 use rusqlite::{Connection, OpenFlags};
+use serde::Serialize;
+use serde_json::Value;
+use std::io::{self, BufWriter, ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use kelvin_base::exit::Misuse;
+
+pub(crate) use ledger::{LedgerEntry, LedgerFilter, LedgerSummary, summaries};
+pub(crate) use list::{ListedMetric, ListedRun, sparkline};
+pub(crate) use read::WantedRun;
+
+pub(crate) use write::RunScene;
 
 /// The path of the database, relative to the folder of the configuration.
 const FILE: &str = ".kelvin/history.db";
@@ -95,7 +99,7 @@ impl History {
         let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || -> anyhow::Result<Connection> {
             let mut connection = Connection::open_with_flags(&file, flags)?;
-            connection.busy_handler(Some(wait::once_more))?;
+            connection.busy_handler(Some(wait_once_more))?;
             // Only a new file takes this size, by which several items share a page.
             connection.pragma_update(None, "page_size", 16384)?;
             migrate::run(&mut connection, migrate::STEPS)?;
@@ -168,6 +172,73 @@ fn newer(version: u32, known: u32, shown: &str) -> anyhow::Error {
     ))
     .help("update kelvin, or move the file away to begin a new history")
     .into()
+}
+
+/// The most that a packed value may grow to; a larger one is damaged.
+const MOST: u64 = 128 * 1024 * 1024;
+
+/// Packs a value.
+pub(super) fn pack(value: &impl Serialize) -> anyhow::Result<Vec<u8>> {
+    let encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    // The buffer is needed because a serializer writes a few bytes at a time.
+    let mut writer = BufWriter::new(encoder);
+    serde_json::to_writer(&mut writer, value)?;
+    let encoder = writer
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)?;
+    Ok(encoder.finish()?)
+}
+
+/// Unpacks a value.
+///
+/// # Errors
+///
+/// Where the value is damaged, or larger than a report may be.
+pub(super) fn unpack(bytes: &[u8]) -> anyhow::Result<Value> {
+    let mut text = Vec::new();
+    ZlibDecoder::new(bytes)
+        .take(MOST + 1)
+        .read_to_end(&mut text)
+        .context("what was stored is damaged")?;
+    ensure!(
+        text.len() as u64 <= MOST,
+        "what was stored is over {MOST} bytes"
+    );
+    serde_json::from_slice(&text).context("what was stored is damaged")
+}
+
+/// The time of one wait.
+const STEP: Duration = Duration::from_millis(20);
+/// How long a wait stays silent.
+const SILENT: Duration = Duration::from_secs(1);
+/// How long a writer waits for another one.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The function that reports a long wait to a person.
+static TELL: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Sets the function that reports a long wait; only the first call counts.
+pub(crate) fn report_waits_by(tell: fn(&str)) {
+    let _ = TELL.set(tell);
+}
+
+/// Waits once more, after `times` waits. Returns false after the longest time.
+pub(super) fn wait_once_more(times: i32) -> bool {
+    let waited = STEP * u32::try_from(times).unwrap_or(0);
+    if waited >= PATIENCE {
+        return false;
+    }
+    if waited == SILENT
+        && let Some(tell) = TELL.get()
+    {
+        tell(&format!(
+            "waiting for another process that writes to the history `{}`, for at most {} s",
+            FILE,
+            PATIENCE.as_secs()
+        ));
+    }
+    std::thread::sleep(STEP);
+    true
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use rusqlite::OptionalExtension as _;
 use serde_json::Value;
 
-use super::{History, pack};
+use super::History;
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
@@ -14,14 +14,14 @@ const SHORTEST: usize = 4;
 
 /// How a person names a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum WantedRun {
     /// The run this many places before the last recorded one, which is 0.
     Back(usize),
     /// The run whose id begins with this text.
     Id(String),
 }
 
-impl Wanted {
+impl WantedRun {
     /// Reads `latest`, `previous`, or at least four characters of an id; none for anything else.
     pub(crate) fn read(text: &str) -> Option<Self> {
         match text {
@@ -41,15 +41,15 @@ impl History {
     /// # Errors
     ///
     /// A [`Misuse`] where several ids begin with the text.
-    pub(crate) fn find(&self, wanted: &Wanted) -> anyhow::Result<Option<String>> {
+    pub(crate) fn find(&self, wanted: &WantedRun) -> anyhow::Result<Option<String>> {
         let prefix = match wanted {
-            Wanted::Back(back) => {
+            WantedRun::Back(back) => {
                 let sql = "SELECT id FROM runs ORDER BY number DESC LIMIT 1 OFFSET ?";
                 let back = i64::try_from(*back)?;
                 let found = self.connection.query_row(sql, [back], |row| row.get(0));
                 return Ok(found.optional()?);
             }
-            Wanted::Id(prefix) => prefix,
+            WantedRun::Id(prefix) => prefix,
         };
         let mut query = self
             .connection
@@ -81,7 +81,7 @@ impl History {
                 [id],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
-            let mut frame = pack::unpack(&frame)?;
+            let mut frame = super::unpack(&frame)?;
             let mut query = self
                 .connection
                 .prepare("SELECT list, name, record FROM items WHERE run = ?")?;
@@ -90,7 +90,7 @@ impl History {
                 let (list, name): (String, String) = (row.get(0)?, row.get(1)?);
                 let record: Vec<u8> = row.get(2)?;
                 if let Some(Value::Object(map)) = frame.pointer_mut(&list) {
-                    map.insert(name, pack::unpack(&record)?);
+                    map.insert(name, super::unpack(&record)?);
                 }
             }
             registry.report(&serde_json::to_vec(&frame)?)

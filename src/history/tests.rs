@@ -1,10 +1,10 @@
-use super::write::Scene;
+use super::write::RunScene;
 use super::*;
 use crate::registry::Registry;
 use kelvin_gate::report::fixture;
 
-fn scene() -> Scene {
-    Scene {
+fn scene() -> RunScene {
+    RunScene {
         configuration: "kelvin".to_owned(),
         branch: Some("main".to_owned()),
     }
@@ -29,7 +29,7 @@ fn every_report_comes_back_as_it_was() {
         fixture::hostile("'; DROP TABLE runs; --"),
     ] {
         let id = history.record(&report, &scene()).expect("recorded");
-        let wanted = Wanted::read(&id[..6]).expect("it can name a run");
+        let wanted = WantedRun::read(&id[..6]).expect("it can name a run");
         assert_eq!(history.find(&wanted).expect("read"), Some(id.clone()));
         assert_eq!(
             history.report(&id, Registry::shipped()).expect("read"),
@@ -38,11 +38,11 @@ fn every_report_comes_back_as_it_was() {
     }
     let runs = history.runs(3).expect("listed");
     assert_eq!(runs.len(), 3);
-    let latest = history.find(&Wanted::Back(0)).expect("read");
+    let latest = history.find(&WantedRun::Back(0)).expect("read");
     assert_eq!(latest.as_deref(), Some(&*runs[2].id));
-    let previous = history.find(&Wanted::Back(1)).expect("read");
+    let previous = history.find(&WantedRun::Back(1)).expect("read");
     assert_eq!(previous.as_deref(), Some(&*runs[1].id));
-    assert_eq!(history.find(&Wanted::Back(5)).expect("read"), None);
+    assert_eq!(history.find(&WantedRun::Back(5)).expect("read"), None);
     let mode: String = history
         .connection
         .pragma_query_value(None, "journal_mode", |row| row.get(0))
@@ -63,7 +63,7 @@ fn a_prefix_of_several_runs_names_them() {
             .execute("UPDATE runs SET id = ? WHERE id = ?", [id, &*recorded])
             .expect("renamed");
     }
-    let find = |text: &str| history.find(&Wanted::read(text).expect("it can name a run"));
+    let find = |text: &str| history.find(&WantedRun::read(text).expect("it can name a run"));
     let said = format!("{:#}", find("abcd").expect_err("there are two"));
     assert!(said.contains("abcd000001, abcd000002"), "{said}");
     assert_eq!(
@@ -72,7 +72,7 @@ fn a_prefix_of_several_runs_names_them() {
     );
     assert_eq!(find("dddd").expect("none"), None);
     for text in ["abc", "main", "", "%%%%", "xyz12"] {
-        assert_eq!(Wanted::read(text), None, "{text}");
+        assert_eq!(WantedRun::read(text), None, "{text}");
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use anyhow::anyhow;
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{History, KEPT, list, pack, wait};
+use super::{History, KEPT, list};
 use kelvin_base::digest::Fields;
 use kelvin_base::threads;
 use kelvin_gate::report::Report;
@@ -19,7 +19,7 @@ fn list(probe: &str) -> String {
 
 /// The place of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scene {
+pub(crate) struct RunScene {
     /// The name of the configuration.
     pub(crate) configuration: String,
     /// The branch that was checked out, where that is known.
@@ -32,17 +32,17 @@ impl History {
     /// # Errors
     ///
     /// Where the database cannot be written.
-    pub(crate) fn record(&mut self, report: &Report, scene: &Scene) -> anyhow::Result<String> {
+    pub(crate) fn record(&mut self, report: &Report, scene: &RunScene) -> anyhow::Result<String> {
         self.record_within(report, scene, KEPT)
     }
 
     pub(super) fn record_within(
         &mut self,
         report: &Report,
-        scene: &Scene,
+        scene: &RunScene,
         keep: usize,
     ) -> anyhow::Result<String> {
-        let frame = pack::pack(&frame(report))?;
+        let frame = super::pack(&frame(report))?;
         let items = items(report)?;
         let session = &report.run.session;
         let metrics = serde_json::to_string(&list::figures(report))?;
@@ -101,7 +101,7 @@ pub(super) fn ahead(connection: &Connection) -> anyhow::Result<()> {
         match mode {
             // Some file systems have no shared memory; the history works there all the same.
             Ok(_) => return Ok(()),
-            Err(error) if is_busy(&error) && wait::once_more(times) => times += 1,
+            Err(error) if is_busy(&error) && super::wait_once_more(times) => times += 1,
             Err(error) => return Err(error.into()),
         }
     }
@@ -164,7 +164,7 @@ fn items(report: &Report) -> anyhow::Result<Vec<Stored<'_>>> {
     let mut all = Vec::new();
     for (name, section) in report.probes.iter() {
         let packed = threads::map(&section.records(), |(id, record)| {
-            Ok((list(name), *id, pack::pack(record)?))
+            Ok((list(name), *id, super::pack(record)?))
         });
         all.extend(packed.into_iter().collect::<anyhow::Result<Vec<_>>>()?);
     }

@@ -7,7 +7,7 @@ use kelvin_base::calendar;
 
 /// A change of something that the figures depend on, before a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Change {
+pub(crate) struct ConditionChange {
     /// When the first run after the change started.
     pub(crate) at: String,
     /// The commit of that run.
@@ -44,9 +44,9 @@ pub(crate) fn differing(old: &MadeOf, new: &MadeOf) -> Vec<&'static str> {
 }
 
 /// The changes from one run to the next, oldest first.
-pub(super) fn find(runs: &[&PastRun]) -> Vec<Change> {
+pub(super) fn find_changes(runs: &[&PastRun]) -> Vec<ConditionChange> {
     let pairs = runs.windows(2);
-    let changes = pairs.map(|pair| Change {
+    let changes = pairs.map(|pair| ConditionChange {
         at: calendar::written(pair[1].at),
         commit: pair[1].commit.clone(),
         what: differing(&pair[0].made_of, &pair[1].made_of),

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::past::{Left, PastRun};
-use super::summary::Read;
+use super::past::{LeftOutReason, PastRun};
+use super::summary::ReadReports;
 use crate::baseline::MainLine;
 use kelvin_page::counted;
 
@@ -15,7 +15,7 @@ pub(crate) fn placed(
     runs: Vec<PastRun>,
     line: &MainLine,
     now: i64,
-    read: &mut Read,
+    read: &mut ReadReports,
 ) -> Vec<PastRun> {
     let places = line.on.iter().enumerate();
     let places: BTreeMap<&str, usize> = places.map(|(at, commit)| (&**commit, at)).collect();
@@ -29,7 +29,7 @@ pub(crate) fn placed(
             .as_ref()
             .is_some_and(|commit| line.off.contains(commit));
         if is_off {
-            *read.left.entry(Left::Unmerged).or_default() += 1;
+            *read.left.entry(LeftOutReason::Unmerged).or_default() += 1;
             continue;
         }
         let clock = run.at;

@@ -5,13 +5,13 @@ use serde::Serialize;
 use kelvin_record::{Direction, Metric};
 
 /// By how much a mean has to be worse, as a share of the scale of its metric.
-pub(crate) const LEAST: f64 = 0.05;
+pub(crate) const LEAST_FALL: f64 = 0.05;
 /// In binary, .80 - .75 is a little more than .05 and .85 - .80 a little less. Neither counts as a fall.
 const GUARD: f64 = 1e-9;
 
 /// How to read the values of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Scale {
+pub(crate) struct MetricScale {
     /// Which way is better.
     pub(crate) direction: Direction,
     /// The lowest and the highest possible value; none where one of them is open, as for a count.
@@ -20,7 +20,7 @@ pub(crate) struct Scale {
     pub(crate) poor_below: Option<f64>,
 }
 
-impl Scale {
+impl MetricScale {
     /// The scale of a metric.
     pub(super) fn of(metric: &Metric) -> Self {
         Self {
@@ -49,5 +49,5 @@ impl Scale {
 
 /// Whether a figure that is worse by this share of its scale has fallen.
 pub(crate) fn is_fall(worse_by: f64) -> bool {
-    worse_by > LEAST + GUARD
+    worse_by > LEAST_FALL + GUARD
 }

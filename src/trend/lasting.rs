@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::fall::{Scale, is_fall};
-use super::mean::{self, Mean, Of, value_in};
+use super::fall::{MetricScale, is_fall};
+use super::mean;
+use super::mean::{Mean, Of, value_in};
 use super::past::PastRun;
 use super::split::{Split, splits};
 use kelvin_base::calendar;
@@ -46,12 +47,12 @@ pub(crate) struct LastingFall {
 struct Series<'a> {
     metric: &'a str,
     of: Of,
-    scale: Scale,
+    scale: MetricScale,
     values: Vec<Option<f64>>,
 }
 
 /// The falls that last among the newest of the given runs: of whole runs, groups and cases, each with its own values.
-pub(super) fn find(course: &[&PastRun], metrics: &BTreeMap<&str, Scale>) -> Vec<LastingFall> {
+pub(super) fn find(course: &[&PastRun], metrics: &BTreeMap<&str, MetricScale>) -> Vec<LastingFall> {
     let runs = &course[course.len().saturating_sub(NEWEST)..];
     let (cases, above): (Vec<_>, Vec<_>) = series(runs, metrics)
         .into_iter()
@@ -68,7 +69,10 @@ pub(super) fn find(course: &[&PastRun], metrics: &BTreeMap<&str, Scale>) -> Vec<
 
 /// Whole runs and groups that may have fallen: from some run on, each was worse than every run before it. Few runs
 /// cannot be told from noise, but such a mean must not count as one that held.
-pub(super) fn suspected(runs: &[&PastRun], metrics: &BTreeMap<&str, Scale>) -> Vec<LastingFall> {
+pub(super) fn suspected(
+    runs: &[&PastRun],
+    metrics: &BTreeMap<&str, MetricScale>,
+) -> Vec<LastingFall> {
     let above = series(runs, metrics).into_iter();
     let above = above.filter(|one| !matches!(one.of, Of::Case(_)));
     let found = above.filter_map(|one| {
@@ -90,7 +94,7 @@ pub(super) fn suspected(runs: &[&PastRun], metrics: &BTreeMap<&str, Scale>) -> V
     found.collect()
 }
 
-fn series<'a>(runs: &[&PastRun], metrics: &BTreeMap<&'a str, Scale>) -> Vec<Series<'a>> {
+fn series<'a>(runs: &[&PastRun], metrics: &BTreeMap<&'a str, MetricScale>) -> Vec<Series<'a>> {
     let mut found = Vec::new();
     for (metric, scale) in metrics {
         let Some((low, high)) = scale.ends else {

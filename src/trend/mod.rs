@@ -6,14 +6,12 @@
 
 mod change;
 mod course;
-mod decided;
 mod fall;
 mod flaky;
 mod lasting;
 mod mean;
 mod page;
 mod past;
-mod period;
 mod regression;
 mod runs;
 mod split;
@@ -27,9 +25,8 @@ pub(crate) use change::differing;
 pub(crate) use course::placed;
 pub(crate) use page::{article, fell, history};
 pub(crate) use past::{MadeOf, PastRun, Place};
-pub(crate) use period::Period;
 pub(crate) use regression::{
-    Compared, RegressionRow, Samples, Standing, compare, lasting_falls, versions,
+    Compared, RegressionRow, RegressionStanding, VersionSamples, compare, lasting_falls, versions,
 };
 pub(crate) use summarize::summarize;
-pub(crate) use summary::{Asked, Read, Summary};
+pub(crate) use summary::{Period, ReadReports, Summary, SummaryInputs};

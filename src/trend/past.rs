@@ -1,10 +1,9 @@
 //! A past run: the part of its report that is kept in memory. Reports may be large, and many are compared together.
 
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-
-use super::fall::Scale;
+use super::fall::MetricScale;
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
@@ -26,7 +25,7 @@ pub(crate) enum Place {
 /// Why a report is read and not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Left {
+pub(crate) enum LeftOutReason {
     /// The report is about one shard.
     Shard,
     /// The report is about a dry run, which called nothing.
@@ -41,7 +40,7 @@ pub(crate) enum Left {
     Unmerged,
 }
 
-impl Left {
+impl LeftOutReason {
     /// Describes such reports, for people.
     pub(crate) const fn words(self) -> &'static str {
         match self {
@@ -137,7 +136,7 @@ pub(crate) struct PastFigure {
     /// Why the figure was not measured.
     pub(crate) reason: Option<String>,
     /// How to read the values.
-    pub(crate) scale: Scale,
+    pub(crate) scale: MetricScale,
     /// Whether the figure is among those that are shown first.
     pub(crate) shown_first: bool,
     /// The value of each repeat of each case.
@@ -146,13 +145,15 @@ pub(crate) struct PastFigure {
 
 impl PastRun {
     /// Why a report is not counted; none where it counts.
-    pub(crate) fn left(report: &Report) -> Option<Left> {
+    pub(crate) fn left(report: &Report) -> Option<LeftOutReason> {
         match report.run.ending {
-            Ending::DryRun => Some(Left::DryRun),
-            _ if report.run.shard.is_some() => Some(Left::Shard),
+            Ending::DryRun => Some(LeftOutReason::DryRun),
+            _ if report.run.shard.is_some() => Some(LeftOutReason::Shard),
             Ending::Complete if report.run.only.is_empty() => None,
-            Ending::Complete => Some(Left::Restricted),
-            Ending::Interrupted | Ending::Failed | Ending::Changed => Some(Left::Unfinished),
+            Ending::Complete => Some(LeftOutReason::Restricted),
+            Ending::Interrupted | Ending::Failed | Ending::Changed => {
+                Some(LeftOutReason::Unfinished)
+            }
         }
     }
 
@@ -216,7 +217,7 @@ impl PastFigure {
         Self {
             value: metric.value,
             reason: metric.reason.clone(),
-            scale: Scale::of(metric),
+            scale: MetricScale::of(metric),
             shown_first: metric.is_shown_first(),
             cases: metric
                 .per_case
@@ -268,4 +269,42 @@ pub(super) fn live<'a>(runs: impl IntoIterator<Item = &'a PastRun>) -> Vec<&'a P
     }
     live.sort_by_key(|run| run.at);
     live
+}
+
+/// A decision, with the first run that was made after it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct DecidedRun {
+    /// When the first run with the decision started.
+    pub(crate) at: String,
+    /// The commit of that run.
+    pub(crate) commit: Option<String>,
+    /// The decision.
+    #[serde(flatten)]
+    pub(crate) decision: Decision,
+}
+
+/// The decisions in the reports of these runs, oldest first. A job that was run again repeats the decision of the run
+/// before it, which counts once.
+pub(super) fn find_decided(runs: &[&PastRun]) -> Vec<DecidedRun> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for run in runs {
+        let Some(decision) = &run.decision else {
+            continue;
+        };
+        let key = (
+            &decision.at,
+            &decision.by,
+            decision.pull_request,
+            decision.approved,
+        );
+        if seen.insert(key) {
+            found.push(DecidedRun {
+                at: calendar::written(run.at),
+                commit: run.commit.clone(),
+                decision: decision.clone(),
+            });
+        }
+    }
+    found
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::fall::{Scale, is_fall};
+use super::fall::{MetricScale, is_fall};
 use super::lasting::{self, LastingFall};
 use super::past::{PastRun, live};
 use super::{mean, summarize};
@@ -19,7 +19,7 @@ const NEWEST: usize = 20;
 
 /// The samples of one chain or unit of one version.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Sample {
+pub(crate) struct ChainSample {
     /// The id of the metric that was measured.
     pub(crate) metric: String,
     /// The chain.
@@ -27,7 +27,7 @@ pub(crate) struct Sample {
     /// The unit; none for the chain itself.
     pub(crate) unit: Option<String>,
     /// How to read the values.
-    pub(crate) scale: Scale,
+    pub(crate) scale: MetricScale,
     /// The values of the live runs.
     pub(crate) values: Vec<f64>,
     /// How many live measurements the values come from, where that is not the number of values: a whole run has one
@@ -35,7 +35,7 @@ pub(crate) struct Sample {
     pub(crate) n: Option<usize>,
 }
 
-impl Sample {
+impl ChainSample {
     fn key(&self) -> (&str, Option<&str>, &str) {
         (&self.chain, self.unit.as_deref(), &self.metric)
     }
@@ -58,11 +58,11 @@ impl Sample {
 
 /// The measurements of one version.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Samples {
+pub(crate) struct VersionSamples {
     /// The name of the version.
     pub(crate) version: String,
     /// Each chain and unit.
-    pub(crate) each: Vec<Sample>,
+    pub(crate) each: Vec<ChainSample>,
 }
 
 /// A version beside the one before it.
@@ -102,13 +102,13 @@ pub(crate) struct RegressionRow {
     /// By how much the chain or unit is worse, in the values of the metric; negative where it is better.
     pub(crate) drop: Option<f64>,
     /// The result of the comparison.
-    pub(crate) standing: Standing,
+    pub(crate) standing: RegressionStanding,
 }
 
 /// The result of comparing a chain or a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Standing {
+pub(crate) enum RegressionStanding {
     /// The value is worse by more than a twentieth of the scale of its metric.
     Dropped,
     /// There are too few live measurements to say.
@@ -125,7 +125,7 @@ pub(crate) enum Standing {
     Added,
 }
 
-impl Standing {
+impl RegressionStanding {
     /// Whether this result allows a version to pass: an unknown result does not.
     pub(crate) const fn passes(self) -> bool {
         matches!(self, Self::Held | Self::Improved | Self::Added)
@@ -146,8 +146,12 @@ impl Standing {
 }
 
 /// Compares two versions.
-pub(crate) fn compare(current: &Samples, prior: &Samples, live_runs: usize) -> Compared {
-    let by_key = |of: &'_ Samples| -> BTreeMap<_, Sample> {
+pub(crate) fn compare(
+    current: &VersionSamples,
+    prior: &VersionSamples,
+    live_runs: usize,
+) -> Compared {
+    let by_key = |of: &'_ VersionSamples| -> BTreeMap<_, ChainSample> {
         let each = of.each.iter();
         each.map(|one| {
             let (chain, unit, metric) = one.key();
@@ -178,10 +182,17 @@ pub(crate) fn compare(current: &Samples, prior: &Samples, live_runs: usize) -> C
     }
 }
 
-fn row(before: Option<&Sample>, now: Option<&Sample>, live_runs: usize) -> Option<RegressionRow> {
+fn row(
+    before: Option<&ChainSample>,
+    now: Option<&ChainSample>,
+    live_runs: usize,
+) -> Option<RegressionRow> {
     let one = now.or(before)?;
-    let (prior, current) = (before.and_then(Sample::mean), now.and_then(Sample::mean));
-    let n = |of: Option<&Sample>| of.map_or(0, Sample::n);
+    let (prior, current) = (
+        before.and_then(ChainSample::mean),
+        now.and_then(ChainSample::mean),
+    );
+    let n = |of: Option<&ChainSample>| of.map_or(0, ChainSample::n);
     let (n_prior, n_current) = (n(before), n(now));
     let worse_by = prior.zip(current).map(|(prior, current)| {
         let worse = one.scale.worse_by(prior, current);
@@ -193,23 +204,23 @@ fn row(before: Option<&Sample>, now: Option<&Sample>, live_runs: usize) -> Optio
     }
     let worse_by = worse_by.flatten();
     let standing = match (before, now) {
-        (_, None) => Standing::Removed,
-        (None, Some(_)) => Standing::Added,
+        (_, None) => RegressionStanding::Removed,
+        (None, Some(_)) => RegressionStanding::Added,
         (Some(_), Some(_)) => match worse_by {
             // The prior version may have failed to measure this too, so it is no loss of the current one, and no pass.
-            None => Standing::Unmeasured,
+            None => RegressionStanding::Unmeasured,
             // If all measurements of both versions are equal, there is no drop that noise could hide or explain.
             Some(_)
                 if before
                     .zip(now)
                     .is_some_and(|(before, now)| before.is_equal(now)) =>
             {
-                Standing::Held
+                RegressionStanding::Held
             }
-            Some(_) if n_prior.min(n_current) < live_runs => Standing::Insufficient,
-            Some((worse, _)) if is_fall(worse) => Standing::Dropped,
-            Some((worse, _)) if is_fall(-worse) => Standing::Improved,
-            Some(_) => Standing::Held,
+            Some(_) if n_prior.min(n_current) < live_runs => RegressionStanding::Insufficient,
+            Some((worse, _)) if is_fall(worse) => RegressionStanding::Dropped,
+            Some((worse, _)) if is_fall(-worse) => RegressionStanding::Improved,
+            Some(_) => RegressionStanding::Held,
         },
     };
     Some(RegressionRow {
@@ -292,7 +303,7 @@ fn name(run: &PastRun) -> String {
     }
 }
 
-impl Samples {
+impl VersionSamples {
     /// The values of the newest live runs of a version, for the given metrics or for those that are shown first.
     pub(crate) fn of(version: &str, runs: &[&PastRun], metrics: &[String]) -> Self {
         let live = live(runs.iter().copied());
@@ -307,7 +318,7 @@ impl Samples {
                 true => figure.shown_first,
                 false => metrics.contains(id),
             });
-            let wanted: BTreeMap<&str, Scale> = wanted
+            let wanted: BTreeMap<&str, MetricScale> = wanted
                 .map(|(id, figure)| (id.as_str(), figure.scale))
                 .collect();
             for (metric, scale) in wanted {
@@ -321,7 +332,7 @@ impl Samples {
     }
 }
 
-impl Samples {
+impl VersionSamples {
     /// Counts each chain by its own values: a recorded chain has a score of its own, which is not computed from those
     /// of its units.
     #[must_use]
@@ -338,8 +349,8 @@ impl Samples {
     }
 }
 
-fn of_metric(runs: &[&PastRun], chain: &str, metric: &str, scale: Scale) -> Vec<Sample> {
-    let sample = |unit: Option<String>, values: Vec<f64>, n: Option<usize>| Sample {
+fn of_metric(runs: &[&PastRun], chain: &str, metric: &str, scale: MetricScale) -> Vec<ChainSample> {
+    let sample = |unit: Option<String>, values: Vec<f64>, n: Option<usize>| ChainSample {
         metric: metric.to_owned(),
         chain: chain.to_owned(),
         unit,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fall::{Scale, is_fall};
+use super::fall::{MetricScale, is_fall};
 use super::past::PastRun;
 use super::{change, mean};
 
@@ -13,21 +13,21 @@ pub(super) struct Runs<'a> {
     /// How many older runs were left out.
     pub(super) older: usize,
     /// The metrics to show.
-    pub(super) metrics: BTreeMap<&'a str, Scale>,
+    pub(super) metrics: BTreeMap<&'a str, MetricScale>,
 }
 
 /// The changes from one run to the next.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Turn<'a> {
+pub(super) struct RunTurn<'a> {
     /// The changed properties on which the figures depend, in words.
     pub(super) what: Vec<&'static str>,
     /// The cases whose value moved by more than a fall needs, the largest move first.
-    pub(super) moved: Vec<Moved<'a>>,
+    pub(super) moved: Vec<MovedCase<'a>>,
 }
 
 /// A case whose value has changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Moved<'a> {
+pub(super) struct MovedCase<'a> {
     pub(super) case: &'a str,
     pub(super) metric: &'a str,
     pub(super) before: f64,
@@ -61,8 +61,8 @@ pub(super) fn of<'a>(runs: &'a [PastRun], metrics: &[String], most: usize) -> Ve
 pub(super) fn turn<'a>(
     before: &PastRun,
     now: &'a PastRun,
-    metrics: &BTreeMap<&'a str, Scale>,
-) -> Turn<'a> {
+    metrics: &BTreeMap<&'a str, MetricScale>,
+) -> RunTurn<'a> {
     let mut moved = Vec::new();
     for (metric, scale) in metrics {
         for case in mean::cases(&[now], metric) {
@@ -72,7 +72,7 @@ pub(super) fn turn<'a>(
             };
             let worse_by = scale.worse_by(old, new).unwrap_or(0.0);
             if is_fall(worse_by) || is_fall(-worse_by) {
-                moved.push(Moved {
+                moved.push(MovedCase {
                     case,
                     metric,
                     before: old,
@@ -83,7 +83,7 @@ pub(super) fn turn<'a>(
         }
     }
     moved.sort_by(|one, other| other.worse_by.abs().total_cmp(&one.worse_by.abs()));
-    Turn {
+    RunTurn {
         what: change::differing(&before.made_of, &now.made_of),
         moved,
     }

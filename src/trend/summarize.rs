@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fall::{Scale, is_fall};
-use super::mean::{self, Mean, mean_of, value_in};
+use super::fall::{MetricScale, is_fall};
+use super::mean::{Mean, mean_of, value_in};
 use super::past::{PastRun, live};
-use super::period::Period;
 use super::summary::{
-    Asked, Candidate, Course, Of, OfConfiguration, Read, Row, Since, Summary, Word,
+    Candidate, Course, Of, OfConfiguration, Period, ReadReports, Since, Summary, SummaryInputs,
+    SummaryRow, TrendWord,
 };
-use super::{change, decided};
-use super::{flaky, lasting};
+use super::{change, flaky, lasting, mean, past};
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_record::probe_of;
@@ -19,7 +18,7 @@ use kelvin_record::probe_of;
 const PLOTTED: usize = 4;
 
 /// Makes the summary of some runs, in whatever order they are given.
-pub(crate) fn summarize(runs: &[PastRun], read: Read, asked: Asked<'_>) -> Summary {
+pub(crate) fn summarize(runs: &[PastRun], read: ReadReports, asked: SummaryInputs<'_>) -> Summary {
     let Period { since, until } = asked.period;
     let names: BTreeSet<&str> = runs.iter().map(|run| run.configuration.as_str()).collect();
     let mut candidates = Vec::new();
@@ -33,7 +32,7 @@ pub(crate) fn summarize(runs: &[PastRun], read: Read, asked: Asked<'_>) -> Summa
         candidates.extend(worst);
     }
     candidates.sort_by(|one, other| {
-        let rank = |of: &Candidate| (of.row.word != Word::Fell, of.row.worse_by.is_none());
+        let rank = |of: &Candidate| (of.row.word != TrendWord::Fell, of.row.worse_by.is_none());
         rank(one)
             .cmp(&rank(other))
             .then(other.row.fall().total_cmp(&one.row.fall()))
@@ -53,7 +52,7 @@ pub(crate) fn summarize(runs: &[PastRun], read: Read, asked: Asked<'_>) -> Summa
 fn of_configuration(
     name: &str,
     own: &[&PastRun],
-    asked: Asked<'_>,
+    asked: SummaryInputs<'_>,
 ) -> (OfConfiguration, Vec<Candidate>) {
     let period = asked.period;
     let until = period.until;
@@ -75,7 +74,7 @@ fn of_configuration(
         let mut rows = rows.iter_mut();
         let own = rows.find(|row| row.metric == fall.metric && row.of == fall.of);
         if let Some(row) = own.filter(|row| row.now.value.is_some()) {
-            row.word = Word::Fell;
+            row.word = TrendWord::Fell;
             row.lasting = Some(fall);
         }
     }
@@ -83,11 +82,11 @@ fn of_configuration(
     suspected.retain(|fall| {
         let mut rows = rows.iter();
         let own = rows.find(|row| row.metric == fall.metric && row.of == fall.of);
-        own.is_none_or(|row| row.word != Word::Fell)
+        own.is_none_or(|row| row.word != TrendWord::Fell)
     });
     let candidates: Vec<Candidate> = rows
         .iter()
-        .filter(|row| row.is_poor || matches!(row.word, Word::Fell | Word::Unmeasured))
+        .filter(|row| row.is_poor || matches!(row.word, TrendWord::Fell | TrendWord::Unmeasured))
         .map(|row| Candidate {
             configuration: name.to_owned(),
             row: row.clone(),
@@ -101,7 +100,7 @@ fn of_configuration(
     // The first run of the period is compared with the last one before it, however long ago that was.
     let first = course.iter().position(|run| period.has(run.at));
     let changes = first.map_or_else(Vec::new, |first| {
-        change::find(&course[first.saturating_sub(1)..])
+        change::find_changes(&course[first.saturating_sub(1)..])
     });
     let cost = |runs: &[&PastRun]| {
         let costs = runs.iter().map(|run| run.cost);
@@ -122,13 +121,16 @@ fn of_configuration(
         suspected,
         flaky,
         changes,
-        decisions: decided::find(&all_now),
+        decisions: past::find_decided(&all_now),
     };
     (found, candidates)
 }
 
 /// The metrics to use, each with the scale of its newest run.
-pub(super) fn metrics<'a>(runs: &[&'a PastRun], named: &[String]) -> BTreeMap<&'a str, Scale> {
+pub(super) fn metrics<'a>(
+    runs: &[&'a PastRun],
+    named: &[String],
+) -> BTreeMap<&'a str, MetricScale> {
     let mut metrics = BTreeMap::new();
     for (id, figure) in runs.iter().flat_map(|run| &run.figures) {
         let is_wanted = match named.is_empty() {
@@ -142,8 +144,13 @@ pub(super) fn metrics<'a>(runs: &[&'a PastRun], named: &[String]) -> BTreeMap<&'
     metrics
 }
 
-fn rows_of(metric: &str, scale: Scale, before: &[&PastRun], now: &[&PastRun]) -> Vec<Row> {
-    let row = |of: Of, before: Mean, now: Mean| Row {
+fn rows_of(
+    metric: &str,
+    scale: MetricScale,
+    before: &[&PastRun],
+    now: &[&PastRun],
+) -> Vec<SummaryRow> {
+    let row = |of: Of, before: Mean, now: Mean| SummaryRow {
         metric: metric.to_owned(),
         of,
         worse_by: before
@@ -192,22 +199,27 @@ fn rows_of(metric: &str, scale: Scale, before: &[&PastRun], now: &[&PastRun]) ->
     rows
 }
 
-fn word(before: &Mean, now: &Mean, scale: Scale) -> Word {
+fn word(before: &Mean, now: &Mean, scale: MetricScale) -> TrendWord {
     match (before.value, now.value) {
-        (_, None) if now.is_absent && before.value.is_some() => Word::Gone,
-        (_, None) => Word::Unmeasured,
-        (None, Some(_)) => Word::New,
+        (_, None) if now.is_absent && before.value.is_some() => TrendWord::Gone,
+        (_, None) => TrendWord::Unmeasured,
+        (None, Some(_)) => TrendWord::New,
         (Some(before), Some(now)) => match scale.worse_by(before, now) {
-            None => Word::NoScale,
-            Some(worse) if is_fall(worse) => Word::Fell,
-            Some(worse) if is_fall(-worse) => Word::Improved,
-            Some(_) => Word::Held,
+            None => TrendWord::NoScale,
+            Some(worse) if is_fall(worse) => TrendWord::Fell,
+            Some(worse) if is_fall(-worse) => TrendWord::Improved,
+            Some(_) => TrendWord::Held,
         },
     }
 }
 
 /// The run since which a row is as bad as now.
-fn since(row: &Row, scale: Scale, course: &[&PastRun], period: Period) -> Option<Since> {
+fn since(
+    row: &SummaryRow,
+    scale: MetricScale,
+    course: &[&PastRun],
+    period: Period,
+) -> Option<Since> {
     if let Some(fall) = &row.lasting {
         return Some(Since {
             at: fall.at.clone(),
@@ -222,7 +234,7 @@ fn since(row: &Row, scale: Scale, course: &[&PastRun], period: Period) -> Option
             .and_then(|before| scale.worse_by(before, value))
             .is_some_and(is_fall);
         match row.word {
-            Word::Fell => fell,
+            TrendWord::Fell => fell,
             _ => scale.is_poor(value),
         }
     };
@@ -246,7 +258,7 @@ fn since(row: &Row, scale: Scale, course: &[&PastRun], period: Period) -> Option
 }
 
 fn courses(
-    metrics: &BTreeMap<&str, Scale>,
+    metrics: &BTreeMap<&str, MetricScale>,
     candidates: &[Candidate],
     course: &[&PastRun],
     period: Period,

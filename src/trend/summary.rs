@@ -1,29 +1,28 @@
 //! The summary of a period: every mean beside that of the period before, and the candidates for a closer look.
 
-use std::collections::BTreeMap;
+pub(crate) use super::mean::Of;
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 
-use super::change::Change;
-use super::decided::DecidedRun;
+use super::change::ConditionChange;
 use super::flaky::Flaky;
 use super::lasting::LastingFall;
 use super::mean::Mean;
-pub(crate) use super::mean::Of;
-use super::past::Left;
-use super::period::Period;
+use super::past::{DecidedRun, LeftOutReason};
+use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_record::Nouns;
 
 /// The reports that were read, and those that could not be used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(crate) struct Read {
+pub(crate) struct ReadReports {
     /// How many reports each place had.
     pub(crate) places: Vec<(String, usize)>,
     /// The reports that could not be read: where each one is, and the reason.
     pub(crate) unread: Vec<(String, String)>,
     /// How many reports were left out for each reason.
-    pub(crate) left: BTreeMap<Left, usize>,
+    pub(crate) left: BTreeMap<LeftOutReason, usize>,
     /// How many runs were found in two places and count once.
     pub(crate) twice: usize,
     /// Notes on the places that a reader must know.
@@ -32,7 +31,7 @@ pub(crate) struct Read {
 
 /// The inputs of a summary.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct SummaryInputs<'a> {
     /// The period.
     pub(crate) period: Period,
     /// The metrics to use; if empty, those that are shown first.
@@ -51,7 +50,7 @@ pub(crate) struct Summary {
     /// The ISO weeks that the period touches, the first and the last.
     pub(crate) weeks: (String, String),
     /// The reports that were read.
-    pub(crate) read: Read,
+    pub(crate) read: ReadReports,
     /// The results of each configuration.
     pub(crate) configurations: Vec<OfConfiguration>,
     /// The candidates for a closer look, the worst first.
@@ -77,13 +76,13 @@ pub(crate) struct OfConfiguration {
     #[serde(skip)]
     pub(crate) nouns: Nouns,
     /// The means of whole runs, of groups and of cases.
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<SummaryRow>,
     /// Whole runs and groups that may have fallen, with too few runs to tell that from noise.
     pub(crate) suspected: Vec<LastingFall>,
     /// The flaky cases.
     pub(crate) flaky: Vec<Flaky>,
     /// The changes of properties on which the figures depend.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<ConditionChange>,
     /// The decisions of people about regressions that these runs found.
     pub(crate) decisions: Vec<DecidedRun>,
     /// The course of each metric, and of its candidates.
@@ -92,7 +91,7 @@ pub(crate) struct OfConfiguration {
 
 /// A mean beside that of the period before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct SummaryRow {
     /// The metric.
     pub(crate) metric: String,
     /// The subject of the mean.
@@ -105,7 +104,7 @@ pub(crate) struct Row {
     /// By how much the mean is worse, as a share of the scale; negative where it is better.
     pub(crate) worse_by: Option<f64>,
     /// The result of the comparison.
-    pub(crate) word: Word,
+    pub(crate) word: TrendWord,
     /// Whether the mean is poor whatever it was before.
     pub(crate) is_poor: bool,
     /// The lasting fall that began in one of both periods; it may lie in the middle of a period, where the means of the
@@ -114,7 +113,7 @@ pub(crate) struct Row {
     pub(crate) lasting: Option<LastingFall>,
 }
 
-impl Row {
+impl SummaryRow {
     /// By how much the mean is worse, by the means of both periods or since it fell.
     pub(crate) fn fall(&self) -> f64 {
         let lasting = self.lasting.as_ref().map_or(0.0, |fall| fall.worse_by);
@@ -125,7 +124,7 @@ impl Row {
 /// The result of comparing a mean with that of the period before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Word {
+pub(crate) enum TrendWord {
     /// The mean is worse by more than a twentieth of its scale, over the period or since some run of both periods.
     Fell,
     /// The metric was measured before; the runs of this period have it and could not measure it.
@@ -142,7 +141,7 @@ pub(crate) enum Word {
     NoScale,
 }
 
-impl Word {
+impl TrendWord {
     /// The text for people.
     pub(crate) const fn shown(self) -> &'static str {
         match self {
@@ -163,7 +162,7 @@ pub(crate) struct Candidate {
     /// The configuration.
     pub(crate) configuration: String,
     /// The row with the mean.
-    pub(crate) row: Row,
+    pub(crate) row: SummaryRow,
     /// The first run of the last unbroken series of runs that are all this bad.
     pub(crate) since: Option<Since>,
 }
@@ -192,4 +191,43 @@ pub(crate) struct Course {
     pub(crate) begin: usize,
     /// The whole run first, then the candidates.
     pub(crate) lines: Vec<(Of, Vec<Mean>)>,
+}
+
+/// The fewest and the most weeks of a plot.
+const WEEKS: (usize, usize) = (8, 26);
+
+/// From one time up to another, which is excluded; in seconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Period {
+    /// The beginning.
+    pub(crate) since: i64,
+    /// The end, which is excluded.
+    pub(crate) until: i64,
+}
+
+impl Period {
+    /// The period of the same length before this one.
+    pub(crate) const fn before(self) -> Self {
+        Self {
+            since: self.since - (self.until - self.since),
+            until: self.since,
+        }
+    }
+
+    /// Whether a time lies in the period.
+    pub(crate) const fn has(self, at: i64) -> bool {
+        self.since <= at && at < self.until
+    }
+
+    /// The beginnings of the weeks in a plot: both periods, and at least eight weeks, so that two plots can be
+    /// compared.
+    pub(super) fn weeks(self) -> Vec<i64> {
+        const WEEK: i64 = 7 * 24 * 60 * 60;
+        let last = calendar::monday(self.until - 1);
+        let first = calendar::monday(self.before().since);
+        let wanted = usize::try_from((last - first) / WEEK + 1).unwrap_or(WEEKS.1);
+        let count = wanted.clamp(WEEKS.0, WEEKS.1);
+        let back = (0..count).rev();
+        back.map(|weeks| last - weeks as i64 * WEEK).collect()
+    }
 }

@@ -1,9 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::fall::Scale;
+use super::fall::MetricScale;
 use super::past::{MadeOf, PastFigure, PastRun, Place};
-use super::summary::{Asked, Of, Read, Row, Summary, Word};
-use super::{Period, Samples, Standing, article, compare, summarize};
+use super::summary::{Of, ReadReports, Summary, SummaryInputs, SummaryRow, TrendWord};
+use super::{Period, RegressionStanding, VersionSamples, article, compare, summarize};
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_page::{fixture, html, markdown};
@@ -12,7 +12,7 @@ use kelvin_record::{Direction, Nouns};
 const DAY: i64 = 24 * 60 * 60;
 const METRIC: &str = "toy.score";
 
-const SHARE: Scale = Scale {
+const SHARE: MetricScale = MetricScale {
     direction: Direction::Higher,
     ends: Some((0.0, 1.0)),
     poor_below: Some(0.6),
@@ -23,7 +23,7 @@ fn run(day: i64, code: u8, cases: &[(&str, &[f64])]) -> PastRun {
     on(day, code, SHARE, cases)
 }
 
-fn on(day: i64, code: u8, scale: Scale, cases: &[(&str, &[f64])]) -> PastRun {
+fn on(day: i64, code: u8, scale: MetricScale, cases: &[(&str, &[f64])]) -> PastRun {
     let known = |values: &&[f64]| values.iter().map(|value| Some(*value)).collect::<Vec<_>>();
     let all: Vec<f64> = cases
         .iter()
@@ -60,17 +60,17 @@ fn on(day: i64, code: u8, scale: Scale, cases: &[(&str, &[f64])]) -> PastRun {
 
 /// The summary of the days 7 to 13.
 fn second_week(runs: &[PastRun]) -> Summary {
-    let asked = Asked {
+    let asked = SummaryInputs {
         period: Period {
             since: 7 * DAY,
             until: 14 * DAY,
         },
         metrics: &[],
     };
-    summarize(runs, Read::default(), asked)
+    summarize(runs, ReadReports::default(), asked)
 }
 
-fn row<'a>(summary: &'a Summary, of: &Of) -> &'a Row {
+fn row<'a>(summary: &'a Summary, of: &Of) -> &'a SummaryRow {
     let mut rows = summary.configurations[0].rows.iter();
     rows.find(|row| row.of == *of).expect("it has a row")
 }
@@ -79,7 +79,7 @@ fn case(name: &str) -> Of {
     Of::Case(name.to_owned())
 }
 
-fn candidates(summary: &Summary) -> Vec<(&Of, Word, bool)> {
+fn candidates(summary: &Summary) -> Vec<(&Of, TrendWord, bool)> {
     let all = summary.candidates.iter();
     all.map(|one| (&one.row.of, one.row.word, one.row.is_poor))
         .collect()
@@ -95,7 +95,10 @@ fn what_is_always_low_is_poor_since_its_first_run_though_it_never_fell() {
         )
     };
     let summary = second_week(&[low(1), low(3), low(8), low(10)]);
-    assert_eq!(candidates(&summary), [(&case("low"), Word::Held, true)]);
+    assert_eq!(
+        candidates(&summary),
+        [(&case("low"), TrendWord::Held, true)]
+    );
     let since = summary.candidates[0].since.as_ref().expect("it is known");
     assert_eq!(since.at, "1970-01-02T00:00:00Z");
     assert!(!since.recovered);
@@ -103,32 +106,32 @@ fn what_is_always_low_is_poor_since_its_first_run_though_it_never_fell() {
 
 #[test]
 fn a_fall_is_judged_in_the_direction_and_on_the_scale_of_its_metric() {
-    let errors = Scale {
+    let errors = MetricScale {
         direction: Direction::Lower,
         poor_below: None,
         ..SHARE
     };
-    let wide = Scale {
+    let wide = MetricScale {
         ends: Some((0.0, 2.0)),
         poor_below: None,
         ..SHARE
     };
-    let open = Scale {
+    let open = MetricScale {
         ends: None,
         poor_below: None,
         ..SHARE
     };
     for (scale, before, now, word) in [
-        (SHARE, 0.80, 0.75, Word::Held),
-        (SHARE, 0.85, 0.80, Word::Held),
-        (SHARE, 0.80, 0.7499, Word::Fell),
-        (SHARE, 0.75, 0.81, Word::Improved),
-        (errors, 0.10, 0.20, Word::Fell),
-        (errors, 0.20, 0.10, Word::Improved),
+        (SHARE, 0.80, 0.75, TrendWord::Held),
+        (SHARE, 0.85, 0.80, TrendWord::Held),
+        (SHARE, 0.80, 0.7499, TrendWord::Fell),
+        (SHARE, 0.75, 0.81, TrendWord::Improved),
+        (errors, 0.10, 0.20, TrendWord::Fell),
+        (errors, 0.20, 0.10, TrendWord::Improved),
         // Half as much of a scale that is twice as long.
-        (wide, 1.00, 0.92, Word::Held),
-        (wide, 1.00, 0.89, Word::Fell),
-        (open, 10.0, 99.0, Word::NoScale),
+        (wide, 1.00, 0.92, TrendWord::Held),
+        (wide, 1.00, 0.89, TrendWord::Fell),
+        (open, 10.0, 99.0, TrendWord::NoScale),
     ] {
         let runs = [
             on(1, 1, scale, &[("a", &[before])]),
@@ -191,7 +194,7 @@ fn an_easy_case_that_comes_into_a_group_does_not_hide_that_the_group_fell() {
         with_group(now, &["a", "b", "easy"]),
     ]);
     let group = row(&summary, &Of::Group("hard".to_owned()));
-    assert_eq!(group.word, Word::Fell);
+    assert_eq!(group.word, TrendWord::Fell);
     assert!((group.worse_by.expect("both are known") - 0.1).abs() < 1e-9);
     // Each of its cases was run once: that is what its mean rests on.
     assert_eq!((group.before.n, group.now.n), (1, 1));
@@ -202,16 +205,16 @@ fn a_case_that_is_taken_out_is_gone_and_one_that_gives_no_answer_is_not_measured
     let before = run(1, 1, &[("out", &[0.2]), ("silent", &[0.2]), ("a", &[0.9])]);
     let now = run(8, 1, &[("silent", &[]), ("a", &[0.9])]);
     let summary = second_week(&[before, now]);
-    assert_eq!(row(&summary, &case("out")).word, Word::Gone);
+    assert_eq!(row(&summary, &case("out")).word, TrendWord::Gone);
     let silent = row(&summary, &case("silent"));
-    assert_eq!(silent.word, Word::Unmeasured);
+    assert_eq!(silent.word, TrendWord::Unmeasured);
     assert_eq!(
         silent.now.reason.as_deref(),
         Some("the case was run and not measured")
     );
     assert_eq!(
         candidates(&summary),
-        [(&case("silent"), Word::Unmeasured, false)]
+        [(&case("silent"), TrendWord::Unmeasured, false)]
     );
     let page = markdown::render_article(&article(&summary));
     assert!(page.contains("1 mean is not measured"), "{page}");
@@ -262,8 +265,8 @@ fn a_version_that_was_only_answered_from_the_cache_has_the_samples_of_one_run() 
         let prior: Vec<PastRun> = (10..13).map(|day| run(day, 2, &[("a", &[0.9])])).collect();
         let prior: Vec<&PastRun> = prior.iter().collect();
         let (now, before) = (
-            Samples::of("now", current, &[]),
-            Samples::of("before", &prior, &[]),
+            VersionSamples::of("now", current, &[]),
+            VersionSamples::of("before", &prior, &[]),
         );
         let compared = compare(&now, &before, 3);
         let row = compared.rows.iter().find(|row| row.unit.is_some());
@@ -271,12 +274,12 @@ fn a_version_that_was_only_answered_from_the_cache_has_the_samples_of_one_run() 
     };
     assert_eq!(
         standing(&[&first, &again[0], &again[1]]),
-        Some((1, Standing::Insufficient))
+        Some((1, RegressionStanding::Insufficient))
     );
     let live = [run(2, 1, &[("a", &[0.9])]), run(3, 1, &[("a", &[0.9])])];
     assert_eq!(
         standing(&[&first, &live[0], &live[1]]),
-        Some((3, Standing::Held))
+        Some((3, RegressionStanding::Held))
     );
 }
 
@@ -286,7 +289,7 @@ fn only_the_newest_twenty_runs_of_a_version_are_looked_at() {
         .map(|day| run(day, 1, &[("a", &[if day < 10 { 0.0 } else { 1.0 }])]))
         .collect();
     let runs: Vec<&PastRun> = runs.iter().collect();
-    let samples = Samples::of("v", &runs, &[]);
+    let samples = VersionSamples::of("v", &runs, &[]);
     let of_case = samples
         .each
         .iter()
@@ -318,12 +321,12 @@ fn pages(text: &str) -> (String, String) {
         run.figures.insert(text.to_owned(), figure);
         run
     };
-    let read = Read {
+    let read = ReadReports {
         unread: vec![(text.to_owned(), text.to_owned())],
         notices: vec![text.to_owned()],
-        ..Read::default()
+        ..ReadReports::default()
     };
-    let asked = Asked {
+    let asked = SummaryInputs {
         period: Period {
             since: 7 * DAY,
             until: 14 * DAY,
@@ -433,20 +436,20 @@ fn a_fall_in_the_middle_of_a_week_is_told_in_it_and_in_the_next_and_not_for_ever
         })
         .collect();
     let week = |week: i64| {
-        let asked = Asked {
+        let asked = SummaryInputs {
             period: Period {
                 since: week * 7 * DAY,
                 until: (week + 1) * 7 * DAY,
             },
             metrics: &[],
         };
-        summarize(&runs, Read::default(), asked)
+        summarize(&runs, ReadReports::default(), asked)
     };
     for (number, told) in [(1, true), (2, true), (3, false), (4, false)] {
         let summary = week(number);
         assert_eq!(!summary.candidates.is_empty(), told, "week {number}");
         for one in &summary.candidates {
-            assert_eq!(one.row.word, Word::Fell);
+            assert_eq!(one.row.word, TrendWord::Fell);
             let since = one.since.as_ref().expect("it is known");
             assert_eq!(since.at, "1970-01-11T00:00:00Z");
         }

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::fall::Scale;
-use super::past::{Left, MadeOf, PastFigure, PastRun, Place};
+use super::fall::MetricScale;
+use super::past::{LeftOutReason, MadeOf, PastFigure, PastRun, Place};
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
@@ -18,8 +18,8 @@ pub(super) const METRIC: &str = "quality_score";
 
 impl PastRun {
     /// Why a trace is not counted; none where it counts.
-    pub(crate) fn trace_left(trace: &ChainTrace) -> Option<Left> {
-        trace.is_open().then_some(Left::Undecided)
+    pub(crate) fn trace_left(trace: &ChainTrace) -> Option<LeftOutReason> {
+        trace.is_open().then_some(LeftOutReason::Undecided)
     }
 
     /// Takes the needed part of a trace.
@@ -69,7 +69,7 @@ impl PastRun {
             reason: value
                 .is_none()
                 .then(|| "the tokens and steps of the trace do not give a score".to_owned()),
-            scale: Scale {
+            scale: MetricScale {
                 direction: Direction::Higher,
                 ends: Some((0.0, 1.0)),
                 poor_below: Some(POOR_BELOW),

@@ -5,12 +5,12 @@ use std::borrow::Cow;
 
 use super::record::{ChecksSection, Outcome, ScenarioRecord, ScenarioRun};
 use kelvin_base::digest::Fields;
-use kelvin_record::{Answer, Answered, AnsweredItem, KeptText};
+use kelvin_record::{Answer, AnsweredItem, KeptText, SectionAnswers};
 
 /// The answers of a section.
-pub(super) fn of(section: &ChecksSection) -> Answered<'_> {
+pub(super) fn of(section: &ChecksSection) -> SectionAnswers<'_> {
     let items = section.items.iter();
-    Answered {
+    SectionAnswers {
         types: Vec::new(),
         items: items.map(|(id, one)| (id.as_str(), item(one))).collect(),
     }

@@ -29,10 +29,10 @@ pub(super) struct Forbidden {
 
 /// Every file of a folder, with what tells whether it was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Snapshot(BTreeMap<PathBuf, Mark>);
+pub(super) struct Snapshot(BTreeMap<PathBuf, ForbiddenMark>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Mark {
+enum ForbiddenMark {
     Content(Digest),
     Large(u64, i64, i64),
     Link(PathBuf),
@@ -58,9 +58,9 @@ impl Snapshot {
                     continue;
                 }
                 let mark = match () {
-                    () if kind.is_symlink() => Mark::Link(fs::read_link(entry.path())?),
+                    () if kind.is_symlink() => ForbiddenMark::Link(fs::read_link(entry.path())?),
                     () if kind.is_file() => Self::content(&entry)?,
-                    () => Mark::Other,
+                    () => ForbiddenMark::Other,
                 };
                 files.insert(path, mark);
             }
@@ -68,12 +68,16 @@ impl Snapshot {
         Ok(Self(files))
     }
 
-    fn content(entry: &fs::DirEntry) -> io::Result<Mark> {
+    fn content(entry: &fs::DirEntry) -> io::Result<ForbiddenMark> {
         let data = entry.metadata()?;
         if data.len() > MOST_READ {
-            return Ok(Mark::Large(data.len(), data.mtime(), data.mtime_nsec()));
+            return Ok(ForbiddenMark::Large(
+                data.len(),
+                data.mtime(),
+                data.mtime_nsec(),
+            ));
         }
-        Ok(Mark::Content(Digest::of(&fs::read(entry.path())?)))
+        Ok(ForbiddenMark::Content(Digest::of(&fs::read(entry.path())?)))
     }
 
     /// The files that were made, changed or removed between this snapshot and `after`.

@@ -11,13 +11,13 @@ const AS_WRITTEN: [&str; 4] = ["command", "criteria", "rubric", "prompt_template
 
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part<'t> {
+pub(super) enum TextPart<'t> {
     Text(&'t str),
     Variable(&'t str),
 }
 
 /// The parts of a text. `$${` stands for `${`, and `${…}` with anything but a name in it stands for itself.
-pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
+pub(super) fn parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut from) = (0, 0);
     while let Some(found) = text[from..].find("${") {
@@ -29,19 +29,19 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
             .filter(|name| name.len() < rest.len());
         let name = name.filter(|name| is_name(name));
         if text[..at].ends_with('$') && at > start {
-            parts.push(Part::Text(&text[start..at - 1]));
+            parts.push(TextPart::Text(&text[start..at - 1]));
             (start, from) = (at, at + 2);
         } else if let Some(name) = name {
-            parts.push(Part::Text(&text[start..at]));
-            parts.push(Part::Variable(name));
+            parts.push(TextPart::Text(&text[start..at]));
+            parts.push(TextPart::Variable(name));
             start = at + 2 + name.len() + 1;
             from = start;
         } else {
             from = at + 2;
         }
     }
-    parts.push(Part::Text(&text[start..]));
-    parts.retain(|part| *part != Part::Text(""));
+    parts.push(TextPart::Text(&text[start..]));
+    parts.retain(|part| *part != TextPart::Text(""));
     parts
 }
 
@@ -64,7 +64,7 @@ pub(super) fn of_parameter(name: &str) -> String {
 
 /// The parts of a text in which only fields of a scenario are variables. All other text stays exactly as it is, since
 /// its language has dollars and braces of its own.
-pub(super) fn fields(text: &str) -> Vec<Part<'_>> {
+pub(super) fn fields(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut from) = (0, 0);
     while let Some(found) = text[from..].find("${") {
@@ -75,13 +75,13 @@ pub(super) fn fields(text: &str) -> Vec<Part<'_>> {
         };
         let name = &text[from..from + length];
         if is_name(name) && is_field(name) && !text[..at].ends_with('$') {
-            parts.extend([Part::Text(&text[start..at]), Part::Variable(name)]);
+            parts.extend([TextPart::Text(&text[start..at]), TextPart::Variable(name)]);
             start = from + length + 1;
             from = start;
         }
     }
-    parts.push(Part::Text(&text[start..]));
-    parts.retain(|part| *part != Part::Text(""));
+    parts.push(TextPart::Text(&text[start..]));
+    parts.retain(|part| *part != TextPart::Text(""));
     parts
 }
 
@@ -94,8 +94,8 @@ pub(super) fn is_name(word: &str) -> bool {
 /// The names of the variables in a text.
 pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
     parts(text).into_iter().filter_map(|part| match part {
-        Part::Variable(name) => Some(name),
-        Part::Text(_) => None,
+        TextPart::Variable(name) => Some(name),
+        TextPart::Text(_) => None,
     })
 }
 
@@ -111,8 +111,8 @@ pub(super) fn filled(
             let mut filled = String::new();
             for part in parts(text) {
                 match part {
-                    Part::Text(text) => filled.push_str(text),
-                    Part::Variable(name) => match get(name) {
+                    TextPart::Text(text) => filled.push_str(text),
+                    TextPart::Variable(name) => match get(name) {
                         Some(value) => {
                             filled.push_str(&value);
                             used.insert(name.to_owned(), value);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize as _;
 
-use super::kinds::Finding;
+use super::kinds::CheckFinding;
 use super::record::{CheckResult, Judged, ScenarioAnswer};
 use super::scenario::Scenario;
 use kelvin_page::display;
@@ -49,7 +49,7 @@ impl JudgedCheck {
     /// The result of the check that follows from a grade.
     fn finding(&self, graded: &Graded, is_cut: bool) -> CheckResult {
         let mut result = match &graded.grade {
-            Err(why) => Finding::error(format!("the judge gave no score: {why}")).stored(),
+            Err(why) => CheckFinding::error(format!("the judge gave no score: {why}")).stored(),
             Ok(grade) => {
                 let holds = grade.score() >= self.pass_threshold - GUARD;
                 let (score, needed) = (display(grade.score()), display(self.pass_threshold));
@@ -62,7 +62,7 @@ impl JudgedCheck {
                     notes => format!(": {notes}"),
                 };
                 let reason = format!("the judge gave {score}{less}, and {needed} is needed{said}");
-                let finding = Finding::scored(holds, grade.score(), reason);
+                let finding = CheckFinding::scored(holds, grade.score(), reason);
                 match self.is_negated {
                     true => finding.negated().stored(),
                     false => finding.stored(),

@@ -6,35 +6,28 @@ use std::path::PathBuf;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::ChecksKind;
-use super::answers;
 use super::config::ChecksSettings;
 use super::figures::figures;
 use super::judging::{JudgedCheck, Judging};
-use super::measure;
-use super::page;
-use super::reader::AnswerReader;
-use super::record::{ChecksBasis, ChecksSection, ScenarioAnswer};
+use super::record::{ChecksBasis, ChecksSection, ScenarioAnswer, ScenarioReader};
 use super::rule_files::RuleFiles;
 use super::scenario::Scenario;
 use super::scenarios::{self, Scenarios};
-use super::scoring;
-use super::scripts;
 use super::services::Trouble;
 use super::target::ScenarioTarget;
+use super::{ChecksKind, answers, measure, page, scoring, scripts};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
 use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
-use kelvin_record::Shard;
 use kelvin_record::{
-    Answered, AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, Metric,
-    RunView, SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
+    AnySection, CheckSaid, Ending, Findings, Forecast, JsonFields, Listing, Metric, RunView,
+    SectionAnswers, SectionFingerprint, SectionKind, SettingDiffers, Shard, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge::model_names;
-use kelvin_run::targets::{Site, Target};
+use kelvin_run::targets::{Target, TargetSite};
 use kelvin_run::{Runner, Step};
 use kelvin_system::signal::Interrupt;
 
@@ -214,7 +207,7 @@ impl SectionKind for ChecksKind {
         page::why(own(section), item, metric)
     }
 
-    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         Some(answers::of(own(section)))
     }
 
@@ -326,7 +319,10 @@ impl Items for ScenariosToRun<'_> {
 
     fn notices(&self) -> Vec<Notice> {
         let mut notices = self.scenarios.notices.clone();
-        notices.extend(scripts::notices(self.config.rules_root(), self.settings));
+        notices.extend(scripts::script_notices(
+            self.config.rules_root(),
+            self.settings,
+        ));
         notices
     }
 
@@ -381,7 +377,7 @@ impl Items for ScenariosToRun<'_> {
     fn plan(&self) -> Box<dyn Planned + '_> {
         Box::new(PlannedScenarios {
             scenarios: self,
-            reader: AnswerReader {
+            reader: ScenarioReader {
                 digest: self.settings.reader_digest(),
             },
         })
@@ -391,7 +387,7 @@ impl Items for ScenariosToRun<'_> {
 /// The scenarios once they are planned: nothing else has to be found out before they run.
 struct PlannedScenarios<'a> {
     scenarios: &'a ScenariosToRun<'a>,
-    reader: AnswerReader,
+    reader: ScenarioReader,
 }
 
 impl Planned for PlannedScenarios<'_> {
@@ -407,7 +403,7 @@ impl Planned for PlannedScenarios<'_> {
     }
 
     /// Opens the pipeline in a workspace with the checks after it, or in a later step what a judge calls.
-    fn open(&self, step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+    fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         if step > 0 {
             return self.steps()[step].program.target.open(site);
         }
@@ -435,7 +431,7 @@ impl Planned for PlannedScenarios<'_> {
         let texts = scenarios
             .iter()
             .map(|one| (one.id.as_str(), one.text().into()));
-        Box::new(AtWork {
+        Box::new(ChecksAtWork {
             called: RepeatedItems::new(pipeline, "scenarios", settings.runs, texts),
             scenarios,
             settings,
@@ -446,7 +442,7 @@ impl Planned for PlannedScenarios<'_> {
 }
 
 /// The probe while it runs.
-struct AtWork<'a> {
+struct ChecksAtWork<'a> {
     scenarios: Vec<&'a Scenario>,
     settings: &'a ChecksSettings,
     called: RepeatedItems<'a>,
@@ -454,7 +450,7 @@ struct AtWork<'a> {
     fingerprint: SectionFingerprint,
 }
 
-impl Probe for AtWork<'_> {
+impl Probe for ChecksAtWork<'_> {
     fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         self.called.run()?;
         self.judging.ask(&self.scenarios, &self.called)

@@ -17,7 +17,6 @@ mod listing;
 mod measure;
 mod own_check;
 mod page;
-mod reader;
 mod record;
 mod rule_files;
 mod same;
@@ -30,8 +29,6 @@ mod scripts;
 mod selector;
 mod services;
 mod sql;
-#[cfg(test)]
-mod supervisor;
 mod target;
 mod template;
 
@@ -40,3 +37,13 @@ pub struct ChecksKind;
 
 #[cfg(test)]
 mod tests;
+
+/// The supervisor of the processes that the tests of this crate start.
+#[cfg(test)]
+mod supervisor {
+    #[test]
+    #[ignore = "the other tests start it"]
+    fn of_the_tests() {
+        kelvin_run::targets::serve_the_tests().expect("served");
+    }
+}

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use kelvin_base::file::beneath::{Beneath, Entry, EntryKind, NotOpened};
+use kelvin_base::file::beneath::{Beneath, EntryKind, FolderEntry, NotOpened};
 
 /// A text of this many characters fits into the frame of a judge whose settings set no limit.
 const MOST: usize = 16_000;
@@ -48,7 +48,7 @@ pub(super) fn of(beneath: &Beneath) -> io::Result<WorkspaceListing> {
 }
 
 /// Everything below the folder except folders, with paths relative to it; and whether that is everything.
-fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, Entry)>, bool)> {
+fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, FolderEntry)>, bool)> {
     let mut found = Vec::new();
     let mut looked_at = 0;
     let mut folders = vec![PathBuf::from(".")];
@@ -58,7 +58,7 @@ fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, Entry)>, bool)> {
             Err(NotOpened::Refused(error)) if folder == Path::new(".") => return Err(error),
             // The folder was taken away or exchanged meanwhile, or may not be read.
             Err(_) => {
-                found.push((folder, Entry::unreadable()));
+                found.push((folder, FolderEntry::unreadable()));
                 continue;
             }
         };
@@ -85,7 +85,7 @@ fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, Entry)>, bool)> {
 }
 
 impl WorkspaceListing {
-    fn names(&mut self, found: &[(PathBuf, Entry)], is_whole: bool) {
+    fn names(&mut self, found: &[(PathBuf, FolderEntry)], is_whole: bool) {
         self.line("The workspace has:");
         for (path, entry) in found.iter().take(MOST_NAMES) {
             let what = match entry.kind {
@@ -107,8 +107,8 @@ impl WorkspaceListing {
         }
     }
 
-    fn files(&mut self, beneath: &Beneath, found: &[(PathBuf, Entry)]) {
-        let is_file = |entry: &Entry| entry.kind == EntryKind::File;
+    fn files(&mut self, beneath: &Beneath, found: &[(PathBuf, FolderEntry)]) {
+        let is_file = |entry: &FolderEntry| entry.kind == EntryKind::File;
         let files: Vec<&PathBuf> = found
             .iter()
             .filter(|(_, entry)| is_file(entry))

@@ -8,16 +8,16 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::interpolate::{self, Part};
+use super::interpolate::{self, TextPart};
 use super::keys::CheckKeys;
-use super::kinds::{self, Check, Finding, Stopped};
+use super::kinds::{self, Check, CheckFinding, CheckInterrupted};
 use super::scenario::{Scenario, plain};
 use super::scene::Scene;
 use super::services::DeclaredServices;
 
 /// The check of an invariant.
 #[derive(Debug)]
-pub(super) enum Looking {
+pub(super) enum InvariantCheck {
     /// A check that is the same for all scenarios.
     Shared(Box<dyn Check>),
     /// A check that is opened for each scenario.
@@ -36,7 +36,7 @@ pub(super) struct OwnCheck {
 
 /// The place of a text, which decides what a value becomes in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum TextPlace {
     /// Text.
     Text,
     /// Any value of JSON: a text that is nothing but a field becomes the value itself, with its type.
@@ -49,7 +49,7 @@ enum Place {
     Left,
 }
 
-impl Place {
+impl TextPlace {
     /// The place of a text in a check of the type `kind`: under `key`, which itself stands under `above`.
     fn of(kind: &str, above: &str, key: &str) -> Self {
         match (kind, above, key) {
@@ -68,19 +68,19 @@ impl Place {
     }
 }
 
-impl Looking {
+impl InvariantCheck {
     /// Looks at what was left.
     ///
     /// # Errors
     ///
     /// Where the run was interrupted meanwhile.
-    pub(super) fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    pub(super) fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         match self {
             Self::Shared(check) => check.look(scene),
             Self::Own(own) => match own.open(scene.scenario) {
                 Ok(check) => check.look(scene),
                 // The scenarios were tried before the first one ran, but the base may expect something else of one.
-                Err(what) => Ok(Finding::error(what)),
+                Err(what) => Ok(CheckFinding::error(what)),
             },
         }
     }
@@ -139,7 +139,7 @@ pub(super) fn has_fields(written: &Value) -> bool {
     fn any(kind: &str, (above, key): (&str, &str), value: &Value) -> bool {
         match value {
             Value::String(text) => {
-                Place::of(kind, above, key) != Place::Left
+                TextPlace::of(kind, above, key) != TextPlace::Left
                     && interpolate::names(text).any(interpolate::is_field)
             }
             Value::Array(items) => items.iter().any(|item| any(kind, (above, key), item)),
@@ -163,7 +163,7 @@ struct Filling<'a> {
 impl Filling<'_> {
     fn value(&self, above: &str, key: &str, value: &Value) -> Result<Value, String> {
         Ok(match value {
-            Value::String(text) => self.text(Place::of(self.kind, above, key), text)?,
+            Value::String(text) => self.text(TextPlace::of(self.kind, above, key), text)?,
             Value::Array(items) => {
                 let items = items.iter().map(|item| self.value(above, key, item));
                 Value::Array(items.collect::<Result<_, _>>()?)
@@ -178,27 +178,29 @@ impl Filling<'_> {
         })
     }
 
-    fn text(&self, place: Place, text: &str) -> Result<Value, String> {
+    fn text(&self, place: TextPlace, text: &str) -> Result<Value, String> {
         let parts = interpolate::parts(text);
-        if let ([Part::Variable(name)], Place::Value) = (&parts[..], place)
+        if let ([TextPart::Variable(name)], TextPlace::Value) = (&parts[..], place)
             && interpolate::is_field(name)
         {
             return self.scenario.field(name);
         }
-        if place == Place::Left && self.kind != "sql" {
+        if place == TextPlace::Left && self.kind != "sql" {
             return Ok(text.into());
         }
         let mut filled = String::new();
         for part in parts {
             match part {
-                Part::Text(text) => filled.push_str(text),
-                Part::Variable(name) if place == Place::Left && interpolate::is_field(name) => {
+                TextPart::Text(text) => filled.push_str(text),
+                TextPart::Variable(name)
+                    if place == TextPlace::Left && interpolate::is_field(name) =>
+                {
                     filled.push_str(&format!("${{{name}}}"));
                 }
-                Part::Variable(name) if interpolate::is_field(name) => {
+                TextPart::Variable(name) if interpolate::is_field(name) => {
                     filled.push_str(&as_data(place, name, &plain(&self.scenario.field(name)?))?);
                 }
-                Part::Variable(name) => match (self.environment)(name) {
+                TextPart::Variable(name) => match (self.environment)(name) {
                     Some(value) => filled.push_str(&value),
                     None => filled.push_str(&format!("${{{name}}}")),
                 },
@@ -209,15 +211,17 @@ impl Filling<'_> {
 }
 
 /// A value in a text of some kind, written so that it means nothing but itself there.
-fn as_data(place: Place, name: &str, value: &str) -> Result<String, String> {
+fn as_data(place: TextPlace, name: &str, value: &str) -> Result<String, String> {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     match place {
-        Place::Pattern => Ok(regex::escape(value)),
-        Place::Path if !value.chars().all(is_plain) => Err(format!(
+        TextPlace::Pattern => Ok(regex::escape(value)),
+        TextPlace::Path if !value.chars().all(is_plain) => Err(format!(
             "the value of `${{{name}}}` has characters that mean something in a path: only letters, digits, `_` and `-` \
              may stand there"
         )),
-        Place::Path | Place::Text | Place::Value | Place::Left => Ok(value.to_owned()),
+        TextPlace::Path | TextPlace::Text | TextPlace::Value | TextPlace::Left => {
+            Ok(value.to_owned())
+        }
     }
 }
 

@@ -1,19 +1,20 @@
 //! What a report stores of the checks: how the figures are made, and the results of every run of a scenario.
 
-use std::collections::BTreeMap;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 use super::keys::Aggregation;
 use super::scenario::{Scenario, plain};
 use kelvin_base::digest::Digest;
-use kelvin_base::failure::Failure;
+use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section};
+use kelvin_run::Reader;
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded};
+use kelvin_run::targets::Reply;
 
 /// This many characters of a prompt are stored: enough to recognize the scenario, whose file has the whole prompt.
 const MOST_OF_PROMPT: usize = 200;
@@ -313,6 +314,39 @@ impl Item for ScenarioRecord {
 
     fn shorten(&mut self, texts: KeptTexts) {
         self.runs.iter_mut().for_each(|run| run.shorten(texts));
+    }
+}
+
+/// Takes the whole answer.
+pub(super) struct ScenarioReader {
+    /// The digest of everything that the checks depend on: an answer of other checks is of no use for these.
+    pub(super) digest: Digest,
+}
+
+impl Reader for ScenarioReader {
+    fn digest(&self) -> Digest {
+        self.digest
+    }
+
+    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
+        let answer: Result<ScenarioAnswer, _> = serde_json::from_slice(output);
+        let answer = answer.and_then(serde_json::to_value);
+        answer.map_err(|error| {
+            let what = format!("what the checks have said cannot be read: {error}");
+            Failure::new(FailureKind::OutputNotJson, what)
+        })
+    }
+
+    /// An answer with an error in it is asked for again: the cause may be gone by then.
+    fn may_be_kept(&self, value: &Value) -> bool {
+        let answer = ScenarioAnswer::deserialize(value);
+        answer.is_ok_and(|answer| {
+            let mut checks = answer.checks.iter();
+            // A check that waits for a judge is an error only until the judge has graded.
+            checks.all(|(name, check)| {
+                check.outcome != Outcome::Error || answer.to_judge.contains_key(name)
+            })
+        })
     }
 }
 

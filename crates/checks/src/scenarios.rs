@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::config::{ChecksSettings, Source};
+use super::config::{ChecksSettings, ScenarioSource};
 use super::interpolate;
 use super::keys::Parameter;
 use super::scenario::Scenario;
@@ -42,18 +42,18 @@ pub(super) fn read(
     settings: &ChecksSettings,
 ) -> anyhow::Result<Scenarios> {
     let (plain, files, notices) = match &settings.source {
-        Source::Alone => {
+        ScenarioSource::Alone => {
             let scenario = Scenario::asking(ALONE.to_owned(), String::new());
             (vec![scenario], Vec::new(), Vec::new())
         }
-        Source::Cases(cases) => {
+        ScenarioSource::Cases(cases) => {
             let (texts, notices) = case_files::texts(root, cases)?;
             let files = texts.iter().map(|case| root.join(&*case.file)).collect();
             let scenario =
                 |case: case_files::CaseText| Scenario::asking(case.name.to_string(), case.text);
             (texts.into_iter().map(scenario).collect(), files, notices)
         }
-        Source::File(name) => {
+        ScenarioSource::File(name) => {
             let (scenarios, notices) = scenario_file::read((root, rules), name)?;
             (scenarios, vec![root.join(name)], notices)
         }

@@ -7,7 +7,7 @@ use super::config::ChecksSettings;
 use kelvin_base::notice::{Code, Notice};
 
 /// Notices about the scripts, one for each. A script that is not there may be made before the run.
-pub(super) fn notices(root: &Path, settings: &ChecksSettings) -> Vec<Notice> {
+pub(super) fn script_notices(root: &Path, settings: &ChecksSettings) -> Vec<Notice> {
     let scripts = settings.invariants.iter();
     let scripts = scripts.filter_map(|one| Some((&one.name, one.script.as_deref()?)));
     let lame = scripts.filter(|(_, script)| is_lame(&root.join(script)));

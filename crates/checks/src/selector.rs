@@ -26,7 +26,7 @@ impl Selector {
             "agent_output" => Ok(Self::AgentOutput),
             "stdout" => Ok(Self::Stdout),
             text => match text.strip_prefix("file:") {
-                Some(path) => relative(path).map(Self::File),
+                Some(path) => relative_path(path).map(Self::File),
                 None => Err(format!(
                     "`{text}` names nothing to look at: write `agent_output`, `stdout` or `file:PATH`"
                 )),
@@ -40,7 +40,7 @@ impl Selector {
 /// # Errors
 ///
 /// Where it leads elsewhere.
-pub(super) fn relative(text: &str) -> Result<PathBuf, String> {
+pub(super) fn relative_path(text: &str) -> Result<PathBuf, String> {
     let path = Path::new(text);
     match beneath::is_inside(path) {
         true => Ok(path.to_path_buf()),

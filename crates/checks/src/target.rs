@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use super::config::ChecksSettings;
 use super::forbidden::{Snapshot, leaks};
 use super::interpolate;
-use super::kinds::{Finding, Stopped};
+use super::kinds::{CheckFinding, CheckInterrupted};
 use super::record::{CheckResult, MOST_OF_OUTPUT, ScenarioAnswer};
 use super::rule_files::RuleFiles;
 use super::scenario::{Scenario, plain};
@@ -25,7 +25,7 @@ use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::file::beneath::Beneath;
 use kelvin_record::KeptText;
 use kelvin_run::targets::{
-    Ended, Invocation, Meter, Reply, Site, StandardOutput, Target, Workplace,
+    Ended, Invocation, Meter, Reply, StandardOutput, Target, TargetSite, Workplace,
 };
 
 /// The variable that names the folder of the configuration.
@@ -42,7 +42,7 @@ pub(super) struct ScenarioTarget<'a> {
     /// The pipeline.
     pub(super) pipeline: Box<dyn Target + 'a>,
     /// What the calls of the run share.
-    pub(super) site: Site,
+    pub(super) site: TargetSite,
     /// The folder of the template, and of everything that a check reads or runs.
     pub(super) rules: PathBuf,
     /// The contents of the files of the checks when the run began.
@@ -50,7 +50,7 @@ pub(super) struct ScenarioTarget<'a> {
 }
 
 /// The folder of one scenario, which is removed with it.
-struct Place {
+struct ScenarioFolder {
     /// Removes everything when it is dropped.
     _folder: TempDir,
     workspace: PathBuf,
@@ -60,7 +60,7 @@ struct Place {
     audit_log: PathBuf,
 }
 
-impl Place {
+impl ScenarioFolder {
     /// Makes a workspace from the template below a folder, and beside it the files that do not belong to its content.
     fn make(settings: &ChecksSettings, rules: &Path, scenario: &Scenario) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("kelvin-").tempdir()?;
@@ -157,7 +157,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// What the checks look at, where the pipeline has come to its end.
-struct Ran {
+struct FinishedRun {
     reply: Reply,
     seconds: f64,
     printed: StandardOutput,
@@ -168,11 +168,11 @@ impl ScenarioTarget<'_> {
         &self,
         call: &Invocation<'_>,
         scenario: &Scenario,
-        place: &Place,
+        place: &ScenarioFolder,
         variables: &[(String, OsString)],
         services: &RunningServices<'_>,
         output: &mut Vec<u8>,
-    ) -> Result<Ran, Box<Ended>> {
+    ) -> Result<FinishedRun, Box<Ended>> {
         let printed = RefCell::default();
         let inner = Invocation {
             input: &scenario.prompt,
@@ -207,7 +207,7 @@ impl ScenarioTarget<'_> {
             }
             other => return Err(Box::new(self.masked(other, place, services))),
         };
-        Ok(Ran {
+        Ok(FinishedRun {
             reply,
             seconds,
             printed,
@@ -216,7 +216,12 @@ impl ScenarioTarget<'_> {
 
     /// A failure in whose texts there is neither a value of the environment nor the path of a folder that has another
     /// name in every run.
-    fn masked(&self, ended: Ended, place: &Place, services: &RunningServices<'_>) -> Ended {
+    fn masked(
+        &self,
+        ended: Ended,
+        place: &ScenarioFolder,
+        services: &RunningServices<'_>,
+    ) -> Ended {
         match ended {
             Ended::Failed { failure, reply } => {
                 let text = |text: &str| self.text(text, place, services);
@@ -235,7 +240,7 @@ impl ScenarioTarget<'_> {
         }
     }
 
-    fn text(&self, text: &str, place: &Place, services: &RunningServices<'_>) -> String {
+    fn text(&self, text: &str, place: &ScenarioFolder, services: &RunningServices<'_>) -> String {
         let workspace = place.workspace.display().to_string();
         let beside = place.private.with_file_name("").display().to_string();
         let text = services.masked(text.to_owned());
@@ -267,7 +272,11 @@ impl ScenarioTarget<'_> {
     }
 
     /// Asks every check, and looks for what is forbidden.
-    fn look(&self, scene: &Scene<'_>, place: &Place) -> Result<ScenarioAnswer, Stopped> {
+    fn look(
+        &self,
+        scene: &Scene<'_>,
+        place: &ScenarioFolder,
+    ) -> Result<ScenarioAnswer, CheckInterrupted> {
         let mut answer = ScenarioAnswer {
             agent_output: String::new(),
             is_output_cut: false,
@@ -286,7 +295,7 @@ impl ScenarioTarget<'_> {
                          cannot be trusted: no pipeline may write to the files of its checks",
                         file.display()
                     );
-                    let result = Finding::scored(false, 0.0, reason).stored();
+                    let result = CheckFinding::scored(false, 0.0, reason).stored();
                     answer.checks.insert(
                         invariant.name.clone(),
                         CheckResult {
@@ -359,7 +368,7 @@ impl Target for ScenarioTarget<'_> {
             Err(error) => return impossible(format!("the scenario cannot be read: {error}")),
         };
         let root = &self.site.root;
-        let place = match Place::make(self.settings, &self.rules, &scenario) {
+        let place = match ScenarioFolder::make(self.settings, &self.rules, &scenario) {
             Ok(place) => place,
             Err(error) => return impossible(format!("the workspace could not be made: {error}")),
         };
@@ -458,7 +467,7 @@ impl Target for ScenarioTarget<'_> {
         };
         let mut answer = match self.look(&scene, &place) {
             Ok(answer) => answer,
-            Err(Stopped) => return Ended::Interrupted,
+            Err(CheckInterrupted) => return Ended::Interrupted,
         };
         answer.forbidden = found;
         if let Err(trouble) = services.close() {

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::interpolate::{self, Part};
+use super::interpolate::{self, TextPart};
 use super::scenario::{Scenario, plain};
 use kelvin_base::file::beneath;
 
 /// The template of the workspace, relative to the folder of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Template {
+pub(super) struct WorkspaceTemplate {
     written: String,
 }
 
-impl Template {
+impl WorkspaceTemplate {
     /// Reads a template as it is written.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ impl Template {
             written: written.to_owned(),
         };
         let mut names = interpolate::fields(written).into_iter();
-        if names.any(|part| part == Part::Variable(interpolate::EXPECTED)) {
+        if names.any(|part| part == TextPart::Variable(interpolate::EXPECTED)) {
             return Err(format!(
                 "`${{{}}}` stands for what is expected, which the pipeline must not be told by its workspace",
                 interpolate::EXPECTED
@@ -41,7 +41,9 @@ impl Template {
     /// Whether the folder depends on the scenario.
     pub(super) fn has_fields(&self) -> bool {
         let parts = interpolate::fields(&self.written);
-        parts.iter().any(|part| matches!(part, Part::Variable(_)))
+        parts
+            .iter()
+            .any(|part| matches!(part, TextPart::Variable(_)))
     }
 
     /// The folder whose files say what is measured: the template, or the folder that all templates are in.
@@ -68,8 +70,8 @@ impl Template {
         let mut path = String::new();
         for part in interpolate::fields(&self.written) {
             match part {
-                Part::Text(text) => path.push_str(text),
-                Part::Variable(name) => path.push_str(&plain(&scenario.field(name)?)),
+                TextPart::Text(text) => path.push_str(text),
+                TextPart::Variable(name) => path.push_str(&plain(&scenario.field(name)?)),
             }
         }
         let inside = Path::new(&path);
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_template_that_a_scenario_names_stays_in_its_folder() {
-        let template = Template::of("projects/${KELVIN_PARAM_KIND}").expect("a template");
+        let template = WorkspaceTemplate::of("projects/${KELVIN_PARAM_KIND}").expect("a template");
         assert_eq!(template.measured(), Path::new("projects"));
         let with = |kind: &str| -> Scenario {
             serde_json::from_value(json!({"id": "s", "params": {"kind": kind}}))
@@ -125,7 +127,7 @@ mod tests {
             "a${KELVIN_PARAM_KIND}",
             "p/${KELVIN_EXPECTED}",
         ] {
-            Template::of(written).expect_err(written);
+            WorkspaceTemplate::of(written).expect_err(written);
         }
     }
 }

@@ -33,7 +33,7 @@ impl Turn {
 
 /// How much detail a figure gives per case.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
+pub(super) enum CaseDetail {
     /// Nothing.
     None,
     /// The value of each case.
@@ -57,7 +57,7 @@ impl Figures<'_> {
         &self,
         pick: &dyn Fn(&VariantRecord) -> bool,
         turn: Turn,
-        detail: Detail,
+        detail: CaseDetail,
     ) -> Metric {
         let mut distances = Balanced::default();
         let mut failed = 0;
@@ -67,7 +67,7 @@ impl Figures<'_> {
             let samples = picked.iter().flat_map(|variant| &variant.samples);
             failed += samples.filter(|sample| sample.distance.is_none()).count();
             distances.add(picked.iter().map(|variant| known(variant)));
-            if detail != Detail::None && !picked.is_empty() {
+            if detail != CaseDetail::None && !picked.is_empty() {
                 let of = (turn, detail, self.settings.crossing());
                 per_case.insert(name.clone(), case_value(case, &picked, of));
             }
@@ -211,7 +211,7 @@ fn known(variant: &VariantRecord) -> Vec<f64> {
 fn case_value(
     case: &CaseRecord,
     picked: &[&VariantRecord],
-    (turn, detail, crossing): (Turn, Detail, Option<&dyn Scorer>),
+    (turn, detail, crossing): (Turn, CaseDetail, Option<&dyn Scorer>),
 ) -> CaseValue {
     let mut distances = Balanced::default();
     distances.add(picked.iter().map(|variant| known(variant)));
@@ -227,7 +227,7 @@ fn case_value(
         .collect();
     let cells = picked
         .iter()
-        .filter(|_| detail == Detail::Cells)
+        .filter(|_| detail == CaseDetail::Cells)
         .map(|variant| {
             let cell = Cell {
                 input: pair(case, &variant.input),

@@ -8,7 +8,7 @@ use super::labelled;
 use super::perturb::{self, Figure};
 use super::record::{CaseRecord, Sample, VariantRecord};
 use super::section::EvidenceSection;
-use kelvin_record::{Answer, Answered, AnsweredInput, AnsweredItem, AnsweredSwap};
+use kelvin_record::{Answer, AnsweredInput, AnsweredItem, AnsweredSwap, SectionAnswers};
 use kelvin_run::judge;
 use kelvin_run::judge::Scorer;
 
@@ -18,14 +18,14 @@ pub(super) fn metric_of(governing: &str) -> String {
 }
 
 /// The answers of a section; none where only a judge can say which of them are the same.
-pub(super) fn of(section: &EvidenceSection) -> Option<Answered<'_>> {
+pub(super) fn of(section: &EvidenceSection) -> Option<SectionAnswers<'_>> {
     let scorer = judge::stored(&section.basis.scorer, &section.basis.levels)?;
     if section.basis.asked {
         return None;
     }
     let types = section.basis.governing_types.iter();
     let items = section.items.iter();
-    Some(Answered {
+    Some(SectionAnswers {
         types: types.map(|name| (name.as_str(), metric_of(name))).collect(),
         items: items
             .map(|(name, case)| (name.as_str(), item(section, case, &*scorer)))

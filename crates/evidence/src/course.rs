@@ -212,7 +212,7 @@ impl Planned for Variants<'_> {
         let Some((pipeline, judges)) = runners.split_first() else {
             unreachable!("there is a runner for each step")
         };
-        Box::new(AtWork {
+        Box::new(EvidenceAtWork {
             measurement: Measurement::new(&self.survey, &self.plans, pipeline),
             judged: JudgedPairs::begin(self.survey.scorer, judges),
             planned: self,
@@ -221,14 +221,14 @@ impl Planned for Variants<'_> {
 }
 
 /// The probe while it runs.
-struct AtWork<'a> {
+struct EvidenceAtWork<'a> {
     measurement: Measurement<'a>,
     /// Asks the judge of the scorer, if the scorer has one.
     judged: Option<JudgedPairs<'a>>,
     planned: &'a Variants<'a>,
 }
 
-impl AtWork<'_> {
+impl EvidenceAtWork<'_> {
     /// Asks the judge about the answers so far, if there is a judge.
     fn ask(&mut self) -> anyhow::Result<()> {
         match &mut self.judged {
@@ -247,7 +247,7 @@ impl AtWork<'_> {
     }
 }
 
-impl Probe for AtWork<'_> {
+impl Probe for EvidenceAtWork<'_> {
     fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         self.measurement.run(proceed)?;
         self.ask()

@@ -1,6 +1,7 @@
 //! Takes the decision from an output.
 
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 use super::EvidenceSettings;
 use kelvin_base::digest::{Digest, Fields};
@@ -83,4 +84,153 @@ fn size(value: &Value) -> usize {
     // Every JSON value can be written as JSON, and the counter never fails.
     let _ = serde_json::to_writer(&mut counter, value);
     counter.0
+}
+
+/// A decision without its texts. Numbers, booleans and null are no texts. A list keeps its length, since a scorer of
+/// sets compares the entries.
+pub(super) fn withheld_decision(whole: Value) -> Value {
+    match whole {
+        Value::String(text) => kelvin_record::withheld(&text).into(),
+        Value::Array(list) => list.into_iter().map(withheld_decision).collect(),
+        Value::Object(_) => kelvin_record::withheld(&whole.to_string()).into(),
+        other => other,
+    }
+}
+
+/// Whether a decision is one without its texts.
+pub(super) fn is_withheld_decision(of: &Value) -> bool {
+    match of {
+        Value::String(text) => kelvin_record::withheld(text) == *text,
+        Value::Array(list) => list.iter().any(is_withheld_decision),
+        _ => false,
+    }
+}
+
+/// The most fields of an output that are kept.
+const FIELDS_BESIDE: usize = 4;
+
+/// The most characters of a field that are kept.
+const MOST_BESIDE: usize = 200;
+
+/// The most characters of the name of a field.
+const NAME_BESIDE: usize = 60;
+
+/// The first fields beside the decision, by name. Fields that say nothing are left out.
+pub(super) fn fields_beside(output: &[u8], decision: &DecisionField) -> BTreeMap<String, String> {
+    let fields = answer::beside(output, decision).unwrap_or_default();
+    let told = fields.into_iter().filter_map(|(name, value)| {
+        let text = match value {
+            Value::Null => return None,
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        let text = beginning(text.trim(), MOST_BESIDE);
+        (!text.is_empty()).then(|| (beginning(&name, NAME_BESIDE), text))
+    });
+    told.take(FIELDS_BESIDE).collect()
+}
+
+/// The beginning of a text, with a sign where it is cut. A word that the end would fall into is left out: a secret is
+/// found and masked as a whole only.
+pub(super) fn beginning(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else {
+        return text.to_owned();
+    };
+    let is_within_a_word = |letter: char| letter.is_ascii_graphic();
+    let kept = match text[end..].starts_with(is_within_a_word) {
+        true => text[..end].trim_end_matches(is_within_a_word),
+        false => &text[..end],
+    };
+    format!("{}…", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kelvin_run::judge::{self, Choice};
+    use serde_json::json;
+
+    #[test]
+    fn every_scorer_finds_the_same_distances_without_the_texts() {
+        let scorers = [
+            (
+                json!("exact"),
+                vec![
+                    json!("a"),
+                    json!("b"),
+                    json!(1),
+                    json!(3),
+                    json!(true),
+                    json!(null),
+                ],
+            ),
+            (
+                json!({"ordinal": ["low", "medium", "high"]}),
+                vec![json!("low"), json!("medium"), json!("high")],
+            ),
+            (
+                json!("set"),
+                vec![
+                    json!(["a", "b"]),
+                    json!(["b"]),
+                    json!([]),
+                    json!("b"),
+                    json!(["a", 1]),
+                ],
+            ),
+        ];
+        for (choice, decisions) in scorers {
+            let scorer = judge::of(&Choice::read(&choice).expect("a scorer"));
+            for one in &decisions {
+                let without = withheld_decision(one.clone());
+                assert_eq!(withheld_decision(without.clone()), without, "twice is once");
+                assert!(scorer.accepts(&without).is_ok(), "{choice}: {without}");
+                for other in &decisions {
+                    assert_eq!(
+                        scorer.distance(one, other),
+                        scorer.distance(&without, &withheld_decision(other.clone())),
+                        "{choice}: {one} and {other}"
+                    );
+                }
+            }
+        }
+    }
+
+    fn beside(output: &Value, field: &DecisionField) -> Vec<(String, String)> {
+        let fields = fields_beside(output.to_string().as_bytes(), field);
+        fields.into_iter().collect()
+    }
+
+    #[test]
+    fn a_few_short_fields_are_kept_and_not_the_decision() {
+        let key = DecisionField::Key("decision".to_owned());
+        let output = json!({
+            "decision": "deny", "reason": " It is late. ", "citations": ["a", "b"], "none": null, "blank": " ",
+        });
+        assert_eq!(
+            beside(&output, &key),
+            [("citations", "[\"a\",\"b\"]"), ("reason", "It is late.")]
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+        );
+        let pointer = DecisionField::Pointer("/result/decision".to_owned());
+        let nested = json!({"result": {"decision": 1, "reason": "so"}, "usage": 3});
+        assert_eq!(
+            beside(&nested, &pointer),
+            [("reason".to_owned(), "so".to_owned())]
+        );
+        let many: BTreeMap<String, u8> = (0..9).map(|at| (format!("f{at}"), at)).collect();
+        assert_eq!(beside(&json!(many), &key).len(), FIELDS_BESIDE);
+        for other in [json!([1]), json!({"result": 1}), json!("text")] {
+            assert_eq!(beside(&other, &pointer), []);
+        }
+        assert!(fields_beside(b"no JSON", &key).is_empty());
+    }
+
+    #[test]
+    fn no_part_of_a_word_is_kept() {
+        assert_eq!(beginning("the key is ghp_abc", 14), "the key is…");
+        assert_eq!(beginning("the key is gone", 11), "the key is…");
+        assert_eq!(beginning(&"密".repeat(9), 3), "密密密…");
+        assert_eq!(beginning("short", 5), "short");
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::aggregate::{Detail, Figures, Turn, ends};
+use super::aggregate::{CaseDetail, Figures, Turn, ends};
 use super::basis::{Basis, Settings};
 use super::failures::failure_rate;
 use super::labelled;
@@ -54,14 +54,14 @@ pub(super) fn metrics(
         metrics.insert(format!("{family}.{name}"), metric.of_family(family));
     };
 
-    let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, Detail::Cells);
+    let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, CaseDetail::Cells);
     // Where a judge says how far two answers are apart, nobody can tell which of them are the same, so no type can be
     // judged by its swaps.
     let by_type = !basis.asked && !basis.governing_types.is_empty();
     let detail = if by_type {
-        Detail::Cases
+        CaseDetail::Cases
     } else {
-        Detail::Cells
+        CaseDetail::Cells
     };
     let sensitivity = figures.mean(&is(Figure::Sensitivity), Turn::Distance, detail);
     let kelvin_score = figures.kelvin(&invariance, &sensitivity);
@@ -88,11 +88,11 @@ pub(super) fn metrics(
         let of_kind = |variant: &VariantRecord| variant.kind == kind;
         match basis.figure(kind) {
             Some(Figure::Invariance) => {
-                let metric = figures.mean(&of_kind, Turn::Stability, Detail::None);
+                let metric = figures.mean(&of_kind, Turn::Stability, CaseDetail::None);
                 put(INVARIANCE, kind, metric);
             }
             Some(Figure::Mechanical) => {
-                let metric = figures.mean(&of_kind, Turn::Distance, Detail::None);
+                let metric = figures.mean(&of_kind, Turn::Distance, CaseDetail::None);
                 put(MECHANICAL, kind, metric);
             }
             _ => {}
@@ -102,17 +102,17 @@ pub(super) fn metrics(
     put(
         INVARIANCE,
         "pad",
-        figures.mean(&pads, Turn::Stability, Detail::None),
+        figures.mean(&pads, Turn::Stability, CaseDetail::None),
     );
     for governing in &settings.basis.governing_types {
         let of_type = |variant: &VariantRecord| {
             is(Figure::Sensitivity)(variant) && variant.unit_type.as_deref() == Some(governing)
         };
-        let metric = figures.mean(&of_type, Turn::Distance, Detail::Cases);
+        let metric = figures.mean(&of_type, Turn::Distance, CaseDetail::Cases);
         put(SENSITIVITY, governing, metric);
         let mut following = figures.following(&of_type);
         if by_type {
-            let moved = figures.mean(&of_type, Turn::Distance, Detail::Cells);
+            let moved = figures.mean(&of_type, Turn::Distance, CaseDetail::Cells);
             following.crosses = moved.crosses;
             following.per_case = moved.per_case;
             following.gated = true;
@@ -129,16 +129,16 @@ pub(super) fn metrics(
         })
     };
     if enabled(Figure::Condition) {
-        let condition = figures.mean(&is(Figure::Condition), Turn::Distance, Detail::Cases);
+        let condition = figures.mean(&is(Figure::Condition), Turn::Distance, CaseDetail::Cases);
         put(ALL, "content_effect", content_effect(&figures, basis));
         put(ALL, "sensitivity_condition", condition);
     }
     if enabled(Figure::Mechanical) {
-        let metric = figures.mean(&is(Figure::Mechanical), Turn::Distance, Detail::Cases);
+        let metric = figures.mean(&is(Figure::Mechanical), Turn::Distance, CaseDetail::Cases);
         put(ALL, "mechanical_sensitivity", metric);
     }
     if enabled(Figure::Hedge) {
-        let metric = figures.mean(&is(Figure::Hedge), Turn::Stability, Detail::Cases);
+        let metric = figures.mean(&is(Figure::Hedge), Turn::Stability, CaseDetail::Cases);
         put(ALL, "hedge_invariance", metric);
     }
     if perturb::ALL
@@ -155,7 +155,7 @@ pub(super) fn metrics(
             let of_type = |variant: &VariantRecord| {
                 is_drop(variant) && variant.unit_type.as_deref() == Some(unit_type)
             };
-            let metric = figures.mean(&of_type, Turn::Stability, Detail::None);
+            let metric = figures.mean(&of_type, Turn::Stability, CaseDetail::None);
             put(DROP, unit_type, metric);
         }
     }

@@ -22,7 +22,7 @@ const TAIL: f64 = 0.025;
 
 /// The answers of a case to its own evidence: to the baselines and their replays, and to the variants that count into
 /// invariance.
-struct OwnAnswers<'a> {
+struct CaseOwnAnswers<'a> {
     /// The different answers, each with how often it was given.
     answers: Vec<(&'a Value, usize)>,
     /// How many answers there are in all; at least one.
@@ -34,7 +34,7 @@ struct OwnAnswers<'a> {
     central: &'a Value,
 }
 
-impl<'a> OwnAnswers<'a> {
+impl<'a> CaseOwnAnswers<'a> {
     /// The own answers of a case. None where no invocation of the case was answered, or where a judge was not asked
     /// about two of the answers.
     fn of(
@@ -122,9 +122,9 @@ pub(super) fn compare(
     counts: &dyn Fn(&VariantRecord) -> bool,
     scorer: &dyn Scorer,
 ) {
-    let own: BTreeMap<&str, OwnAnswers<'_>> = cases
+    let own: BTreeMap<&str, CaseOwnAnswers<'_>> = cases
         .iter()
-        .filter_map(|(name, case)| Some((name.as_str(), OwnAnswers::of(case, counts, scorer)?)))
+        .filter_map(|(name, case)| Some((name.as_str(), CaseOwnAnswers::of(case, counts, scorer)?)))
         .collect();
     let compared: Vec<Vec<Option<SwapRecord>>> = cases
         .iter()
@@ -228,8 +228,8 @@ pub(super) fn pairs_with_donors<'a>(
 /// What one swap did; none where none of its invocations was answered.
 fn swap(
     variant: &VariantRecord,
-    own: &OwnAnswers<'_>,
-    donor: &OwnAnswers<'_>,
+    own: &CaseOwnAnswers<'_>,
+    donor: &CaseOwnAnswers<'_>,
     scorer: &dyn Scorer,
 ) -> Option<SwapRecord> {
     let samples = variant.samples.iter();

@@ -18,8 +18,8 @@ use crate::CaseRecord;
 use kelvin_page::{Chapter, ItemPage, PartView};
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
-    AlignedSections, Answered, AnySection, Findings, Flip, ItemComparison, RunView, SectionKind,
-    SettingDiffers, Surroundings, Viewpoint,
+    AlignedSections, AnySection, Findings, Flip, ItemComparison, RunView, SectionAnswers,
+    SectionKind, SettingDiffers, Surroundings, Viewpoint,
 };
 use kelvin_run::config::Config;
 use kelvin_run::judge;
@@ -130,7 +130,7 @@ impl SectionKind for EvidenceKind {
         page::part(own(section).items.get(item)?, part)
     }
 
-    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         answered::of(section.as_any().downcast_ref()?)
     }
 

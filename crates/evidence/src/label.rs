@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::withheld;
+use super::decision;
 use kelvin_run::judge::Scorer;
 
 /// A label with its readings.
@@ -52,10 +52,10 @@ impl Label {
     pub(crate) fn agreement(&self, decision: &Value, scorer: &dyn Scorer) -> Option<f64> {
         let readings = self.readings.iter();
         let accepted = readings.filter(|reading| scorer.accepts(reading).is_ok());
-        let is_withheld = withheld::is_one(decision);
+        let is_withheld = decision::is_withheld_decision(decision);
         let distances = accepted.filter_map(|reading| match is_withheld {
             // A decision that is not kept agrees with the label that would have the same stand-in.
-            true => scorer.distance(&withheld::decision(reading.clone()), decision),
+            true => scorer.distance(&decision::withheld_decision(reading.clone()), decision),
             false => scorer.distance(reading, decision),
         });
         distances
@@ -101,7 +101,7 @@ mod tests {
             ("{", json!("{")),
         ] {
             assert_eq!(agreement(label, &right), 1.0, "{label} and {right}");
-            let without = withheld::decision(right);
+            let without = decision::withheld_decision(right);
             assert_eq!(agreement(label, &without), 1.0, "{label} and {without}");
         }
         for (label, wrong) in [
@@ -112,7 +112,7 @@ mod tests {
             ("1", json!("2")),
         ] {
             assert_eq!(agreement(label, &wrong), 0.0, "{label} and {wrong}");
-            let without = withheld::decision(wrong);
+            let without = decision::withheld_decision(wrong);
             assert_eq!(agreement(label, &without), 0.0, "{label} and {without}");
         }
         assert_eq!(agreement("700", &json!(630)), 0.9);

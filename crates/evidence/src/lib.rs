@@ -6,7 +6,6 @@
 mod aggregate;
 mod answered;
 mod basis;
-mod beside;
 pub mod cases;
 pub mod config;
 mod course;
@@ -15,7 +14,6 @@ mod failures;
 mod figures;
 mod flip;
 mod following;
-mod inputs;
 mod judged;
 mod kind;
 mod label;
@@ -33,7 +31,6 @@ mod section;
 mod survey;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod trial;
-mod withheld;
 pub mod words;
 
 use std::collections::BTreeMap;

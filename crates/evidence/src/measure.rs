@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::anyhow;
 
-use super::beside;
-use super::inputs::Inputs;
-use super::records;
 use super::schedule::{self, Outcomes, Rounds};
-use super::survey::Survey;
+use super::survey::{Inputs, Survey};
+use super::{decision, records};
 use crate::CaseRecord;
 use crate::perturb::Plan;
 use kelvin_base::failure::{Failure, FailureKind};
@@ -121,7 +119,7 @@ impl<'a> Measurement<'a> {
     pub(crate) fn records(&self) -> BTreeMap<String, CaseRecord> {
         let said = |task: &Task| {
             let output = self.runner.output(task)?;
-            Some(beside::fields(
+            Some(decision::fields_beside(
                 &output,
                 &self.survey.settings.decision_field,
             ))

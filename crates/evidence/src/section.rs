@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::basis::{Basis, Settings};
-use super::beside;
+use super::decision;
 use super::perturb::{self, Relation};
 use super::recompute::recompute;
-use super::withheld;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
@@ -48,7 +47,7 @@ impl Item for CaseRecord {
             KeptTexts::Full => return,
             KeptTexts::Short => {
                 let texts = self.beside.iter_mut().flat_map(BTreeMap::values_mut);
-                texts.for_each(|text| *text = beside::beginning(text, KeptTexts::SHORT));
+                texts.for_each(|text| *text = decision::beginning(text, KeptTexts::SHORT));
                 return;
             }
             KeptTexts::None => self.beside.clear(),
@@ -57,7 +56,7 @@ impl Item for CaseRecord {
         let of_variants = variants.flat_map(|variant| &mut variant.samples);
         let own = self.baseline.iter_mut().chain(&mut self.replays);
         for sample in own.chain(of_variants) {
-            sample.decision = sample.decision.take().map(withheld::decision);
+            sample.decision = sample.decision.take().map(decision::withheld_decision);
             if let Some(failure) = &mut sample.failure {
                 failure.withhold_texts();
             }

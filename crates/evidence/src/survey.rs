@@ -1,11 +1,13 @@
 //! What is measured: the settings, the cases, and the variants that are planned for them.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 
 use super::EvidenceSettings;
 use super::cases::Corpus;
 use super::perturb::{Peers, Plan, Planner};
 use kelvin_base::threads;
+use kelvin_run::Task;
 use kelvin_run::config::Config;
 use kelvin_run::judge::Scorer;
 
@@ -45,4 +47,48 @@ pub(crate) fn plan_each<T: Send>(
         || Planner::new(corpus, settings, &peers),
         |planner, &at| keep(at, planner.plan(at)),
     )
+}
+
+/// Finds the text of a case or of a variant.
+pub(crate) struct Inputs<'a> {
+    survey: &'a Survey<'a>,
+    plans: &'a BTreeMap<usize, Plan>,
+    places: HashMap<&'a str, usize>,
+}
+
+impl<'a> Inputs<'a> {
+    /// The inputs of the cases of a survey, with their plans.
+    pub(crate) fn of(survey: &'a Survey<'a>, plans: &'a BTreeMap<usize, Plan>) -> Self {
+        let places = survey
+            .places
+            .iter()
+            .map(|&place| (&*survey.corpus.cases[place].name, place))
+            .collect();
+        Self {
+            survey,
+            plans,
+            places,
+        }
+    }
+
+    /// The text of a case, or of one of its variants; none where there is no such case or variant.
+    pub(crate) fn find(&self, case: &str, variant: Option<&str>) -> Option<Cow<'a, str>> {
+        let place = *self.places.get(case)?;
+        let Some(id) = variant else {
+            return Some(Cow::Borrowed(&self.survey.corpus.cases[place].text));
+        };
+        let variants = &self.plans.get(&place)?.variants;
+        let variant = variants.iter().find(|variant| &*variant.id == id)?;
+        Some(Cow::Owned(variant.render(
+            self.survey.corpus,
+            place,
+            self.survey.settings,
+        )))
+    }
+
+    /// The text of a task's input.
+    pub(super) fn text(&self, task: &Task) -> Cow<'a, str> {
+        self.find(&task.case, task.variant.as_deref())
+            .expect("every task is made from a case or from a variant of its plan")
+    }
 }

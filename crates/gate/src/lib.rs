@@ -34,18 +34,17 @@ mod sentence;
 mod subject;
 mod unpaired;
 pub mod verdict;
-pub mod view;
 
 use std::collections::BTreeMap;
 
 use crate::compare::{AnswerPairs, Comparison, Presence};
-use broken::{Demand, Finding, Guard};
-use governing::{Asked, Suite, TypeDecision};
+use broken::{BrokenFinding, Demand, UsualBreaks};
+use governing::{FollowUp, SwapSuite, TypeDecision};
 pub use judgement::Judgement;
 pub use junit::to_junit;
 use kelvin_record::{Repeats, WantedRepeats, probe_of};
-use look::Outcome;
-use looks::{Decision, Ending, Looks, Means, Rerun, Step, Subject};
+use look::LookOutcome;
+use looks::{GatedMetric, Looks, LooksEnding, LooksStep, Means, MetricDecision, Rerun};
 use policy::{Attention, Policy, Rule};
 use verdict::{BrokenCase, Verdict};
 
@@ -62,7 +61,7 @@ pub struct Gate<'a> {
     /// Whether the reports are finished, and their run has already run doubtful cases again.
     was_rerun_before: bool,
     /// The looks at the governing types of each probe that declares any.
-    types: BTreeMap<String, governing::Looks>,
+    types: BTreeMap<String, governing::SuiteLooks>,
     /// Whether a re-run of the missing values was requested.
     asked_missing: bool,
     /// Whether a re-run of the cases whose inputs changed was requested.
@@ -138,10 +137,11 @@ impl<'a> Gate<'a> {
             Ok(types) => types,
             Err(rerun) => return Next::Rerun(rerun),
         };
-        let gated: BTreeMap<String, Subject> = self.subjects(comparison, Attention::Gate).collect();
+        let gated: BTreeMap<String, GatedMetric> =
+            self.subjects(comparison, Attention::Gate).collect();
         let decisions = match self.looks.next(&gated, calls) {
-            Step::Rerun(rerun) => return Next::Rerun(rerun),
-            Step::Decided(decisions) => decisions,
+            LooksStep::Rerun(rerun) => return Next::Rerun(rerun),
+            LooksStep::Decided(decisions) => decisions,
         };
         let cases = self.unpaired_rerun(comparison, gated.len());
         if !cases.is_empty() {
@@ -162,7 +162,8 @@ impl<'a> Gate<'a> {
     /// The verdict when no further run is possible: whatever is open stays open.
     pub fn give_up(&mut self, comparison: &Comparison<'_>) -> Verdict {
         let types = self.types_as_they_are(comparison);
-        let gated: BTreeMap<String, Subject> = self.subjects(comparison, Attention::Gate).collect();
+        let gated: BTreeMap<String, GatedMetric> =
+            self.subjects(comparison, Attention::Gate).collect();
         let decisions = self.looks.give_up(&gated);
         self.means.head_runs = 1;
         let (broken, _) = self.broken(comparison, &gated, &decisions);
@@ -172,15 +173,15 @@ impl<'a> Gate<'a> {
     fn verdict(
         &self,
         comparison: &Comparison<'_>,
-        mut decisions: BTreeMap<String, Decision>,
+        mut decisions: BTreeMap<String, MetricDecision>,
         (mut types, broken): (BTreeMap<String, TypeDecision>, Vec<BrokenCase>),
     ) -> Verdict {
         if self.was_rerun_before {
             let endings = decisions.values_mut().map(|decision| &mut decision.ending);
             let of_types = types.values_mut().map(|decision| &mut decision.ending);
             for ending in endings.chain(of_types) {
-                if *ending == Ending::NoRerun {
-                    *ending = Ending::RerunBefore;
+                if *ending == LooksEnding::NoRerun {
+                    *ending = LooksEnding::RerunBefore;
                 }
             }
         }
@@ -192,7 +193,7 @@ impl<'a> Gate<'a> {
                     base: false,
                 };
                 let mut looks = Looks::new(still, self.policy.is_exact(), 1.0);
-                if let Step::Decided(decided) = looks.next(&alone, 0) {
+                if let LooksStep::Decided(decided) = looks.next(&alone, 0) {
                     decisions.extend(decided);
                 }
             }
@@ -242,11 +243,11 @@ impl<'a> Gate<'a> {
             let rules = self.rules(&max_drop);
             let looks = self.types.entry(probe.to_owned()).or_default();
             let means = (self.means, self.are_kept);
-            match looks.next(&Suite::of(pairs), &rules, means) {
-                Asked::Decided(ended) => {
+            match looks.next(&SwapSuite::of(pairs), &rules, means) {
+                FollowUp::Decided(ended) => {
                     decided.extend(governing::by_metric(pairs, ended, (looks, &rules)));
                 }
-                Asked::Rerun(asked) => {
+                FollowUp::Rerun(asked) => {
                     rerun.base.extend(asked.base);
                     rerun.head.extend(asked.head);
                 }
@@ -268,7 +269,7 @@ impl<'a> Gate<'a> {
             let max_drop = self.max_drop(pairs);
             let looks = self.types.get(probe).cloned().unwrap_or_default();
             let rules = self.rules(&max_drop);
-            let ended = looks.give_up(&Suite::of(pairs), &rules);
+            let ended = looks.give_up(&SwapSuite::of(pairs), &rules);
             governing::by_metric(pairs, ended, (&looks, &rules))
         });
         decided.collect()
@@ -284,24 +285,24 @@ impl<'a> Gate<'a> {
     }
 
     /// How much each type may lose.
-    fn max_drop(&self, pairs: &AnswerPairs) -> Vec<governing::Limit> {
+    fn max_drop(&self, pairs: &AnswerPairs) -> Vec<governing::LossLimit> {
         let metrics = pairs.types.iter();
-        let limits = metrics.map(|(_, metric)| governing::Limit {
+        let limits = metrics.map(|(_, metric)| governing::LossLimit {
             max_drop: self.policy.max_drop(metric),
             is_whole: self.policy.is_set_for(metric),
         });
         limits.collect()
     }
 
-    fn rules<'m>(&self, max_drop: &'m [governing::Limit]) -> governing::Rules<'m> {
-        governing::Rules {
+    fn rules<'m>(&self, max_drop: &'m [governing::LossLimit]) -> governing::SuiteRules<'m> {
+        governing::SuiteRules {
             max_drop,
             is_exact: self.policy.is_exact(),
         }
     }
 
     /// The looks at the cases of the same name, for every metric whose inputs changed.
-    fn unpaired(&self, comparison: &Comparison<'_>) -> BTreeMap<String, unpaired::Seen> {
+    fn unpaired(&self, comparison: &Comparison<'_>) -> BTreeMap<String, unpaired::SameNames> {
         let gated = self.subjects(comparison, Attention::Gate).count();
         comparison
             .metrics
@@ -327,7 +328,7 @@ impl<'a> Gate<'a> {
                 continue;
             }
             let seen = unpaired::look(metric, self.policy, id, gated);
-            if let Some(seen) = seen.filter(unpaired::Seen::is_beyond) {
+            if let Some(seen) = seen.filter(unpaired::SameNames::is_beyond) {
                 cases.extend(seen.moved(runs));
             }
         }
@@ -339,7 +340,7 @@ impl<'a> Gate<'a> {
         &self,
         comparison: &Comparison<'_>,
         attention: Attention,
-    ) -> impl Iterator<Item = (String, Subject)> {
+    ) -> impl Iterator<Item = (String, GatedMetric)> {
         comparison
             .metrics
             .iter()
@@ -361,7 +362,7 @@ impl<'a> Gate<'a> {
     }
 
     /// The metrics that the configuration demands of every item and whose mean is not gated.
-    fn declared(&self, comparison: &Comparison<'_>) -> BTreeMap<String, Subject> {
+    fn declared(&self, comparison: &Comparison<'_>) -> BTreeMap<String, GatedMetric> {
         let metrics = comparison.metrics.iter();
         let declared = metrics
             .filter(|(_, metric)| metric.is_declared && metric.presence == Presence::Both)
@@ -385,15 +386,15 @@ impl<'a> Gate<'a> {
     fn broken(
         &self,
         comparison: &Comparison<'_>,
-        subjects: &BTreeMap<String, Subject>,
-        decisions: &BTreeMap<String, Decision>,
+        subjects: &BTreeMap<String, GatedMetric>,
+        decisions: &BTreeMap<String, MetricDecision>,
     ) -> (Vec<BrokenCase>, WantedRepeats) {
         let (mut broken, mut rerun) = (Vec::new(), WantedRepeats::new());
         if self.policy.rule == Rule::Threshold {
             return (broken, rerun);
         }
         let declared = self.declared(comparison);
-        let mut all: Vec<(&String, &Subject)> = subjects.iter().chain(&declared).collect();
+        let mut all: Vec<(&String, &GatedMetric)> = subjects.iter().chain(&declared).collect();
         // An item without an answer has no values either, and one that breaks what is demanded of it is worse in other
         // metrics too: each is told once, by the first of these.
         all.sort_by_key(|(id, subject)| {
@@ -410,9 +411,9 @@ impl<'a> Gate<'a> {
             let regressed = decisions
                 .get(id)
                 .and_then(|decision| decision.look.as_ref().ok())
-                .is_some_and(|look| look.outcome == Outcome::Regression);
+                .is_some_and(|look| look.outcome == LookOutcome::Regression);
             let kind = (self.policy.deterministic, demand);
-            let guard = Guard::of(&subject.cases, subjects.len(), kind);
+            let guard = UsualBreaks::of(&subject.cases, subjects.len(), kind);
             // Where too much is missing, the metric itself reports that.
             let is_lacking = pair
                 .coverage
@@ -429,18 +430,18 @@ impl<'a> Gate<'a> {
                 }
                 let may_rerun = self.means.head_runs > 1 && !regressed;
                 let (certain, bad, runs) = match guard.judge(case, may_rerun) {
-                    Finding::Clear => continue,
-                    Finding::Suspected { .. } if regressed => continue,
+                    BrokenFinding::Clear => continue,
+                    BrokenFinding::Suspected { .. } if regressed => continue,
                     // The failure rate itself reports that there is no answer.
                     _ if regressed && subject.is_failure_rate => continue,
                     _ if is_told(&broken, name, id) => continue,
-                    Finding::Rerun(runs) => {
+                    BrokenFinding::Rerun(runs) => {
                         let most = rerun.entry(name.clone()).or_default();
                         most.raise(&Repeats::of_all(runs).into());
                         continue;
                     }
-                    Finding::Broken { bad, runs } => (true, bad, runs),
-                    Finding::Suspected { bad, runs } => (false, bad, runs),
+                    BrokenFinding::Broken { bad, runs } => (true, bad, runs),
+                    BrokenFinding::Suspected { bad, runs } => (false, bad, runs),
                 };
                 broken.push(BrokenCase {
                     case: name.clone(),

@@ -38,7 +38,7 @@ pub struct Policy {
     /// Whether the pipeline is declared deterministic: then one run tells.
     pub deterministic: bool,
     /// The limits for the re-runs.
-    pub budget: Budget,
+    pub budget: RerunBudget,
 }
 
 /// How a drop is told from noise.
@@ -98,7 +98,7 @@ pub enum OnSuspected {
 
 /// The limits for the re-runs; the caller that makes them counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Budget {
+pub struct RerunBudget {
     /// The most runs of a case on the head, including the first; 1 allows no re-run.
     pub head_repeats: usize,
     /// The most invocations of all re-runs together.
@@ -186,7 +186,7 @@ impl Policy {
             on_edited: (*on_edited).into(),
             on_no_baseline: if require { Effect::Fail } else { Effect::Warn },
             deterministic: *deterministic,
-            budget: Budget {
+            budget: RerunBudget {
                 head_repeats: budget.head_repeats.get(),
                 calls: budget.calls,
                 minutes: budget.minutes,

@@ -1,8 +1,8 @@
 //! One sentence for each reason: the metric, its two values, the cases that drove it, and how sure that is.
 
 use super::governing::TypeDecision;
-use super::look::{Basis, Look, UPPER_CONFIDENCE};
-use super::looks::Ending;
+use super::look::{BoundsSource, Look, UPPER_CONFIDENCE};
+use super::looks::LooksEnding;
 use super::policy::{Effect, OnSuspected, Rule};
 use super::verdict::{BrokenCase, Cause, MetricVerdict};
 use kelvin_page::display;
@@ -23,7 +23,7 @@ pub(super) struct Subject<'a> {
     pub(super) direction: Direction,
     pub(super) verdict: &'a MetricVerdict,
     /// The look and how the looks ended, where there was one.
-    pub(super) look: Option<(&'a Look, Ending)>,
+    pub(super) look: Option<(&'a Look, LooksEnding)>,
     pub(super) rule: Rule,
     /// The effect of a drop that noise may explain.
     pub(super) on_suspected: OnSuspected,
@@ -128,8 +128,10 @@ impl Subject<'_> {
                 format!("and {}", look.chance.map_or_else(String::new, of_chance))
             }
             Some((look, _)) => match (look.basis, look.lower) {
-                (Basis::Declared, _) => "and the pipeline is declared deterministic".to_owned(),
-                (Basis::Still, _) => "and all repeats agreed".to_owned(),
+                (BoundsSource::Declared, _) => {
+                    "and the pipeline is declared deterministic".to_owned()
+                }
+                (BoundsSource::Still, _) => "and all repeats agreed".to_owned(),
                 (_, Some(lower)) => format!(
                     "at least {} with {} confidence",
                     display(lower),
@@ -147,14 +149,14 @@ impl Subject<'_> {
             return self.movement();
         };
         let bound = match look.basis {
-            Basis::Identical => {
+            BoundsSource::Identical => {
                 return format!(
                     "{} did not change: every value is the same on both sides",
                     name(self.id)
                 );
             }
-            Basis::Declared | Basis::Still => String::new(),
-            Basis::Repeats | Basis::Cases => match look.upper {
+            BoundsSource::Declared | BoundsSource::Still => String::new(),
+            BoundsSource::Repeats | BoundsSource::Cases => match look.upper {
                 Some(upper) if upper > 0.0 => format!(
                     ", at most {}{} with {} confidence",
                     display(upper),
@@ -217,7 +219,7 @@ impl Subject<'_> {
     fn wide(&self) -> String {
         let limit = display(self.verdict.max_drop);
         let why = self.look.map_or_else(String::new, |(look, ending)| {
-            let repeated = matches!(look.basis, Basis::Still | Basis::Repeats);
+            let repeated = matches!(look.basis, BoundsSource::Still | BoundsSource::Repeats);
             let bounded = look
                 .upper
                 .is_some_and(|upper| upper <= self.verdict.max_drop);
@@ -237,7 +239,7 @@ impl Subject<'_> {
     }
 
     /// The range of the drop, and why it stayed open.
-    fn range_and_ending(&self, look: &Look, ending: Ending) -> String {
+    fn range_and_ending(&self, look: &Look, ending: LooksEnding) -> String {
         let range = match look.chance {
             Some(chance) => format!(": {}", of_chance(chance)),
             None => range(look, self.nouns),
@@ -339,26 +341,28 @@ fn range(look: &Look, nouns: &Nouns) -> String {
 }
 
 /// Why the metric stayed open, and what would decide it.
-fn after(ending: Ending, look: &Look, verdict: &MetricVerdict, nouns: &Nouns) -> String {
+fn after(ending: LooksEnding, look: &Look, verdict: &MetricVerdict, nouns: &Nouns) -> String {
     let Nouns { item, items } = nouns;
     match ending {
-        Ending::Decided => String::new(),
-        Ending::NoRerun => format!("; no {item} was run again"),
-        Ending::RerunBefore => {
+        LooksEnding::Decided => String::new(),
+        LooksEnding::NoRerun => format!("; no {item} was run again"),
+        LooksEnding::RerunBefore => {
             format!("; it stayed open when the run had run doubtful {items} again")
         }
-        Ending::NoBudget => "; the budget allows no re-run".to_owned(),
-        Ending::BudgetSpent => "; the budget for re-runs ran out".to_owned(),
-        Ending::AnswersKept => "; its re-runs came from answers that the pipeline keeps, and tell \
+        LooksEnding::NoBudget => "; the budget allows no re-run".to_owned(),
+        LooksEnding::BudgetSpent => "; the budget for re-runs ran out".to_owned(),
+        LooksEnding::AnswersKept => {
+            "; its re-runs came from answers that the pipeline keeps, and tell \
                                 nothing of its noise"
-            .to_owned(),
-        Ending::RerunsFailed => format!("; the re-runs of the {items} that dropped failed"),
-        Ending::StillOpen if look.rests_on_single_bases => {
+                .to_owned()
+        }
+        LooksEnding::RerunsFailed => format!("; the re-runs of the {items} that dropped failed"),
+        LooksEnding::StillOpen if look.rests_on_single_bases => {
             "; the base was run once, and that is what leaves it open: `baseline: \
              {repeats: 5}`, or `baseline: {compute: true}`, would decide more"
                 .to_owned()
         }
-        Ending::StillOpen => match times_to_decide(look, verdict.max_drop) {
+        LooksEnding::StillOpen => match times_to_decide(look, verdict.max_drop) {
             Some(times) => format!("; about {times} times as many runs would decide"),
             None => format!("; more {items} would decide it, more runs would hardly help"),
         },

@@ -1,8 +1,8 @@
 //! A metric in the form for the looks: the values of both sides, as losses. Stored reports of the same code add
 //! their answers to those of the base.
 
-use super::look::{Case, Cell, Draws};
-use super::looks::Subject;
+use super::look::{Draws, PairedCase, PairedCell};
+use super::looks::GatedMetric;
 use crate::compare::{CasePair, CellPair, MetricPair, StoredMetric, loss};
 
 /// The values of other reports of the base's code for a metric, and whether they do not count any more for a case
@@ -10,7 +10,7 @@ use crate::compare::{CasePair, CellPair, MetricPair, StoredMetric, loss};
 type Stored<'s, 'a> = (&'s [StoredMetric<'s, 'a>], &'s dyn Fn(&str) -> bool);
 
 /// The metric in the form for the looks.
-pub(super) fn of(metric: &MetricPair<'_>, max_drop: f64, stored: Stored<'_, '_>) -> Subject {
+pub(super) fn of(metric: &MetricPair<'_>, max_drop: f64, stored: Stored<'_, '_>) -> GatedMetric {
     let (stored, is_fresh) = stored;
     let (names, cases) = metric
         .cases
@@ -21,7 +21,7 @@ pub(super) fn of(metric: &MetricPair<'_>, max_drop: f64, stored: Stored<'_, '_>)
             ((*name).to_owned(), losses(metric, (name, case), stored))
         })
         .unzip();
-    Subject {
+    GatedMetric {
         names,
         cases,
         max_drop,
@@ -35,7 +35,7 @@ fn losses(
     metric: &MetricPair<'_>,
     (name, case): (&str, &CasePair<'_>),
     stored: &[StoredMetric<'_, '_>],
-) -> Case {
+) -> PairedCase {
     let turn = |values: &[Option<f64>]| -> Vec<Option<f64>> {
         let values = values.iter();
         values
@@ -58,11 +58,11 @@ fn losses(
             false => Draws::joined([own].into_iter().chain(others).collect(), metric.crosses),
         }
     };
-    Case {
+    PairedCase {
         cells: case
             .cells
             .iter()
-            .map(|cell| Cell {
+            .map(|cell| PairedCell {
                 base: base(cell),
                 head: draws(cell.head, cell.head_pairs),
             })

@@ -5,7 +5,7 @@
 //! repeats do not tell the whole noise, and even a pipeline that is deterministic is not exact here: the noise
 //! is taken from the differences between the cases.
 
-use super::look::{self, Case, Cell, Look, Noise, Outcome, Question};
+use super::look::{self, Look, LookOutcome, LookSettings, Noise, PairedCase, PairedCell};
 use super::policy::{Policy, Rule};
 use crate::compare::{MetricPair, Presence, Unpaired, loss};
 use kelvin_record::{Repeats, WantedRepeats};
@@ -24,7 +24,7 @@ const FEWEST_PAIRED: usize = 5;
 
 /// The result of comparing the cases of the same name.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(super) struct SameNames {
     /// The names of the cases.
     pub(super) names: Vec<String>,
     /// The look at them.
@@ -44,11 +44,16 @@ pub(super) const fn is_thin(pair: &MetricPair<'_>) -> bool {
 }
 
 /// Looks at the cases of the same name; none where no input changed, or nothing can be compared.
-pub(super) fn look(pair: &MetricPair<'_>, policy: &Policy, id: &str, gated: usize) -> Option<Seen> {
+pub(super) fn look(
+    pair: &MetricPair<'_>,
+    policy: &Policy,
+    id: &str,
+    gated: usize,
+) -> Option<SameNames> {
     if pair.presence != Presence::Both || !has_turned(pair) {
         return None;
     }
-    let (names, cases): (Vec<String>, Vec<Case>) = pair
+    let (names, cases): (Vec<String>, Vec<PairedCase>) = pair
         .cases
         .iter()
         .filter_map(|(name, case)| {
@@ -56,7 +61,7 @@ pub(super) fn look(pair: &MetricPair<'_>, policy: &Policy, id: &str, gated: usiz
             Some(((*name).to_owned(), whole))
         })
         .unzip();
-    let question = Question {
+    let question = LookSettings {
         max_drop: policy.max_drop(id),
         widest: pair.range.width(),
         alpha: ALPHA,
@@ -69,15 +74,15 @@ pub(super) fn look(pair: &MetricPair<'_>, policy: &Policy, id: &str, gated: usiz
     };
     let mut look = look::look(&cases, &question).ok()?;
     let few = look.moved < FEWEST_MOVED && policy.rule == Rule::Auto;
-    if look.outcome == Outcome::Regression && few {
-        look.outcome = Outcome::Inconclusive;
-        look.reason = look::Reason::Suspected;
+    if look.outcome == LookOutcome::Regression && few {
+        look.outcome = LookOutcome::Inconclusive;
+        look.reason = look::LookReason::Suspected;
     }
-    Some(Seen { names, look })
+    Some(SameNames { names, look })
 }
 
 /// The cases whose input differs on the head, each as a whole: demands on every case hold for them too.
-pub(super) fn edited(pair: &MetricPair<'_>) -> Vec<(String, Case)> {
+pub(super) fn edited(pair: &MetricPair<'_>) -> Vec<(String, PairedCase)> {
     let edited = pair.cases.iter().filter_map(|(name, case)| {
         let whole = case.unpaired.as_ref().filter(|_| case.cells.is_empty())?;
         Some(((*name).to_owned(), as_case(pair, whole)))
@@ -85,29 +90,29 @@ pub(super) fn edited(pair: &MetricPair<'_>) -> Vec<(String, Case)> {
     edited.collect()
 }
 
-fn as_case(pair: &MetricPair<'_>, whole: &Unpaired) -> Case {
+fn as_case(pair: &MetricPair<'_>, whole: &Unpaired) -> PairedCase {
     let turn = |values: &[Option<f64>]| -> Vec<Option<f64>> {
         let values = values.iter();
         values
             .map(|value| value.map(|value| loss(pair.direction, value)))
             .collect()
     };
-    Case {
-        cells: vec![Cell {
+    PairedCase {
+        cells: vec![PairedCell {
             base: turn(&whole.base).into(),
             head: turn(&whole.head).into(),
         }],
         weight: whole.samples as f64,
-        ..Case::default()
+        ..PairedCase::default()
     }
 }
 
-impl Seen {
+impl SameNames {
     /// Whether the drop exceeds the limit, by noise or not.
     pub(super) fn is_beyond(&self) -> bool {
         matches!(
             self.look.reason,
-            look::Reason::Drop | look::Reason::Suspected
+            look::LookReason::Drop | look::LookReason::Suspected
         )
     }
 

@@ -8,7 +8,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::client::{Call, Client};
+use super::client::{ApiCall, Client};
 use super::error::{Error, Surface};
 use super::pulls::{Account, LabelName, PullRequest, query};
 
@@ -66,7 +66,7 @@ impl Client {
             permission: String,
         }
         let path = self.path(&format!("/collaborators/{}/permission", query(login)));
-        let call = Call::get(Surface::Right, path);
+        let call = ApiCall::get(Surface::Right, path);
         match self.json::<Permission>(&call) {
             Ok(found) => Ok(found.permission),
             // The account no longer exists.
@@ -89,10 +89,10 @@ impl Client {
         let (org, team, login) = (query(org), query(team), query(login));
         let of_team = format!("/orgs/{org}/teams/{team}");
         let path = format!("{of_team}/memberships/{login}");
-        match self.json::<Membership>(&Call::get(Surface::Team, path)) {
+        match self.json::<Membership>(&ApiCall::get(Surface::Team, path)) {
             Ok(found) => Ok(found.state == "active"),
             Err(error) if error.status() == Some(404) => {
-                self.send(&Call::get(Surface::Team, of_team))?;
+                self.send(&ApiCall::get(Surface::Team, of_team))?;
                 Ok(false)
             }
             Err(error) => Err(error),
@@ -138,7 +138,7 @@ impl Client {
             query(branch)
         ));
         let found: File = self
-            .json(&Call::get(Surface::Repository, address))
+            .json(&ApiCall::get(Surface::Repository, address))
             .map_err(|error| anyhow::anyhow!("{error}"))?;
         let content = found
             .content
@@ -174,10 +174,10 @@ impl Client {
             false => "rerun",
         };
         let path = self.path(&format!("/actions/runs/{run}/{what}"));
-        let call = Call {
+        let call = ApiCall {
             method: Method::POST,
             repeatable: false,
-            ..Call::get(Surface::Rerun, path)
+            ..ApiCall::get(Surface::Rerun, path)
         };
         self.send(&call).map(|_| ())
     }

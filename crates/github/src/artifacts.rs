@@ -2,13 +2,13 @@
 
 use serde::Deserialize;
 
-use super::client::{Call, Client};
+use super::client::{ApiCall, Client};
 use super::error::{Error, Surface};
-use super::pulls::{Named, query};
+use super::pulls::{NamedRepository, query};
 
 /// A workflow run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Run {
+pub struct WorkflowRun {
     /// Its number.
     pub id: u64,
     /// The event that started it, e.g. `push`.
@@ -22,9 +22,9 @@ pub struct Run {
     pub head_sha: String,
     /// The repository of that commit; for a fork another one, and none where it no longer exists.
     #[serde(default)]
-    pub head_repository: Option<Named>,
+    pub head_repository: Option<NamedRepository>,
     /// The repository the run belongs to.
-    pub repository: Named,
+    pub repository: NamedRepository,
     /// The pull requests of the branch; empty for a fork.
     #[serde(default)]
     pub pull_requests: Option<Vec<Numbered>>,
@@ -39,7 +39,7 @@ pub struct Run {
     pub conclusion: Option<String>,
 }
 
-impl Run {
+impl WorkflowRun {
     /// The file of the workflow, without a ref.
     pub fn workflow(&self) -> &str {
         self.path.split('@').next().unwrap_or(&self.path)
@@ -66,12 +66,12 @@ pub struct Artifact {
     pub expired: bool,
     /// The run that made it.
     #[serde(default)]
-    pub workflow_run: Option<Origin>,
+    pub workflow_run: Option<ArtifactOrigin>,
 }
 
 /// The origin of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Origin {
+pub struct ArtifactOrigin {
     /// The run.
     #[serde(default)]
     pub id: Option<u64>,
@@ -100,9 +100,9 @@ impl Client {
     /// # Errors
     ///
     /// See [`Error`].
-    pub fn run(&self, id: u64) -> Result<Run, Error> {
+    pub fn run(&self, id: u64) -> Result<WorkflowRun, Error> {
         let path = self.path(&format!("/actions/runs/{id}"));
-        self.json(&Call::get(Surface::WorkflowRun, path))
+        self.json(&ApiCall::get(Surface::WorkflowRun, path))
     }
 
     /// Every artifact of this name in the repository, the newest first. Forks share the names.
@@ -154,7 +154,7 @@ impl Client {
     /// See [`Error`].
     pub fn download(&self, artifact: u64, most: usize) -> Result<Vec<u8>, Error> {
         let path = self.path(&format!("/actions/artifacts/{artifact}/zip"));
-        let mut call = Call::get(Surface::Artifact, path);
+        let mut call = ApiCall::get(Surface::Artifact, path);
         call.most = most;
         self.send(&call).map(|answer| answer.body)
     }

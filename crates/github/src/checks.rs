@@ -4,7 +4,7 @@ use http::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::client::{Call, Client};
+use super::client::{ApiCall, Client};
 use super::error::{Error, Surface};
 use super::pulls::query;
 
@@ -60,11 +60,11 @@ impl Client {
             "external_id": external_id,
             "status": "in_progress",
         });
-        self.json(&Call {
+        self.json(&ApiCall {
             method: Method::POST,
             body: Some(&body),
             repeatable: false,
-            ..Call::get(Surface::CheckRun, self.path("/check-runs"))
+            ..ApiCall::get(Surface::CheckRun, self.path("/check-runs"))
         })
     }
 
@@ -108,11 +108,11 @@ impl Client {
     pub fn update_check_run(&self, id: u64, change: &Value) -> Result<CheckRun, Error> {
         // A repeated request would append the same annotations again, so only one without annotations is repeated.
         let annotated = change.pointer("/output/annotations").is_some();
-        self.json(&Call {
+        self.json(&ApiCall {
             method: Method::PATCH,
             body: Some(change),
             repeatable: !annotated,
-            ..Call::get(Surface::CheckRun, self.path(&format!("/check-runs/{id}")))
+            ..ApiCall::get(Surface::CheckRun, self.path(&format!("/check-runs/{id}")))
         })
     }
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 
 use super::error::{Error, Refusal, Surface};
-use super::wire::{self, Answer, Broken};
+use super::wire::{self, ApiResponse, IncompleteResponse};
 use kelvin_base::clock;
 use kelvin_page::safe;
 use kelvin_system::signal;
@@ -63,7 +63,7 @@ pub struct Client {
 }
 
 /// A request before it is sent.
-pub(super) struct Call<'a> {
+pub(super) struct ApiCall<'a> {
     pub(super) surface: Surface,
     pub(super) method: Method,
     /// The path below the address of the API, with the query.
@@ -75,7 +75,7 @@ pub(super) struct Call<'a> {
     pub(super) most: usize,
 }
 
-impl Call<'_> {
+impl ApiCall<'_> {
     /// A request that changes nothing.
     pub(super) const fn get(surface: Surface, path: String) -> Self {
         Self {
@@ -207,7 +207,7 @@ impl Client {
     }
 
     /// Sends a request and reads its JSON.
-    pub(super) fn json<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T, Error> {
+    pub(super) fn json<T: DeserializeOwned>(&self, call: &ApiCall<'_>) -> Result<T, Error> {
         let answer = self.send(call)?;
         self.read(call.surface, &answer)
     }
@@ -224,7 +224,7 @@ impl Client {
         let joint = if path.contains('?') { '&' } else { '?' };
         for page in first.max(1).. {
             let path = format!("{path}{joint}per_page={PAGE}&page={page}");
-            let answer = self.send(&Call::get(surface, path))?;
+            let answer = self.send(&ApiCall::get(surface, path))?;
             all.extend(entries(self.read(surface, &answer)?));
             if !has_next(&answer) {
                 break;
@@ -234,7 +234,7 @@ impl Client {
     }
 
     /// Sends a request, and repeats it where that is safe.
-    pub(super) fn send(&self, call: &Call<'_>) -> Result<Answer, Error> {
+    pub(super) fn send(&self, call: &ApiCall<'_>) -> Result<ApiResponse, Error> {
         let mut attempt = 1;
         loop {
             let (error, wait) = match self.once(call)? {
@@ -275,7 +275,7 @@ impl Client {
     }
 
     /// Sends a request once. The outer error means that the run has reached its limit of requests.
-    fn once(&self, call: &Call<'_>) -> Result<Result<Answer, Broken>, Error> {
+    fn once(&self, call: &ApiCall<'_>) -> Result<Result<ApiResponse, IncompleteResponse>, Error> {
         if self.sent.fetch_add(1, Ordering::Relaxed) >= MOST_REQUESTS {
             self.sent.fetch_sub(1, Ordering::Relaxed);
             return Err(Error::Spent(call.surface));
@@ -298,7 +298,7 @@ impl Client {
         )))
     }
 
-    fn refusal(&self, surface: Surface, answer: &Answer) -> Refusal {
+    fn refusal(&self, surface: Surface, answer: &ApiResponse) -> Refusal {
         let said: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         let mut message = said["message"].as_str().unwrap_or_default().to_owned();
         for error in said["errors"].as_array().into_iter().flatten().take(3) {
@@ -315,7 +315,11 @@ impl Client {
         }
     }
 
-    fn read<T: DeserializeOwned>(&self, surface: Surface, answer: &Answer) -> Result<T, Error> {
+    fn read<T: DeserializeOwned>(
+        &self,
+        surface: Surface,
+        answer: &ApiResponse,
+    ) -> Result<T, Error> {
         serde_json::from_slice(&answer.body).map_err(|error| Error::Unreadable {
             surface,
             why: self.without_token(&error.to_string()),
@@ -336,7 +340,7 @@ impl fmt::Debug for Client {
 }
 
 /// The seconds to wait, where an answer says that a limit is reached.
-fn wait(answer: &Answer, message: &str) -> Option<u64> {
+fn wait(answer: &ApiResponse, message: &str) -> Option<u64> {
     let number = |name: &str| -> Option<u64> {
         let value = answer.headers.get(name)?.to_str().ok()?;
         value.trim().parse().ok()
@@ -359,7 +363,7 @@ fn wait(answer: &Answer, message: &str) -> Option<u64> {
     limited.then(|| number("retry-after").or_else(reset).unwrap_or(UNSAID_WAIT))
 }
 
-fn has_next(answer: &Answer) -> bool {
+fn has_next(answer: &ApiResponse) -> bool {
     let links = answer.headers.get_all(http::header::LINK);
     links
         .iter()

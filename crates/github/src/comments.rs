@@ -4,7 +4,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Call, Client};
+use super::client::{ApiCall, Client};
 use super::error::{Error, Surface};
 use super::pulls::Account;
 
@@ -65,7 +65,7 @@ impl Client {
     ///
     /// As [`Self::viewer`].
     pub fn account(&self) -> Result<Option<String>, Error> {
-        let call = Call::get(Surface::Viewer, "/user".to_owned());
+        let call = ApiCall::get(Surface::Viewer, "/user".to_owned());
         match self.json::<Account>(&call) {
             Ok(account) => Ok(Some(account.login)),
             Err(Error::Refused(refusal))
@@ -94,11 +94,11 @@ impl Client {
     ///
     /// See [`Error`].
     pub fn create_comment(&self, pull_request: u64, body: &str) -> Result<Comment, Error> {
-        self.json(&Call {
+        self.json(&ApiCall {
             method: Method::POST,
             body: Some(&json!({ "body": body })),
             repeatable: false,
-            ..Call::get(
+            ..ApiCall::get(
                 Surface::Comment,
                 self.path(&format!("/issues/{pull_request}/comments")),
             )
@@ -111,10 +111,10 @@ impl Client {
     ///
     /// See [`Error`].
     pub fn update_comment(&self, id: u64, body: &str) -> Result<Comment, Error> {
-        self.json(&Call {
+        self.json(&ApiCall {
             method: Method::PATCH,
             body: Some(&json!({ "body": body })),
-            ..Call::get(
+            ..ApiCall::get(
                 Surface::Comment,
                 self.path(&format!("/issues/comments/{id}")),
             )
@@ -128,9 +128,9 @@ impl Client {
     /// See [`Error`].
     pub fn delete_comment(&self, id: u64) -> Result<(), Error> {
         let path = self.path(&format!("/issues/comments/{id}"));
-        let call = Call {
+        let call = ApiCall {
             method: Method::DELETE,
-            ..Call::get(Surface::Comment, path)
+            ..ApiCall::get(Surface::Comment, path)
         };
         match self.send(&call) {
             Ok(_) => Ok(()),

@@ -16,7 +16,7 @@ mod upload;
 mod wire;
 
 pub use archive::{Archive, MOST_BYTES, TooLong};
-pub use artifacts::{Artifact, Run};
+pub use artifacts::{Artifact, WorkflowRun};
 pub use checks::{CheckRun, Remark};
 pub use client::{Access, Client, MOST_REQUESTS};
 pub use comments::Comment;

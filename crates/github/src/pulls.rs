@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use super::artifacts::Run;
-use super::client::{Call, Client};
+use super::artifacts::WorkflowRun;
+use super::client::{ApiCall, Client};
 use super::error::{Error, Surface};
 
 /// A person or a bot.
@@ -32,9 +32,9 @@ pub struct PullRequest {
     /// `open` or `closed`.
     pub state: String,
     /// The branch to merge.
-    pub head: Tip,
+    pub head: PullRequestTip,
     /// The branch to merge into.
-    pub base: Tip,
+    pub base: PullRequestTip,
     /// The author; none where the account no longer exists.
     #[serde(default)]
     pub user: Option<Account>,
@@ -54,7 +54,7 @@ pub struct PullRequest {
 
 /// One end of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Tip {
+pub struct PullRequestTip {
     /// The commit.
     pub sha: String,
     /// The branch.
@@ -62,12 +62,12 @@ pub struct Tip {
     pub branch: String,
     /// The repository; none where it no longer exists.
     #[serde(default)]
-    pub repo: Option<Named>,
+    pub repo: Option<NamedRepository>,
 }
 
 /// A repository by its number and name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Named {
+pub struct NamedRepository {
     /// The number, which a renamed repository keeps.
     pub id: u64,
     /// `owner/name`.
@@ -76,7 +76,7 @@ pub struct Named {
 
 /// The repository of the client.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Repository {
+pub struct ClientRepository {
     /// The number, which a renamed repository keeps.
     pub id: u64,
     /// `owner/name`.
@@ -107,7 +107,7 @@ impl Client {
     /// See [`Error`].
     pub fn pull_request(&self, number: u64) -> Result<PullRequest, Error> {
         let path = self.path(&format!("/pulls/{number}"));
-        self.json(&Call::get(Surface::PullRequest, path))
+        self.json(&ApiCall::get(Surface::PullRequest, path))
     }
 
     /// The open pull requests of a branch, oldest first; the branch is in the repository of `owner`.
@@ -134,7 +134,7 @@ impl Client {
     /// # Errors
     ///
     /// See [`Error`].
-    pub fn pull_requests_of_run(&self, run: &Run) -> Result<Vec<PullRequest>, Error> {
+    pub fn pull_requests_of_run(&self, run: &WorkflowRun) -> Result<Vec<PullRequest>, Error> {
         let (Some(home), Some(branch)) = (&run.head_repository, &run.head_branch) else {
             return Ok(Vec::new());
         };
@@ -152,8 +152,8 @@ impl Client {
     /// # Errors
     ///
     /// See [`Error`].
-    pub fn repository_facts(&self) -> Result<Repository, Error> {
-        self.json(&Call::get(Surface::Repository, self.path("")))
+    pub fn repository_facts(&self) -> Result<ClientRepository, Error> {
+        self.json(&ApiCall::get(Surface::Repository, self.path("")))
     }
 }
 

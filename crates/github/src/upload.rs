@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::archive;
 use super::client::chance;
 use super::error::{Error, Refusal, Surface};
-use super::wire::{self, Answer};
+use super::wire::{self, ApiResponse};
 use kelvin_base::digest::Digest;
 use kelvin_page::safe;
 
@@ -72,7 +72,7 @@ fn upload(
     files: &[(&str, &[u8])],
     pause: &dyn Fn(Duration),
 ) -> anyhow::Result<String> {
-    let service = Service::of(variable, name)?;
+    let service = ArtifactService::of(variable, name)?;
     let zip = archive::pack(files)?;
     if overwrites {
         service.delete(name, pause)?;
@@ -106,14 +106,14 @@ fn field<'a>(answer: &'a Value, name: &str, camel: &str) -> &'a Value {
 }
 
 /// The address of the service, and the job that asks.
-struct Service {
+struct ArtifactService {
     base: String,
     token: String,
     run: String,
     job: String,
 }
 
-impl Service {
+impl ArtifactService {
     fn of(variable: &Variable<'_>, name: &str) -> anyhow::Result<Self> {
         let get = |key: &str| variable(key).filter(|value| !value.trim().is_empty());
         let (Some(base), Some(token)) = (get("ACTIONS_RESULTS_URL"), get("ACTIONS_RUNTIME_TOKEN"))
@@ -231,7 +231,7 @@ fn send(
     headers: &[(&str, &str)],
     body: &[u8],
     pause: &dyn Fn(Duration),
-) -> Result<Answer, Error> {
+) -> Result<ApiResponse, Error> {
     let surface = Surface::Upload;
     let unreachable = |why: String| Error::Unreachable { surface, why };
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -26,20 +26,20 @@ const READ: Duration = Duration::from_secs(30);
 const WHOLE: Duration = Duration::from_secs(120);
 
 /// An answer, whatever its status.
-pub(super) struct Answer {
+pub(super) struct ApiResponse {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
 }
 
 /// Why there is no complete answer.
-pub(super) struct Broken {
+pub(super) struct IncompleteResponse {
     pub(super) why: String,
     /// Whether the same request would fail again.
     pub(super) lasting: bool,
 }
 
-impl Broken {
+impl IncompleteResponse {
     const fn passing(why: String) -> Self {
         let lasting = false;
         Self { why, lasting }
@@ -86,7 +86,7 @@ pub(super) async fn exchange(
     headers: &[(&str, &str)],
     body: Vec<u8>,
     most: usize,
-) -> Result<Answer, Broken> {
+) -> Result<ApiResponse, IncompleteResponse> {
     let mut request = Request::builder()
         .method(method)
         .uri(address)
@@ -101,28 +101,28 @@ pub(super) async fn exchange(
     };
     let request = request
         .body(body)
-        .map_err(|error| Broken::passing(error.to_string()))?;
+        .map_err(|error| IncompleteResponse::passing(error.to_string()))?;
     let exchange = async {
         let response = octocrab
             .send(request)
             .await
-            .map_err(|error| Broken::passing(reason(&error)))?;
+            .map_err(|error| IncompleteResponse::passing(reason(&error)))?;
         let (parts, mut stream) = response.into_parts();
         // An error message may be longer than the limit of an answer.
         let refused = parts.status.as_u16() >= 400;
         let most = if refused { most.max(64 * 1024) } else { most };
         let mut body = Vec::new();
         while let Some(frame) = stream.frame().await {
-            let frame = frame.map_err(|error| Broken::passing(reason(&error)))?;
+            let frame = frame.map_err(|error| IncompleteResponse::passing(reason(&error)))?;
             if let Some(piece) = frame.data_ref() {
                 if body.len() + piece.len() > most {
                     let why = format!("it is longer than {most} bytes");
-                    return Err(Broken { why, lasting: true });
+                    return Err(IncompleteResponse { why, lasting: true });
                 }
                 body.extend_from_slice(piece);
             }
         }
-        Ok(Answer {
+        Ok(ApiResponse {
             status: parts.status.as_u16(),
             headers: parts.headers,
             body,
@@ -132,7 +132,7 @@ pub(super) async fn exchange(
         Ok(answer) => answer,
         Err(_) => {
             let why = format!("no whole answer within {} s", WHOLE.as_secs());
-            Err(Broken::passing(why))
+            Err(IncompleteResponse::passing(why))
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn figures(
 }
 
 /// The mean over the prompts, each with the mean of its measured samples, and the same by prompt.
-pub(super) struct Mean {
+pub(super) struct PromptMeans {
     all: Balanced,
     per_case: BTreeMap<String, CaseValue>,
     errors: usize,
@@ -51,8 +51,8 @@ pub(super) struct Mean {
 pub(super) fn mean(
     prompts: &BTreeMap<String, PromptRecord>,
     value: &dyn Fn(&GradedSample) -> Option<f64>,
-) -> Mean {
-    let mut mean = Mean {
+) -> PromptMeans {
+    let mut mean = PromptMeans {
         all: Balanced::default(),
         per_case: BTreeMap::new(),
         errors: 0,
@@ -85,7 +85,7 @@ pub(super) fn case(repeats: Vec<Option<f64>>) -> CaseValue {
     }
 }
 
-impl Mean {
+impl PromptMeans {
     /// The metric, with its interval by prompt; `reason` says why there is none where nothing was measured.
     pub(super) fn metric(self, reason: &str) -> Metric {
         let value = self.all.value().ok_or_else(|| reason.to_owned());
@@ -105,7 +105,7 @@ impl Mean {
 fn judge_score(
     basis: &GradingBasis,
     prompts: &BTreeMap<String, PromptRecord>,
-    score: Mean,
+    score: PromptMeans,
 ) -> Metric {
     let (errors, all) = of_every_prompt(basis, prompts);
     let mut metric = score.metric(&nothing(basis, prompts));

@@ -108,7 +108,10 @@ impl SectionKind for GradingKind {
         page::answers(own(section), item)
     }
 
-    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<kelvin_record::Answered<'a>> {
+    fn answered<'a>(
+        &self,
+        section: &'a dyn AnySection,
+    ) -> Option<kelvin_record::SectionAnswers<'a>> {
         Some(answered(own(section)))
     }
 
@@ -218,7 +221,7 @@ impl Planned for Asked<'_> {
     }
 
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
-        Box::new(AtWork {
+        Box::new(GradingAtWork {
             plan: self.plan,
             grading: Grading::new(self.plan, runners),
         })
@@ -251,12 +254,12 @@ fn judged_by_itself(plan: &Plan<'_>) -> Option<Notice> {
 }
 
 /// The probe while it runs.
-struct AtWork<'a> {
+struct GradingAtWork<'a> {
     plan: &'a Plan<'a>,
     grading: Grading<'a>,
 }
 
-impl Probe for AtWork<'_> {
+impl Probe for GradingAtWork<'_> {
     fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         self.grading.run()
     }

@@ -9,7 +9,7 @@ use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_page::counted;
 use kelvin_record::{
-    Answer, Answered, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section,
+    Answer, AnsweredItem, AnySection, Findings, Item, KeptTexts, Repeats, Section, SectionAnswers,
 };
 
 /// The stored section of this probe.
@@ -135,7 +135,7 @@ fn unscored(prompts: &BTreeMap<String, PromptRecord>) -> Option<Notice> {
 }
 
 /// The answers of the candidate to each prompt.
-pub(super) fn answered(section: &GradingSection) -> Answered<'_> {
+pub(super) fn answered(section: &GradingSection) -> SectionAnswers<'_> {
     let items = section.items.iter().map(|(id, prompt)| {
         let samples = prompt.samples.iter();
         let answers = samples.map(|sample| sample.candidate.answer.clone().map(Answer::Kept));
@@ -150,7 +150,7 @@ pub(super) fn answered(section: &GradingSection) -> Answered<'_> {
         };
         (id.as_str(), item)
     });
-    Answered {
+    SectionAnswers {
         types: Vec::new(),
         items: items.collect(),
     }

@@ -9,11 +9,9 @@ use kelvin_base::notice::Notice;
 use kelvin_record::{
     AnySection, Findings, Forecast, Listing, SectionFingerprint, SectionKind, Shard, WantedRepeats,
 };
-use kelvin_run::config::{Config, Configure};
-use kelvin_run::targets::{Site, Target};
+use kelvin_run::config::{Config, Configure, Overrides, Owner, configure};
+use kelvin_run::targets::{Target, TargetSite};
 use kelvin_run::{OutputObserver, Runner, Step};
-
-use crate::rescoring::Rescoring;
 
 /// A kind of probe: a way to run the system under test and to use its answers.
 pub trait Kind: Configure + SectionKind {
@@ -144,7 +142,7 @@ pub trait Planned: Sync {
     /// # Errors
     ///
     /// A [`Misuse`] where the settings of the target cannot be used.
-    fn open(&self, step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+    fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         self.steps()[step].program.target.open(site)
     }
 
@@ -215,4 +213,56 @@ pub trait Rejudging {
     ///
     /// Where the run cannot go on.
     fn run(&self, runners: &[Runner<'_>]) -> anyhow::Result<Findings>;
+}
+
+/// Reads and checks the configuration.
+///
+/// # Errors
+///
+/// As [`Config::load`].
+pub fn configured(overrides: &Overrides, kinds: &[&'static dyn Kind]) -> anyhow::Result<Config> {
+    Config::load(overrides, &owners(kinds))
+}
+
+/// The JSON schema of the file, with the keys of every kind of probe, as the repository has it.
+///
+/// # Errors
+///
+/// Where the library cannot write the schema, which is not known to happen.
+pub fn schema(kinds: &[&'static dyn Kind]) -> anyhow::Result<String> {
+    let text = serde_json::to_string_pretty(&configure::schema(&owners(kinds)))?;
+    Ok(text + "\n")
+}
+
+/// Checks a text that will be written to `file`.
+///
+/// # Errors
+///
+/// As [`Config::load`].
+pub fn configured_by(
+    text: &str,
+    file: &Path,
+    kinds: &[&'static dyn Kind],
+) -> anyhow::Result<Config> {
+    Config::parse(text, file, &owners(kinds))
+}
+
+/// Every kind of probe with the keys that it owns.
+pub fn owners(kinds: &[&'static dyn Kind]) -> Vec<Owner> {
+    let owner = |kind: &&'static dyn Kind| Owner {
+        name: kind.name(),
+        kind: *kind,
+    };
+    kinds.iter().map(owner).collect()
+}
+
+/// The rules by which scores are computed again. A missing rule is that of the configuration, or stays as stored.
+#[derive(Clone, Copy, Default)]
+pub struct Rescoring<'a> {
+    /// The configuration whose rules are used.
+    pub config: Option<&'a Config>,
+    /// The weights of the factors, as written on the command line.
+    pub weights: Option<&'a str>,
+    /// The name of the scorer.
+    pub scorer: Option<&'a str>,
 }

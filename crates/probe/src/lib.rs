@@ -3,17 +3,13 @@
 
 pub mod answer;
 pub mod case_files;
-mod chosen;
-mod configured;
 mod kind;
 mod plain;
 mod repeated;
-mod rescoring;
 
 pub use answer::DecisionField;
-pub use chosen::ChosenItems;
-pub use configured::{configured, configured_by, owners, schema};
-pub use kind::{Items, Kind, Planned, Probe, Rejudging};
-pub use plain::PlainItems;
+pub use kind::{
+    Items, Kind, Planned, Probe, Rejudging, Rescoring, configured, configured_by, owners, schema,
+};
+pub use plain::{ChosenItems, PlainItems};
 pub use repeated::RepeatedItems;
-pub use rescoring::Rescoring;

@@ -2,8 +2,9 @@
 //! record is made from the answers. A probe with variants, a judge or a second step implements [`Items`] instead.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::{Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::{
     AnySection as _, Findings, Forecast, Item, Listing, Section, SectionFingerprint, Shard,
@@ -12,8 +13,6 @@ use kelvin_record::{
 use kelvin_run::config::Config;
 use kelvin_run::targets::Address;
 use kelvin_run::{Outcome, Program, Reader, Runner, Step};
-
-use crate::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 
 /// The questions of such a probe, and how it uses the answers.
 pub struct PlainItems<'c, I> {
@@ -77,13 +76,13 @@ impl<I: Item> Items for Chosen<'_, I> {
     }
 
     fn plan(&self) -> Box<dyn Planned + '_> {
-        Box::new(Asked(self))
+        Box::new(PlannedPlain(self))
     }
 }
 
-struct Asked<'a, 'c, I>(&'a Chosen<'c, I>);
+struct PlannedPlain<'a, 'c, I>(&'a Chosen<'c, I>);
 
-impl<I: Item> Planned for Asked<'_, '_, I> {
+impl<I: Item> Planned for PlannedPlain<'_, '_, I> {
     fn steps(&self) -> Vec<Step<'_>> {
         let program = Program {
             target: self.0.of.target,
@@ -102,19 +101,19 @@ impl<I: Item> Planned for Asked<'_, '_, I> {
         let texts = self.0.chosen.iter();
         let texts = texts.map(|(id, text)| (*id, Cow::Borrowed(*text)));
         let (phase, repeats) = (self.0.of.kind.nouns().1, self.0.of.config.repeats.get());
-        Box::new(AtWork {
+        Box::new(PlainAtWork {
             items: self.0,
             asked: RepeatedItems::new(&runners[0], phase, repeats, texts),
         })
     }
 }
 
-struct AtWork<'a, 'c, I> {
+struct PlainAtWork<'a, 'c, I> {
     items: &'a Chosen<'c, I>,
     asked: RepeatedItems<'a>,
 }
 
-impl<I: Item> Probe for AtWork<'_, '_, I> {
+impl<I: Item> Probe for PlainAtWork<'_, '_, I> {
     fn run(&mut self, _: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         self.asked.run()
     }
@@ -142,5 +141,72 @@ impl<I: Item> Probe for AtWork<'_, '_, I> {
             items: self.items.chosen.iter().map(record).collect(),
         };
         self.items.of.kind.recompute(section.boxed())
+    }
+}
+
+/// The items that are run, by their indices among all items.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ChosenItems {
+    /// The named items, or all where none was named; ascending.
+    pub all: Vec<usize>,
+    /// The part of these items that this shard runs; ascending.
+    pub ours: Vec<usize>,
+}
+
+impl ChosenItems {
+    /// Chooses among items with these ids.
+    pub fn of<'i>(
+        ids: impl Iterator<Item = &'i str>,
+        only: &[String],
+        shard: Option<Shard>,
+    ) -> Self {
+        let named: BTreeSet<&str> = only.iter().map(String::as_str).collect();
+        let chosen = ids
+            .enumerate()
+            .filter(|(_, id)| named.is_empty() || named.contains(id));
+        let (mut all, mut ours) = (Vec::new(), Vec::new());
+        for (place, id) in chosen {
+            all.push(place);
+            if shard.is_none_or(|shard| shard.takes(id)) {
+                ours.push(place);
+            }
+        }
+        Self { all, ours }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+    #[test]
+    fn all_are_chosen_unless_some_are_named() {
+        let chosen = |only: &[&str]| {
+            let only: Vec<String> = only.iter().copied().map(str::to_owned).collect();
+            let chosen = ChosenItems::of(IDS.into_iter(), &only, None);
+            assert_eq!(chosen.all, chosen.ours);
+            chosen.all
+        };
+        assert_eq!(chosen(&[]), [0, 1, 2, 3, 4, 5]);
+        // The result is in the order of the items, each once, whatever the order of the names; an unknown name adds
+        // none.
+        assert_eq!(chosen(&["e", "b", "e", "x"]), [1, 4]);
+        assert_eq!(chosen(&["x"]), [0; 0]);
+    }
+
+    #[test]
+    fn every_item_that_was_chosen_is_in_one_shard() {
+        let only: Vec<String> = ["a", "c", "d", "f"].map(str::to_owned).to_vec();
+        let mut ours = Vec::new();
+        for index in ["1/3", "2/3", "3/3"] {
+            let shard: Shard = index.parse().expect("a shard");
+            let chosen = ChosenItems::of(IDS.into_iter(), &only, Some(shard));
+            assert_eq!(chosen.all, [0, 2, 3, 5]);
+            ours.extend(chosen.ours);
+        }
+        ours.sort_unstable();
+        assert_eq!(ours, [0, 2, 3, 5]);
     }
 }

@@ -6,23 +6,19 @@ use std::path::PathBuf;
 
 use schemars::{Schema, SchemaGenerator};
 
-use super::QualityKind;
 use super::config::QualitySettings;
 use super::figures::{figures, score_all};
 use super::indicators::Expected;
 use super::observer::Indicators;
-use super::page;
 use super::record::{QualityBasis, QualityItem, QualitySection};
 use super::recorded::Recorded;
-use super::rescore;
-use super::scored;
+use super::{QualityKind, page, rescore, scorer};
 use kelvin_base::exit::Misuse;
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind, Planned, Probe, Rescoring};
-use kelvin_record::Shard;
 use kelvin_record::{
     AnySection, Ending, Findings, Forecast, Listing, Metric, RunView, ScoredInvocation,
-    SectionFingerprint, SectionKind, SettingDiffers, WantedRepeats,
+    SectionFingerprint, SectionKind, SettingDiffers, Shard, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{OutputObserver, Runner, Step};
@@ -75,7 +71,7 @@ impl SectionKind for QualityKind {
     }
 
     fn scored(&self, section: &dyn AnySection) -> Vec<ScoredInvocation> {
-        scored::of(own(section))
+        scorer::scored_invocations(own(section))
     }
 
     fn stored(

@@ -16,7 +16,6 @@ mod record;
 mod recorded;
 mod rescore;
 mod score;
-mod scored;
 mod scorer;
 mod traces;
 

@@ -15,11 +15,11 @@ use kelvin_run::{OutputObserver, Task};
 /// Looks at outputs as they are read, and keeps the indicators.
 pub(super) struct Indicators<'c> {
     expected: &'c Expected,
-    kept: Mutex<BTreeMap<(&'static str, Task), Kept>>,
+    kept: Mutex<BTreeMap<(&'static str, Task), KeptIndicators>>,
 }
 
 /// The kept values of one invocation.
-struct Kept {
+struct KeptIndicators {
     input: Digest,
     indicators: QualityIndicators,
 }
@@ -56,7 +56,7 @@ impl<'c> Indicators<'c> {
     }
 
     /// Every change is a single call, which a panic in another thread cannot have left half done.
-    fn locked(&self) -> MutexGuard<'_, BTreeMap<(&'static str, Task), Kept>> {
+    fn locked(&self) -> MutexGuard<'_, BTreeMap<(&'static str, Task), KeptIndicators>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -76,7 +76,7 @@ impl OutputObserver for Indicators<'_> {
         // unreadable output.
         let indicators = QualityIndicators::deserialize(observed);
         let indicators = indicators.unwrap_or_else(|_| self.expected.of(None));
-        let kept = Kept { input, indicators };
+        let kept = KeptIndicators { input, indicators };
         self.locked().insert((probe, task.clone()), kept);
     }
 }

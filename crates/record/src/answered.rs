@@ -1,6 +1,8 @@
 //! The answers to the items of a probe: to the unchanged items, and to variants with exchanged evidence that should
 //! govern the answer. Answers are compared before any figure is made of them.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,7 +12,7 @@ use kelvin_base::digest::Digest;
 
 /// The answers of one section.
 #[derive(Clone, Debug, Default)]
-pub struct Answered<'a> {
+pub struct SectionAnswers<'a> {
     /// The declared types of evidence, each with the metric that it is gated by; empty where nothing is exchanged.
     pub types: Vec<(&'a str, String)>,
     /// The items by name.
@@ -118,4 +120,36 @@ impl fmt::Display for Answer {
             Self::Null => f.write_str("null"),
         }
     }
+}
+
+/// An item in which answers went wrong that were right on the base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Flip {
+    /// The metric that got worse by it.
+    pub metric: String,
+    /// The item.
+    pub item: String,
+    /// What the answers ought to have done.
+    pub ought: Ought,
+    /// In so many parts of the item the answer is the one of `head`: where it ought to hold, and was the one
+    /// of `base`; where it ought to move, and did move on the base.
+    pub flipped: usize,
+    /// So many parts of the item ought to do the same, and were asked on both sides.
+    pub of: usize,
+    /// One of those that flipped.
+    pub part: String,
+    /// The answer to that part that the base gives most often, as JSON.
+    pub base: String,
+    /// The same of the head.
+    pub head: String,
+}
+
+/// What an answer ought to do when an input is rewritten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ought {
+    /// Stay as it is: the evidence is the same.
+    Hold,
+    /// Move: the evidence is another one.
+    Move,
 }

@@ -10,13 +10,11 @@ use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value};
 
 use crate::aligned::{AlignedSections, ItemComparison, Surroundings, Viewpoint};
-use crate::answered::Answered;
+use crate::answered::{Flip, SectionAnswers};
 use crate::findings::{Findings, RunView, SettingDiffers};
-use crate::flip::Flip;
-use crate::graded::GradedPair;
 use crate::metric::Metric;
 use crate::ranked::RankedHits;
-use crate::scored::{CheckSaid, ScoredInvocation};
+use crate::scored::{CheckSaid, GradedPair, ScoredInvocation};
 use crate::section::AnySection;
 use crate::{Nouns, estimate, family};
 
@@ -232,7 +230,7 @@ pub trait SectionKind: Send + Sync {
 
     /// The answers to the items, for the comparison of two sides; none where the probe keeps no answers, or where only
     /// a judge could say which of them are the same.
-    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         let _ = section;
         None
     }

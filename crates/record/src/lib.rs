@@ -8,13 +8,9 @@ mod cells;
 mod compared;
 mod comparisons;
 mod ending;
-mod estimate;
 mod findings;
-mod flip;
-mod graded;
 mod kept;
 pub mod kinds;
-mod listing;
 mod metric;
 mod nouns;
 mod ranked;
@@ -29,25 +25,27 @@ mod shared;
 pub use aligned::{
     AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, Viewpoint,
 };
-pub use answered::{Answer, Answered, AnsweredInput, AnsweredItem, AnsweredSwap};
+pub use answered::{
+    Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Flip, Ought, SectionAnswers,
+};
 pub use cells::{Cell, Cells, Pairs};
 pub use compared::{ComparedItem, ComparedItems, VariantPart};
 pub use comparisons::ItemComparisons;
 pub use ending::{ComparedSide, Ending};
-pub use estimate::{estimate, family, spread};
 pub use findings::{Findings, RunView, SettingDiffers};
-pub use flip::{Flip, Ought};
-pub use graded::GradedPair;
 pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
 pub use kinds::{JsonFields, Kinds, SectionKind};
-pub use listing::{Forecast, JudgeTrialCost, ListedVariant, Listing};
-pub use metric::{CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, probe_of};
+pub use metric::{
+    CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, estimate, family, probe_of,
+    spread,
+};
 pub use nouns::Nouns;
 pub use ranked::{ExpectedHit, RankedHit, RankedHits};
-pub use repeats::{Repeats, Wanted, WantedRepeats};
-pub use scored::{CheckSaid, ScoredInvocation};
-pub use section::Glance;
-pub use section::{AnySection, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
+pub use repeats::{
+    Forecast, JudgeTrialCost, ListedVariant, Listing, Repeats, Wanted, WantedRepeats,
+};
+pub use scored::{CheckSaid, GradedPair, ScoredInvocation};
+pub use section::{AnySection, Glance, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub use sections::{Sections, StoredSections};
 pub use shard::Shard;
 pub use shared::SharedMap;

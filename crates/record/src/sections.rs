@@ -189,7 +189,7 @@ fn section(
             .stored(&mut <dyn erased_serde::Deserializer<'_>>::erase(&mut json))
             .map_err(|error| error.to_string()),
         None => Value::deserialize(&mut json)
-            .map(|value| Box::new(Unknown(value)) as Box<dyn AnySection>)
+            .map(|value| Box::new(UnknownSection(value)) as Box<dyn AnySection>)
             .map_err(|error| error.to_string()),
     }
 }
@@ -235,9 +235,9 @@ impl JsonSchema for Sections {
 
 /// The section of a probe that this program does not know, e.g. from a newer version.
 #[derive(Clone, Debug, PartialEq)]
-struct Unknown(Value);
+struct UnknownSection(Value);
 
-impl AnySection for Unknown {
+impl AnySection for UnknownSection {
     fn ending(&self) -> Ending {
         Ending::Complete
     }

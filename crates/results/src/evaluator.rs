@@ -19,7 +19,7 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_page::listed;
 use kelvin_run::Reader;
-use kelvin_run::targets::{Address, Ended, Invocation, Reply, Site, Target};
+use kelvin_run::targets::{Address, Ended, Invocation, Reply, Target, TargetSite};
 
 /// The name of the file that has the wanted cases.
 const CASES: &str = "cases.txt";
@@ -42,7 +42,7 @@ pub(super) struct Evaluator<'a> {
     /// The suite.
     pub(super) suite: &'a Suite,
     /// What the calls of the run share.
-    pub(super) site: Site,
+    pub(super) site: TargetSite,
 }
 
 impl Target for Evaluator<'_> {

@@ -15,8 +15,8 @@ use super::{ResultsKind, foreign, page};
 use kelvin_page::Chapter;
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
-    AlignedSections, Answered, AnySection, Findings, ItemComparison, Nouns, RunView, SectionKind,
-    SettingDiffers, Surroundings, Viewpoint,
+    AlignedSections, AnySection, Findings, ItemComparison, Nouns, RunView, SectionAnswers,
+    SectionKind, SettingDiffers, Surroundings, Viewpoint,
 };
 use kelvin_run::config::Config;
 
@@ -113,7 +113,7 @@ impl SectionKind for ResultsKind {
         errors.next().map(|error| error.shown())
     }
 
-    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         answered(own(section))
     }
 

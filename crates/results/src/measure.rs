@@ -22,7 +22,7 @@ use kelvin_record::{
     WantedRepeats,
 };
 use kelvin_run::config::Config;
-use kelvin_run::targets::{Site, Target};
+use kelvin_run::targets::{Target, TargetSite};
 use kelvin_run::{Outcome, Program, Runner, Step, Task};
 
 /// The name of the calls in the progress display.
@@ -173,7 +173,7 @@ impl Planned for PlannedSuites<'_> {
             .collect()
     }
 
-    fn open(&self, step: usize, site: &Site) -> Result<Box<dyn Target + '_>, Misuse> {
+    fn open(&self, step: usize, site: &TargetSite) -> Result<Box<dyn Target + '_>, Misuse> {
         let suite = self.0.readers[step].suite;
         let mut site = site.clone();
         site.timeout = std::time::Duration::from_secs(suite.keys.timeout_s.into());

@@ -12,7 +12,8 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::Failure;
 use kelvin_page::safe;
 use kelvin_record::{
-    Answer, Answered, AnsweredItem, AnySection, Item, KeptText, KeptTexts, Nouns, Repeats, Section,
+    Answer, AnsweredItem, AnySection, Item, KeptText, KeptTexts, Nouns, Repeats, Section,
+    SectionAnswers,
 };
 
 /// The stored section of this probe.
@@ -220,7 +221,7 @@ pub(super) fn own(section: &dyn AnySection) -> &ResultsSection {
 const SHOWN: usize = 200;
 
 /// The answers to the cases; none where no file has answers.
-pub(super) fn answered(section: &ResultsSection) -> Option<Answered<'_>> {
+pub(super) fn answered(section: &ResultsSection) -> Option<SectionAnswers<'_>> {
     let has_answer =
         |record: &&ResultRecord| record.samples.iter().any(|sample| sample.answer.is_some());
     section.items.values().find(has_answer)?;
@@ -238,7 +239,7 @@ pub(super) fn answered(section: &ResultsSection) -> Option<Answered<'_>> {
         };
         (id.as_str(), item)
     });
-    Some(Answered {
+    Some(SectionAnswers {
         types: Vec::new(),
         items: items.collect(),
     })

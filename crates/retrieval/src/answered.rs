@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::record::{AnswerRecord, Labels, QueryRecord, RetrievalSection, Retrieved};
 use kelvin_base::digest::Fields;
 use kelvin_page::safe;
-use kelvin_record::{Answer, Answered, AnsweredItem, KeptText};
+use kelvin_record::{Answer, AnsweredItem, KeptText, SectionAnswers};
 
 /// How many columns of a question, and of an expected answer, are shown.
 const ASKED: usize = 200;
@@ -14,9 +14,9 @@ const ASKED: usize = 200;
 const HITS: usize = 3;
 
 /// The answers of a section.
-pub(super) fn of(section: &RetrievalSection) -> Answered<'_> {
+pub(super) fn of(section: &RetrievalSection) -> SectionAnswers<'_> {
     let items = section.items.iter();
-    Answered {
+    SectionAnswers {
         types: Vec::new(),
         items: items
             .map(|(id, query)| (id.as_str(), item(query)))

@@ -65,7 +65,7 @@ fn digits(name: &str) -> String {
 
 /// One line. Its other keys are for the pipeline.
 #[derive(Deserialize)]
-struct Line<'l> {
+struct DocumentLine<'l> {
     doc_id: String,
     chunk_id: Option<String>,
     path: Option<String>,
@@ -76,7 +76,7 @@ struct Line<'l> {
     text: Option<&'l RawValue>,
 }
 
-impl Line<'_> {
+impl DocumentLine<'_> {
     /// The title or, where there is none, the beginning of the text.
     fn title(&self) -> Option<String> {
         let texts = [self.title, self.text].into_iter().flatten();
@@ -104,7 +104,7 @@ impl Documents {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let line: Line<'_> = serde_json::from_slice(line).map_err(|error| {
+            let line: DocumentLine<'_> = serde_json::from_slice(line).map_err(|error| {
                 Misuse::new(format!("`{shown}`, line {number}: {error}"))
                     .help("each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`")
             })?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::record::{Citations, Hit, Labels, QueryRecord, RetrievalBasis, Retrieved};
-use super::trec::{self, Judgements, Qrels, Ranked};
+use super::trec::{self, Judgements, Qrels, RankedQuery};
 use super::{Ranking, RetrievalKind, RetrievalSection, SpanRule, StoredBasis};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::SectionKind as _;
@@ -56,7 +56,7 @@ impl EvalRequest {
 pub fn evaluate(request: &EvalRequest) -> anyhow::Result<Evaluation> {
     let mut qrels = Qrels::load(&request.qrels)?;
     let basis = &request.basis();
-    let judge = |query: &str, ranked: &Ranked<'_>| {
+    let judge = |query: &str, ranked: &RankedQuery<'_>| {
         let judgements = qrels.queries.get(query)?;
         Some(retrieved(basis, judgements, ranked))
     };
@@ -124,7 +124,11 @@ fn configuration(basis: &RetrievalBasis) -> Digest {
     basis.k.iter().fold(fields, each).digest()
 }
 
-fn retrieved(basis: &RetrievalBasis, judgements: &Judgements, ranked: &Ranked<'_>) -> Retrieved {
+fn retrieved(
+    basis: &RetrievalBasis,
+    judgements: &Judgements,
+    ranked: &RankedQuery<'_>,
+) -> Retrieved {
     let found = judgements
         .iter()
         .filter(|(_, grade)| *grade > 0)

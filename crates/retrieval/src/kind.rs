@@ -6,24 +6,20 @@ use std::sync::Arc;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
-use super::RetrievalKind;
-use super::answered;
 use super::compare::{self, RetrievalChange};
 use super::documents::{Documents, KnownDocuments};
 use super::figures::figures;
-use super::measure::{self, Questions};
+use super::measure::{self, HitsReader, Questions};
 use super::page::{self, RetrievalRun};
-use super::reader::HitsReader;
 use super::record::{RetrievalSection, StoredBasis};
-use super::{RetrievalSettings, golden};
+use super::{RetrievalKind, RetrievalSettings, answered, golden};
 use kelvin_base::notice::Notice;
 use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
-use kelvin_record::Shard;
 use kelvin_record::{
-    AlignedSection, AlignedSections, Answered, AnySection, Findings, Forecast, ItemComparison,
-    Listing, RankedHits, RunView, SectionFingerprint, SectionKind, Surroundings, Viewpoint,
-    WantedRepeats,
+    AlignedSection, AlignedSections, AnySection, Findings, Forecast, ItemComparison, Listing,
+    RankedHits, RunView, SectionAnswers, SectionFingerprint, SectionKind, Shard, Surroundings,
+    Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Step};
@@ -136,7 +132,7 @@ impl SectionKind for RetrievalKind {
         })
     }
 
-    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<Answered<'a>> {
+    fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         let section = section.as_any().downcast_ref::<RetrievalSection>()?;
         Some(answered::of(section))
     }
@@ -210,16 +206,16 @@ impl Items for Queries<'_> {
     }
 
     fn plan(&self) -> Box<dyn Planned + '_> {
-        Box::new(Asked { queries: self })
+        Box::new(PlannedQueries { queries: self })
     }
 }
 
 /// The planned queries. There is nothing to plan: each query is asked as it is.
-struct Asked<'a> {
+struct PlannedQueries<'a> {
     queries: &'a Queries<'a>,
 }
 
-impl Planned for Asked<'_> {
+impl Planned for PlannedQueries<'_> {
     fn steps(&self) -> Vec<Step<'_>> {
         vec![Step {
             folder: None,
@@ -233,7 +229,7 @@ impl Planned for Asked<'_> {
             unreachable!("there is a runner for each step")
         };
         let questions = &self.queries.questions;
-        Box::new(AtWork {
+        Box::new(RetrievalAtWork {
             answers: RepeatedItems::new(pipeline, "queries", questions.repeats, questions.inputs()),
             queries: self.queries,
         })
@@ -241,12 +237,12 @@ impl Planned for Asked<'_> {
 }
 
 /// The probe while it runs.
-struct AtWork<'a> {
+struct RetrievalAtWork<'a> {
     queries: &'a Queries<'a>,
     answers: RepeatedItems<'a>,
 }
 
-impl Probe for AtWork<'_> {
+impl Probe for RetrievalAtWork<'_> {
     fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         self.answers.run()
     }

@@ -17,7 +17,6 @@ mod naming;
 mod output;
 pub mod page;
 mod ranking;
-mod reader;
 mod record;
 pub mod trec;
 
@@ -26,8 +25,10 @@ pub use evaluation::{EvalRequest, evaluate};
 pub use figures::figures;
 pub use measure::notices;
 pub use ranking::Ranking;
-pub use record::{AnswerRecord, Citations, Cited, RetrievalBasis};
-pub use record::{Hit, Labels, QueryRecord, RetrievalSection, Retrieved, Span, StoredBasis};
+pub use record::{
+    AnswerRecord, Citations, Cited, Hit, Labels, QueryRecord, RetrievalBasis, RetrievalSection,
+    Retrieved, Span, StoredBasis,
+};
 
 /// Does a system find what there is to find?
 pub struct RetrievalKind;

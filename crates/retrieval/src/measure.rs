@@ -1,9 +1,8 @@
 //! The questions of the golden set, and the records of what came back.
 
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-
-use serde_json::json;
 
 use super::RetrievalSettings;
 use super::golden::GoldenQuery;
@@ -14,11 +13,12 @@ use super::record::{
 };
 use crate::documents::Documents;
 use kelvin_base::digest::{Digest, Fields};
+use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_page::listed;
-use kelvin_probe::RepeatedItems;
-use kelvin_run::Outcome;
-use kelvin_run::kept;
+use kelvin_probe::{RepeatedItems, answer};
+use kelvin_run::targets::Reply;
+use kelvin_run::{Outcome, Reader, kept};
 
 /// The questions of a run.
 #[derive(Clone, Debug)]
@@ -213,4 +213,25 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
         notices.push(Notice::new(Code::own("unknown_queries"), text));
     }
     notices
+}
+
+/// Takes the whole output, where the retrieval probe can read it: which parts of it are judged
+/// depends on the query.
+pub(crate) struct HitsReader;
+
+impl Reader for HitsReader {
+    fn digest(&self) -> Digest {
+        Fields::of("kelvin/reader/hits/v1").digest()
+    }
+
+    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
+        let output = answer::whole(output)?;
+        match Output::read(&output) {
+            Ok(_) => Ok(output),
+            Err(what) => Err(Failure::new(
+                FailureKind::DecisionRefused,
+                format!("its output {what}"),
+            )),
+        }
+    }
 }

@@ -44,7 +44,7 @@ pub(super) struct Cache {
 
 /// An answer that was found.
 #[derive(Debug, PartialEq)]
-pub(super) struct Hit {
+pub(super) struct CacheHit {
     /// The output of the pipeline, or the smallest one from which the reader takes the same value.
     pub(super) output: Vec<u8>,
     /// The exit code and the rest of what the call returned beside the output.
@@ -147,7 +147,7 @@ impl Cache {
     }
 
     /// Looks for an answer. An entry that is damaged is counted, and is no answer.
-    pub(super) fn find(&self, key: &Digest) -> Option<Hit> {
+    pub(super) fn find(&self, key: &Digest) -> Option<CacheHit> {
         let file = match fs::File::open(self.path(key)) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
@@ -258,7 +258,7 @@ impl Cache {
     }
 }
 
-fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
+fn read(mut file: fs::File, key: &Digest) -> Option<CacheHit> {
     let size = file.metadata().ok()?.len();
     if size > LARGEST {
         return None;
@@ -272,7 +272,7 @@ fn read(mut file: fs::File, key: &Digest) -> Option<Hit> {
     stored::used(&file);
     let agrees =
         head.kelvin_answer == VERSION && head.key == *key && head.output == Digest::of(&output);
-    agrees.then_some(Hit {
+    agrees.then_some(CacheHit {
         output,
         reply: Reply {
             exit: head.exit,
@@ -291,7 +291,7 @@ mod tests {
     use std::thread;
 
     use super::*;
-    use crate::Source;
+    use crate::AnswerSource;
 
     fn key(name: &str) -> Digest {
         Digest::of(name.as_bytes())
@@ -302,7 +302,7 @@ mod tests {
             result: Ok(Value::Null),
             exit: Some(0),
             streams: None,
-            source: Source::Called,
+            source: AnswerSource::Called,
             attempts: 1,
             seconds,
             usage: None,

@@ -115,14 +115,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Source;
+    use crate::AnswerSource;
 
     fn outcome(answer: &str, seconds: f64) -> Outcome {
         Outcome {
             result: Ok(json!(answer)),
             exit: Some(0),
             streams: None,
-            source: Source::Called,
+            source: AnswerSource::Called,
             attempts: 1,
             seconds,
             usage: None,

@@ -9,34 +9,28 @@ pub mod judge;
 pub mod judging;
 pub mod kept;
 mod keys;
-mod observe;
-mod open_files;
 mod pace;
 mod pool;
 mod retry;
 mod runner;
 mod so_far;
 pub mod stored;
-#[cfg(test)]
-mod supervisor;
 pub mod targets;
 mod tools;
 pub mod trace;
 mod tree;
 
-use kelvin_base::failure::{Failure, Streams};
-use kelvin_base::usage::Usage;
+use serde_json::Value;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use crate::targets::Reply;
 use kelvin_base::digest::Digest;
+use kelvin_base::failure::{Failure, Streams};
+use kelvin_base::usage::Usage;
 use kelvin_system::pipeline::Made;
 
-pub use observe::{Observing, OutputObserver};
 pub use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
 pub use so_far::so_far;
 pub use tree::{CALL, INPUTS, OUTPUT, folder_of};
@@ -131,7 +125,7 @@ pub struct Outcome {
     /// call are in the failure.
     pub streams: Option<Box<Streams>>,
     /// Where the answer came from.
-    pub source: Source,
+    pub source: AnswerSource,
     /// How often the pipeline was called for it.
     pub attempts: usize,
     /// How long the calls took, in seconds.
@@ -147,7 +141,7 @@ pub struct Outcome {
 
 /// Where an answer came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum AnswerSource {
     /// The pipeline was called.
     Called,
     /// The cache had it.
@@ -214,4 +208,39 @@ pub fn claim(out: &Path) -> anyhow::Result<Claim> {
 #[derive(Debug)]
 pub struct Claim {
     _tree: tree::Tree,
+}
+
+/// Takes values from the invocations of other probes, for a kind of probe that runs nothing of its own.
+pub trait OutputObserver: Sync {
+    /// Identifies what the observer takes from an invocation. The digest is part of the keys of the cache and of
+    /// the journal: an answer that was stored without an observer, or with another one, is a miss.
+    fn digest(&self) -> Digest;
+
+    /// Takes what is needed from a finished invocation: from the output of the pipeline, even where
+    /// the reader of the probe cannot use it, or from the reply alone where the pipeline left no
+    /// output. The value is never null, which would be no entry in a journal.
+    fn observe(&self, output: Option<&[u8]>, reply: &Reply) -> Value;
+
+    /// Receives the observed value of a task of a probe, whether the task was called now or its answer came from the
+    /// cache or an interrupted run. Called from any thread; a task that is run again is passed again.
+    fn keep(&self, probe: &'static str, task: &Task, input: Digest, observed: &Value);
+}
+
+/// An observer together with the name of the probe that it observes.
+#[derive(Clone, Copy)]
+pub struct Observing<'a> {
+    /// The name of the probe.
+    pub probe: &'static str,
+    /// The observer.
+    pub observer: &'a dyn OutputObserver,
+}
+
+/// The supervisor of the processes that the tests of this crate start.
+#[cfg(test)]
+mod supervisor {
+    #[test]
+    #[ignore = "the other tests start it"]
+    fn of_the_tests() {
+        crate::targets::serve_the_tests().expect("served");
+    }
 }

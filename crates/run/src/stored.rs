@@ -28,13 +28,13 @@ pub(super) const UNFINISHED: &str = "unfinished";
 
 /// The answers in a folder, ordered by their last use, the oldest first.
 #[derive(Debug)]
-pub struct Stored {
+pub struct AnswerFolder {
     folder: PathBuf,
-    answers: Vec<Answer>,
+    answers: Vec<StoredAnswer>,
 }
 
 #[derive(Debug)]
-struct Answer {
+struct StoredAnswer {
     used: SystemTime,
     bytes: u64,
     path: PathBuf,
@@ -49,7 +49,7 @@ pub struct Removed {
     pub bytes: u64,
 }
 
-impl Stored {
+impl AnswerFolder {
     /// Lists a folder; none where there is no such folder.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Stored {
                     continue;
                 };
                 if data.is_file() {
-                    answers.push(Answer {
+                    answers.push(StoredAnswer {
                         used: data.modified()?,
                         bytes: data.len(),
                         path,
@@ -105,7 +105,7 @@ impl Stored {
 
     /// The ages of the oldest and the newest last use; none where there is no answer.
     pub fn ages(&self, now: SystemTime) -> Option<(Duration, Duration)> {
-        let age = |answer: &Answer| now.duration_since(answer.used).unwrap_or_default();
+        let age = |answer: &StoredAnswer| now.duration_since(answer.used).unwrap_or_default();
         Some((age(self.answers.first()?), age(self.answers.last()?)))
     }
 
@@ -173,7 +173,7 @@ pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<Removed> {
     match fs::metadata(&path).and_then(|data| data.modified()) {
         Ok(pruned) if now.duration_since(pruned).unwrap_or_default() <= EVERY => {}
         Ok(_) => {
-            if let Some(stored) = Stored::list(folder)? {
+            if let Some(stored) = AnswerFolder::list(folder)? {
                 return stored.prune(now, LONGEST, LARGEST);
             }
         }
@@ -251,7 +251,11 @@ mod tests {
 
     fn prune(ages: &[u32], days: u32, bytes: u64) -> (Removed, usize) {
         let folder = cache(ages);
-        let list = || Stored::list(folder.path()).expect("listed").expect("there");
+        let list = || {
+            AnswerFolder::list(folder.path())
+                .expect("listed")
+                .expect("there")
+        };
         let removed = list().prune(SystemTime::now(), days * DAY + DAY / 2, bytes);
         (removed.expect("removed"), list().count())
     }
@@ -291,14 +295,14 @@ mod tests {
             if let Some(tag) = tag {
                 fs::write(folder.path().join(TAG), tag).expect("written");
             }
-            let refused = Stored::list(folder.path()).expect_err("it is no cache of ours");
+            let refused = AnswerFolder::list(folder.path()).expect_err("it is no cache of ours");
             assert!(
                 refused.to_string().contains("no cache of kelvin"),
                 "{refused}"
             );
         }
         assert!(
-            Stored::list(&folder.path().join("none"))
+            AnswerFolder::list(&folder.path().join("none"))
                 .expect("asked")
                 .is_none()
         );
@@ -309,7 +313,9 @@ mod tests {
         let folder = cache(&[80, 70]);
         let path = folder.path().join("answers/00/rest");
         used(&fs::File::open(path).expect("opened"));
-        let stored = Stored::list(folder.path()).expect("listed").expect("there");
+        let stored = AnswerFolder::list(folder.path())
+            .expect("listed")
+            .expect("there");
         let removed = stored
             .prune(SystemTime::now(), 60 * DAY, 1000)
             .expect("removed");

@@ -39,7 +39,7 @@ pub(crate) struct Artifacts {
 
 /// A report, the commit that it belongs to, and where it is kept.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct ArtifactReport {
     pub(super) report: Report,
     pub(super) commit: Oid,
     pub(super) behind: usize,
@@ -54,7 +54,7 @@ pub(super) fn find(
     name: &str,
     ancestors: &Distances,
     fresh: &dyn Fn(Oid) -> Result<(), String>,
-) -> anyhow::Result<Kept> {
+) -> anyhow::Result<ArtifactReport> {
     let all = artifacts
         .client
         .artifacts(name)
@@ -86,7 +86,7 @@ pub(super) fn find(
         tried += 1;
         match read(artifacts, artifact, registry) {
             Ok((report, run)) => {
-                return Ok(Kept {
+                return Ok(ArtifactReport {
                     report,
                     commit,
                     behind,

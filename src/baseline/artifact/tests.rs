@@ -53,7 +53,7 @@ fn saved(server: &Server, digit: u8, seed: u64) -> (u64, u64) {
 }
 
 /// Looks for a report of `a` (the base), `b` or `c`, in this order.
-fn look(server: &Server) -> anyhow::Result<Kept> {
+fn look(server: &Server) -> anyhow::Result<ArtifactReport> {
     let (client, _) = client(server, TOKEN);
     let artifacts = Artifacts {
         client: Arc::new(client),

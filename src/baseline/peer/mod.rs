@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::bytes::{Read, bytes};
+use super::bytes::{ReadReport, bytes};
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::{Failure, FailureKind};
@@ -52,20 +52,20 @@ struct Cases {
 /// A report of `kelvin-eval` on one case, as far as it is used.
 #[derive(Debug, Deserialize)]
 struct CaseReport {
-    baseline: Invocation,
-    perturbations: Vec<Perturbation>,
+    baseline: PeerInvocation,
+    perturbations: Vec<PeerPerturbation>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Perturbation {
+struct PeerPerturbation {
     variant_id: String,
     kind: String,
-    invocation: Invocation,
+    invocation: PeerInvocation,
     distance: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Invocation {
+struct PeerInvocation {
     ok: bool,
     #[serde(default)]
     error: Option<Value>,
@@ -96,7 +96,7 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
 /// # Errors
 ///
 /// Where the report is of another version, or a report of a case is missing or damaged.
-pub(super) fn read(path: &Path, text: &[u8], kinds: &Kinds) -> anyhow::Result<Read> {
+pub(super) fn read(path: &Path, text: &[u8], kinds: &Kinds) -> anyhow::Result<ReadReport> {
     let run: RunReport =
         serde_json::from_slice(text).context("it is no whole report of kelvin-eval")?;
     ensure!(
@@ -143,7 +143,7 @@ pub(super) fn read(path: &Path, text: &[u8], kinds: &Kinds) -> anyhow::Result<Re
             ));
         }
     }
-    Ok(Read { report, notices })
+    Ok(ReadReport { report, notices })
 }
 
 /// Reads one case, with the digest of its input if the input stands beside its report.
@@ -219,7 +219,7 @@ fn governing(id: &str) -> Option<Arc<str>> {
     Some(name.into())
 }
 
-fn sample(invocation: &Invocation) -> Sample {
+fn sample(invocation: &PeerInvocation) -> Sample {
     let failure = || {
         let said = match &invocation.error {
             Some(Value::String(text)) => text.clone(),

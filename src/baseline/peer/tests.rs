@@ -25,14 +25,14 @@ fn copy() -> tempfile::TempDir {
 }
 
 fn refused(folder: &Path) -> String {
-    let error =
-        file::read(&folder.join("report.json"), Registry::shipped()).expect_err("it is refused");
+    let error = file::read_file(&folder.join("report.json"), Registry::shipped())
+        .expect_err("it is refused");
     format!("{error:#}")
 }
 
 #[test]
 fn its_figures_are_those_of_its_own_report() {
-    let read = file::read(&fixture(), Registry::shipped()).expect("it is read");
+    let read = file::read_file(&fixture(), Registry::shipped()).expect("it is read");
     // It called a pipeline, of which its report says nothing.
     assert!(!read.report.is_evaluation());
     let text = std::fs::read(fixture()).expect("read");
@@ -64,7 +64,7 @@ fn what_its_report_says_otherwise_is_told() {
         text.replacen("\"sensitivity\": 1.0", "\"sensitivity\": 0.5", 1),
     )
     .expect("written");
-    let read = file::read(&path, Registry::shipped()).expect("it is read");
+    let read = file::read_file(&path, Registry::shipped()).expect("it is read");
     assert!(
         read.notices[1].contains("0.5000") && read.notices[1].contains("1.0000"),
         "{:?}",

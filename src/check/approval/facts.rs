@@ -1,15 +1,16 @@
 //! The questions to GitHub about an approval, and their answers.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use super::{Site, Stage};
+use super::{ApprovalSite, ChangeStage};
+use crate::registry::Registry;
 use kelvin_base::clock::{of_seconds, to_seconds};
 use kelvin_gate::approval::{
     Act, Approval, Deed, Facts, OtherRequest, Request, Rights, Rules, decide, eligible,
     read_command,
 };
-use kelvin_github::publish::post::{Notice, latest, made};
+use kelvin_github::publish::post::{ApprovalNotice, latest, made};
 use kelvin_github::{Account, Client, Comment, Error, PullRequest};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 /// How many people are asked about at most, because a run may make few requests.
 const MOST_PEOPLE: usize = 15;
@@ -20,9 +21,9 @@ pub(in crate::check) struct Desk {
     pub(in crate::check) request: PullRequest,
     pub(in crate::check) comments: Vec<Comment>,
     /// The requests for approval that were made on it and still count.
-    pub(in crate::check) notices: Vec<Notice>,
+    pub(in crate::check) notices: Vec<ApprovalNotice>,
     /// All requests for approval that were ever made on it.
-    made: Vec<Notice>,
+    made: Vec<ApprovalNotice>,
 }
 
 impl Desk {
@@ -46,7 +47,7 @@ impl Desk {
     }
 
     /// The requests of other configurations about the commit of this one.
-    fn beside(&self, notice: &Notice) -> Vec<OtherRequest> {
+    fn beside(&self, notice: &ApprovalNotice) -> Vec<OtherRequest> {
         let others = self.made.iter().filter(|other| {
             other.request.head == notice.request.head && !other.origin.is_of(&notice.origin)
         });
@@ -61,13 +62,13 @@ impl Desk {
 /// Looks up the decision about the regression of a run. Nothing is approved where GitHub does not answer. None where
 /// nobody can be asked any more and nobody has approved.
 pub(in crate::check) fn answer(
-    site: &Site,
+    site: &ApprovalSite,
     request: Request,
     rules: Rules,
     last_good: String,
 ) -> Option<Approval> {
     let mut approval = Approval::pending(request, rules, last_good).asked_on(site.origin.clone());
-    let is_open = site.stage == Stage::Open;
+    let is_open = site.stage == ChangeStage::Open;
     let told = |mut approval: Approval, error: &Error| {
         approval.unknown.push(error.to_string());
         is_open.then_some(approval)
@@ -87,7 +88,7 @@ pub(in crate::check) fn answer(
         ));
         return Some(approval);
     }
-    let of_key = |notice: &&Notice| notice.origin.is_of(&site.origin);
+    let of_key = |notice: &&ApprovalNotice| notice.origin.is_of(&site.origin);
     let notice = match is_open {
         true => desk.notices.iter().find(of_key),
         // The run of a merge may have a key of its own. Then a single existing request counts, but none of several:
@@ -97,9 +98,13 @@ pub(in crate::check) fn answer(
                 notice.origin.config == site.origin.config
                     && notice.request.covers(&approval.request, false)
             });
-            let covering: Vec<&Notice> = covering.collect();
+            let covering: Vec<&ApprovalNotice> = covering.collect();
             let own = covering.iter().copied().find(|notice| of_key(notice));
-            own.or_else(|| <[&Notice; 1]>::try_from(covering).ok().map(|[only]| only))
+            own.or_else(|| {
+                <[&ApprovalNotice; 1]>::try_from(covering)
+                    .ok()
+                    .map(|[only]| only)
+            })
         }
     };
     let Some(notice) = notice.filter(|notice| notice.request.covers(&approval.request, is_open))
@@ -121,7 +126,7 @@ pub(in crate::check) fn answer(
 pub(in crate::check) fn settle(
     (client, teams): (&Client, &Client),
     desk: &Desk,
-    notice: &Notice,
+    notice: &ApprovalNotice,
     approval: &mut Approval,
 ) -> Result<(), Error> {
     approval.comment = Some(notice.url.clone());
@@ -285,4 +290,21 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
             .collect(),
     };
     Rights { permission, teams }
+}
+
+/// Who may approve, according to the configuration at the tip of a branch; none where it names nobody.
+///
+/// # Errors
+///
+/// Where the configuration is missing, cannot be fetched or cannot be read.
+pub(in crate::check) fn rules_of_branch(
+    registry: Registry,
+    client: &Client,
+    config: &str,
+    branch: &str,
+) -> anyhow::Result<Option<Rules>> {
+    anyhow::ensure!(!branch.is_empty(), "the base branch is not known");
+    let text = client.file_of(config, branch)?;
+    let config = registry.configured_by(&text, Path::new(config))?;
+    Ok(config.gate.approval.as_ref().map(Rules::from))
 }

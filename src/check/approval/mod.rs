@@ -2,13 +2,12 @@
 //! result.
 
 mod facts;
-mod rules;
 
 use std::sync::Arc;
 
 use crate::registry::Registry;
 use facts::answer;
-pub(super) use facts::{Desk, settle as settle_notice};
+pub(super) use facts::{Desk, rules_of_branch, settle as settle_notice};
 use kelvin_base::clock::of_seconds;
 use kelvin_gate::Judgement;
 use kelvin_gate::approval::{Approval, Origin, Request, Rules, State};
@@ -16,11 +15,10 @@ use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_github::Client;
 use kelvin_github::publish::post;
 use kelvin_run::config::Config;
-pub(super) use rules::of_branch;
 
 /// Where a run can ask for an approval, or look for one that was given.
 #[derive(Clone, Debug)]
-pub(crate) struct Site {
+pub(crate) struct ApprovalSite {
     /// The kinds of probes whose configuration is read.
     pub(crate) registry: Registry,
     /// The client.
@@ -35,12 +33,12 @@ pub(crate) struct Site {
     /// that this branch had before a push. The pushed commits may have changed the rules.
     pub(crate) rules_at: String,
     /// The stage of the change.
-    pub(crate) stage: Stage,
+    pub(crate) stage: ChangeStage,
 }
 
 /// The stage of a change on its way into the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub(crate) enum ChangeStage {
     /// The pull request of the change is open: an approval can be asked for, and is bound to the base.
     Open,
     /// The change is about to be merged, or was: an earlier approval counts, on whatever base.
@@ -49,7 +47,7 @@ pub(crate) enum Stage {
 
 /// Adopts what was decided about a regression, or says what has to be decided and by whom. Other verdicts stay as they
 /// are.
-pub(super) fn settle(site: Option<&Site>, config: &Config, judgement: &mut Judgement) {
+pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &mut Judgement) {
     let verdict = &judgement.verdict;
     let is_approvable = match verdict.verdict {
         Word::Regression => true,
@@ -67,7 +65,7 @@ pub(super) fn settle(site: Option<&Site>, config: &Config, judgement: &mut Judge
         return;
     };
     let own = config.gate.approval.is_some();
-    let rules = match of_branch(
+    let rules = match rules_of_branch(
         site.registry,
         &site.client,
         &site.origin.config,
@@ -118,7 +116,7 @@ fn elsewhere(judgement: &mut Judgement, rules: Rules) {
 
 /// Decides again what a run without write access has found. Nothing that this run says of a decision is believed: the
 /// code of a fork may have written it.
-pub(super) fn settle_again(site: &Site, judgement: &mut Judgement) {
+pub(super) fn settle_again(site: &ApprovalSite, judgement: &mut Judgement) {
     let Some(said) = judgement.approval.take() else {
         // The report of a run may not claim an approval for which nobody was asked.
         if judgement.verdict.verdict == Word::PendingApproval {
@@ -130,7 +128,7 @@ pub(super) fn settle_again(site: &Site, judgement: &mut Judgement) {
         head: site.head.clone(),
         ..said.request
     };
-    match of_branch(
+    match rules_of_branch(
         site.registry,
         &site.client,
         &site.origin.config,

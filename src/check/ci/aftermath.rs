@@ -24,10 +24,10 @@ const FILES: [&str; 5] = [
 
 /// How the files of the runner were before anything of the change ran.
 #[derive(Debug)]
-pub(super) struct Before(Vec<Known>);
+pub(super) struct RunnerFilesBefore(Vec<RunnerFile>);
 
 #[derive(Debug)]
-struct Known {
+struct RunnerFile {
     path: PathBuf,
     /// The content of the file; none where the file did not exist.
     bytes: Option<Vec<u8>>,
@@ -35,7 +35,7 @@ struct Known {
     folder: Option<(u64, u64)>,
 }
 
-impl Before {
+impl RunnerFilesBefore {
     /// Records the state of the files.
     pub(super) fn of(variables: &Variables<'_>) -> Self {
         let known = FILES.iter().filter_map(|name| variables(name));
@@ -43,7 +43,7 @@ impl Before {
             known
                 .map(|path| {
                     let path = PathBuf::from(path);
-                    Known {
+                    RunnerFile {
                         bytes: fs::read(&path).ok(),
                         folder: identity(&path),
                         path,
@@ -78,7 +78,7 @@ impl Before {
     }
 }
 
-impl Known {
+impl RunnerFile {
     fn restore(&self) -> anyhow::Result<()> {
         ensure!(
             identity(&self.path) == self.folder,
@@ -130,7 +130,7 @@ mod tests {
                 .contains(&name)
                 .then(|| path(name).display().to_string())
         };
-        let before = Before::of(&variables);
+        let before = RunnerFilesBefore::of(&variables);
         fs::write(path("GITHUB_ENV"), "LD_PRELOAD=/tmp/evil.so\n").expect("written");
         fs::remove_file(path("GITHUB_PATH")).expect("removed");
         symlink(&victim, path("GITHUB_PATH")).expect("linked");

@@ -4,7 +4,7 @@ use super::CiRequest;
 use kelvin_github::Client;
 use kelvin_github::publish::Context;
 use kelvin_github::publish::deliver::Surfaces;
-use kelvin_github::publish::post::Check;
+use kelvin_github::publish::post::OpenCheckRun;
 
 impl CiRequest<'_> {
     /// Whether the run has a result of its own. A share of the cases has none: the job that joins the shares reports on
@@ -32,14 +32,14 @@ pub(super) fn open<'a>(
     client: Option<&'a Client>,
     context: &Context,
     surfaces: &Surfaces<'_>,
-) -> Option<Check<'a>> {
+) -> Option<OpenCheckRun<'a>> {
     let client = client?;
     let name = check_name(&context.configuration);
     let id = format!(
         "{}-{}-{}",
         context.run_id, context.run_attempt, context.comment_key
     );
-    match Check::open(client, &name, &context.head_sha, &id) {
+    match OpenCheckRun::open(client, &name, &context.head_sha, &id) {
         Ok(check) => Some(check),
         Err(error) => {
             surfaces.warn(&error.to_string());

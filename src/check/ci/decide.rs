@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use super::check_run::check_name;
 use super::site;
-use crate::check::approval::{Desk, of_branch, settle_notice};
+use crate::check::approval::{Desk, rules_of_branch, settle_notice};
 use crate::registry::Registry;
 use kelvin_base::clock::to_seconds;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::approval::{Approval, Rules, State};
 use kelvin_github::publish::event::Variables;
-use kelvin_github::publish::post::{Notice, Shown, close, external_id};
-use kelvin_github::{Client, Run};
+use kelvin_github::publish::post::{ApprovalNotice, ShownCheckRun, close, external_id};
+use kelvin_github::{Client, WorkflowRun};
 use kelvin_page::safe;
 
 /// The inputs for applying a decision.
@@ -81,15 +81,16 @@ pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
         return Ok(());
     }
     let head = &desk.request.head.sha;
-    let of_head =
-        |notice: &&Notice| notice.request.head == *head && notice.origin.config == request.config;
-    let notices: Vec<&Notice> = desk.notices.iter().filter(of_head).collect();
+    let of_head = |notice: &&ApprovalNotice| {
+        notice.request.head == *head && notice.origin.config == request.config
+    };
+    let notices: Vec<&ApprovalNotice> = desk.notices.iter().filter(of_head).collect();
     if notices.is_empty() {
         say("nothing waits for approval at the tip of the pull request");
         return Ok(());
     }
     let branch = &desk.request.base.branch;
-    let Some(rules) = of_branch(request.registry, client, &request.config, branch)? else {
+    let Some(rules) = rules_of_branch(request.registry, client, &request.config, branch)? else {
         say(&format!(
             "`{}` on `{branch}` has no `gate.approval`, so nobody may approve",
             request.config
@@ -115,7 +116,7 @@ pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
 fn decided(
     clients: (&Client, &Client),
     desk: &Desk,
-    notice: &Notice,
+    notice: &ApprovalNotice,
     rules: Rules,
 ) -> anyhow::Result<Approval> {
     let base: String = notice.request.base.chars().take(7).collect();
@@ -128,7 +129,11 @@ fn decided(
 
 /// Runs the job that asked again, unless it has looked since the decision. Where an approval was taken back, a job that
 /// passed is run again too.
-fn run_again(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::Result<String> {
+fn run_again(
+    client: &Client,
+    notice: &ApprovalNotice,
+    approval: &Approval,
+) -> anyhow::Result<String> {
     let number = notice.origin.run;
     let told = |error: kelvin_github::Error| anyhow!("{error}");
     let run = client.run(number).map_err(told)?;
@@ -169,7 +174,7 @@ fn run_again(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::R
 }
 
 /// Checks the number of the run, which comes from a comment: GitHub has to know it as a run of this commit.
-fn demand(client: &Client, run: &Run, notice: &Notice) -> anyhow::Result<()> {
+fn demand(client: &Client, run: &WorkflowRun, notice: &ApprovalNotice) -> anyhow::Result<()> {
     let number = notice.origin.run;
     ensure!(
         run.repository.full_name == client.repository(),
@@ -187,7 +192,11 @@ fn demand(client: &Client, run: &Run, notice: &Notice) -> anyhow::Result<()> {
 }
 
 /// Completes the check run of the job again.
-fn settle_check(client: &Client, notice: &Notice, approval: &Approval) -> anyhow::Result<String> {
+fn settle_check(
+    client: &Client,
+    notice: &ApprovalNotice,
+    approval: &Approval,
+) -> anyhow::Result<String> {
     let name = check_name(&notice.origin.key);
     let found = client
         .check_runs_of(&name, &notice.request.head)
@@ -210,7 +219,7 @@ fn settle_check(client: &Client, notice: &Notice, approval: &Approval) -> anyhow
             "the newest check run `{name}` does not wait for this decision, and stays as it is"
         ));
     }
-    let shown = Shown {
+    let shown = ShownCheckRun {
         title: safe::cut(&approval.sentence(), 200),
         summary: kelvin_github::publish::comment::decided(approval),
         text: None,

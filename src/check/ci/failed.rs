@@ -11,7 +11,7 @@ use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
 use kelvin_github::Client;
 use kelvin_github::publish::deliver::{Reach, Surfaces, fail};
-use kelvin_github::publish::failure::Failure;
+use kelvin_github::publish::failure::UnmeasuredRun;
 use kelvin_github::publish::{Context, Level, commands};
 use kelvin_run::config;
 
@@ -46,7 +46,7 @@ pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
     }
     let (root, file) = configuration_of(request);
     let mut context = place::of(request);
-    let mut hint = event::hint(&request.event, &request.payload);
+    let mut hint = event::hint_of_event(&request.event, &request.payload);
     call(request, &mut context, &name(&root, &file, &hint));
     let surfaces = super::surfaces(request, client.as_deref());
     // For a run by hand, only the checkout tells which commit it is about.
@@ -89,7 +89,7 @@ pub(super) fn tell<'a>(
         .chain()
         .find_map(|cause| cause.downcast_ref::<Misuse>());
     let at = misuse.and_then(|misuse| misuse.at.as_ref());
-    let failure = Failure {
+    let failure = UnmeasuredRun {
         context,
         what: match (Exit::of(error), at) {
             (Exit::Misused, Some(_)) => "The configuration has to be corrected first",

@@ -20,7 +20,7 @@ use kelvin_run::Silent;
 use kelvin_run::config::Overrides;
 
 /// The published part of a bundle.
-pub(super) struct Held {
+pub(super) struct PublishedPart {
     /// The verdict; all its texts were written by this program.
     pub(super) judgement: Judgement,
     /// How far the verdict can be trusted, in sentences.
@@ -32,7 +32,7 @@ pub(super) struct Held {
 }
 
 /// The judgement of the gate on the figures of a run.
-struct Again {
+struct Rejudgement {
     judgement: Judgement,
     /// A remark about the base; empty where the base was a stored report.
     of_the_base: String,
@@ -48,7 +48,7 @@ pub(super) fn hold(
     request: &PostRequest<'_>,
     (found, workflow): (&[PullRequest], &str),
     bundle: &Bundle,
-) -> Vec<Held> {
+) -> Vec<PublishedPart> {
     let said = bundle.judgement.as_ref();
     let judged: Vec<_> = found
         .iter()
@@ -68,7 +68,7 @@ pub(super) fn hold(
                     true => of_another(found, again.judgement),
                     false => of_one(found, said, Ok(again.judgement)),
                 };
-                Held {
+                PublishedPart {
                     claim: format!("{}{}", held.claim, again.of_the_base),
                     caveat: again.caveat,
                     ..held
@@ -84,7 +84,7 @@ pub(super) fn of_one(
     found: &PullRequest,
     said: Option<&SaidVerdict>,
     again: anyhow::Result<Judgement>,
-) -> Held {
+) -> PublishedPart {
     match (said, again) {
         (Some(said), Ok(again)) => of_its_own(found, said, again),
         (None, Ok(again)) => of_nothing_said(found, again),
@@ -93,8 +93,8 @@ pub(super) fn of_one(
 }
 
 /// The result to publish where the run was for another pull request.
-fn of_another(found: &PullRequest, again: Judgement) -> Held {
-    Held {
+fn of_another(found: &PullRequest, again: Judgement) -> PublishedPart {
+    PublishedPart {
         claim: format!("{OWN} The verdict is what they give {}.", with(found)),
         judgement: at_its_tip(again, found),
         refused: None,
@@ -103,13 +103,13 @@ fn of_another(found: &PullRequest, again: Judgement) -> Held {
 }
 
 /// The result to publish where a run gives its figures and no verdict: our own runs always give both.
-fn of_nothing_said(found: &PullRequest, again: Judgement) -> Held {
+fn of_nothing_said(found: &PullRequest, again: Judgement) -> PublishedPart {
     let why = format!(
         "The run does not say what its gate has found. Computed from its figures, {}, the verdict is `{}`",
         with(found),
         again.verdict.verdict.as_str()
     );
-    Held {
+    PublishedPart {
         claim: format!("{OWN} {why}."),
         judgement: at_its_tip(again, found),
         refused: Some(why),
@@ -118,7 +118,7 @@ fn of_nothing_said(found: &PullRequest, again: Judgement) -> Held {
 }
 
 /// The result to publish where the run was for this pull request.
-fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Held {
+fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> PublishedPart {
     let word = again.verdict.verdict.as_str();
     if !follows(said, &again.verdict) {
         let why = format!(
@@ -127,7 +127,7 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Held
             said.verdict.as_str(),
             with(found)
         );
-        return Held {
+        return PublishedPart {
             claim: format!("{OWN} {why}."),
             judgement: at_its_tip(again, found),
             refused: Some(why),
@@ -140,14 +140,14 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Held
     );
     let again = with_counts(at_its_tip(again, found), said);
     if said.passed || !again.verdict.passed {
-        return Held {
+        return PublishedPart {
             claim: format!("{computed}."),
             judgement: again,
             refused: None,
             caveat: None,
         };
     }
-    Held {
+    PublishedPart {
         claim: format!("{computed}, and is `{word}`."),
         judgement: worse_by_its_own_word(again, said, found),
         refused: None,
@@ -191,7 +191,7 @@ fn worse_by_its_own_word(again: Judgement, said: &SaidVerdict, found: &PullReque
 }
 
 /// The result to publish where nobody knows whether the run is right: never a pass.
-fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> Held {
+fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> PublishedPart {
     let says = match said {
         Some(said) => format!("The run says `{}`. ", plain(said.verdict).as_str()),
         None => String::new(),
@@ -201,7 +201,7 @@ fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> Held {
     );
     let verdict = Verdict::unmeasured(format!("{says}{why}"));
     let is_red_anyway = said.is_some_and(|said| !said.passed);
-    Held {
+    PublishedPart {
         judgement: Judgement::without_base(verdict, Vec::new()),
         claim: OWN.to_owned(),
         refused: (!is_red_anyway).then_some(why),
@@ -245,7 +245,7 @@ fn judged_again(
     request: &PostRequest<'_>,
     (found, workflow): (&PullRequest, &str),
     bundle: &Bundle,
-) -> anyhow::Result<Again> {
+) -> anyhow::Result<Rejudgement> {
     // Another version may compute figures in another way; then nobody can tell whether they are true.
     ensure!(
         claims::figures_follow(&bundle.report),
@@ -266,7 +266,7 @@ fn judged_again(
         base_ref,
     };
     let mut hint = Hint {
-        pull_request: Some(baseline::PullRequest {
+        pull_request: Some(baseline::BaselinePull {
             head: found.head.sha.clone(),
             base_ref: base_ref.clone(),
         }),
@@ -293,14 +293,14 @@ fn judged_again(
         ..Overrides::default()
     })?;
     let name = (configuration(&by_itself) != asked).then(|| asked.to_owned());
-    let check = check::Request {
+    let check = check::CheckRequest {
         overrides: Overrides {
             file: Some(config),
             name,
             ..Overrides::default()
         },
         out: Some(folder.path().join("out")),
-        ..check::Request::new(request.registry)
+        ..check::CheckRequest::new(request.registry)
     };
     let asked = GateRequest {
         report: Some(report),
@@ -322,7 +322,7 @@ fn judged_again(
         false => of_the_run(bundle),
     };
     let Some(base) = of_the_run else {
-        return Ok(Again {
+        return Ok(Rejudgement {
             judgement: stored,
             of_the_base: String::new(),
             caveat: None,
@@ -358,7 +358,7 @@ fn of_the_run(bundle: &Bundle) -> Option<BaseOfTheRun> {
 
 /// The judgement where the run has measured its base too, as the configuration of the base branch permits. Those
 /// figures are a claim like the others, and any contradiction by a stored report is mentioned.
-fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Again {
+fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Rejudgement {
     let was_compared = matches!(
         stored.verdict,
         Word::Regression | Word::Inconclusive | Word::PendingApproval
@@ -371,7 +371,7 @@ fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Again {
         false => String::new(),
     };
     let is_better = judgement.verdict.passed && was_compared && !stored.passed;
-    Again {
+    Rejudgement {
         of_the_base: format!(
             " The base was measured in that run too (`baseline: {{compute: true}}`), so its figures are a claim as \
              well{by_stored}."

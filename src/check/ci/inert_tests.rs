@@ -13,7 +13,6 @@ use super::follows::of_one;
 use crate::registry::Registry;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
-use kelvin_gate::align;
 use kelvin_gate::approval::{Approval, Origin, Rules};
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::fingerprints::differences;
@@ -21,12 +20,13 @@ use kelvin_gate::policy::Policy;
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::{Report, fixture};
 use kelvin_gate::reproduce::Reproduction;
-use kelvin_gate::{Gate, Judgement, changes, flips};
+use kelvin_gate::{Gate, Judgement, align, changes, flips};
 use kelvin_github::PullRequest;
 use kelvin_github::publish::bundle::Bundle;
-use kelvin_github::publish::failure::Failure;
-use kelvin_github::publish::{Context, Excerpt, Level, Publication};
-use kelvin_github::publish::{annotations, commands, comment, failure, outputs, summary};
+use kelvin_github::publish::failure::UnmeasuredRun;
+use kelvin_github::publish::{
+    Context, Excerpt, Level, Publication, annotations, commands, comment, failure, outputs,
+};
 use kelvin_page::fixture::{active, corpus};
 
 /// How many bundles the suite changes.
@@ -315,7 +315,7 @@ fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
     let bundle = match Bundle::read(bytes, &context, &Registry::shipped().of_sections()) {
         Ok(bundle) => bundle,
         Err(bad) => {
-            let page = failure::page(&Failure {
+            let page = failure::page(&UnmeasuredRun {
                 context: &context,
                 what: "The result of the run cannot be read",
                 reason: bad.to_string(),
@@ -361,7 +361,7 @@ fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
             continue;
         }
         pages.push(comment::render(&publication, 3_000));
-        pages.push(summary::render(&publication));
+        pages.push(outputs::job_summary(&publication));
         for line in commands::annotations(&annotations::of(&publication)).lines() {
             let known = ["::error ", "::warning ", "::notice "];
             assert!(known.iter().any(|word| line.starts_with(word)), "{line}");

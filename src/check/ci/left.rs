@@ -1,12 +1,14 @@
 //! Finds the bundle that a run has left for `post/`, as far as GitHub and the run's artifact say; or explains why
 //! nothing of it can be published, in words that fit the way in which the run ended.
 
+use crate::baseline::Login;
 use crate::registry::Registry;
 use kelvin_github as github;
-use kelvin_github::publish::Context;
-use kelvin_github::publish::bundle;
 use kelvin_github::publish::bundle::{BadBundle, Bundle, Flaw};
-use kelvin_github::{Archive, Artifact, Client, Run, TooLong, artifact_name};
+use kelvin_github::publish::event::Variables;
+use kelvin_github::publish::{Context, bundle};
+use kelvin_github::{Archive, Artifact, Client, TooLong, WorkflowRun, artifact_name};
+use std::sync::Arc;
 
 /// Why nothing of a run can be published.
 pub(super) struct Nothing {
@@ -67,7 +69,7 @@ const EXPIRED: &str = "The result of the run has expired";
 /// Why there is no bundle that can be published.
 pub(super) fn left(
     client: &Client,
-    run: &Run,
+    run: &WorkflowRun,
     context: &Context,
     registry: Registry,
 ) -> Result<Bundle, Nothing> {
@@ -140,7 +142,7 @@ fn demand_size(artifact: &Artifact) -> Result<(), Nothing> {
 /// Checks that a bundle is of the attempt that has just ended. GitHub does not repeat a job that passed when the failed
 /// jobs of a run are run again: if all of those pass then, the bundle of the earlier attempt is still the result of the
 /// run.
-fn demand_attempt(bundle: &Bundle, run: &Run, context: &Context) -> Result<(), Nothing> {
+fn demand_attempt(bundle: &Bundle, run: &WorkflowRun, context: &Context) -> Result<(), Nothing> {
     let was_left_alone = run.conclusion.as_deref() == Some("success")
         && bundle.judgement.as_ref().is_some_and(|said| said.passed);
     match bundle.demand_attempt(context) {
@@ -150,7 +152,7 @@ fn demand_attempt(bundle: &Bundle, run: &Run, context: &Context) -> Result<(), N
 }
 
 /// The text for a run without the artifact.
-fn none(client: &Client, run: &Run, name: &str) -> Nothing {
+fn none(client: &Client, run: &WorkflowRun, name: &str) -> Nothing {
     let what = match run.conclusion.as_deref().unwrap_or_default() {
         "success" => "The run ended well and left no result",
         "failure" => "The run failed and left no result",
@@ -186,7 +188,7 @@ fn none(client: &Client, run: &Run, name: &str) -> Nothing {
 
 /// A caveat beside a verdict that passes, where the run of that verdict did not end well: another job or a later step
 /// may have failed, and nobody should take the comment for the whole run.
-pub(super) fn caveat(run: &Run) -> Option<&'static str> {
+pub(super) fn caveat(run: &WorkflowRun) -> Option<&'static str> {
     match run.conclusion.as_deref().unwrap_or_default() {
         "success" => None,
         "failure" => Some("the run failed"),
@@ -194,4 +196,27 @@ pub(super) fn caveat(run: &Run) -> Option<&'static str> {
         "timed_out" => Some("the run took too long"),
         _ => Some("the run did not end well"),
     }
+}
+
+/// The inputs of the second half of a run.
+#[derive(Clone)]
+pub(crate) struct PostRequest<'a> {
+    /// The kinds of probes that the program knows.
+    pub(crate) registry: Registry,
+    /// The client.
+    pub(crate) client: &'a Arc<Client>,
+    /// The run whose bundle is published.
+    pub(crate) run: u64,
+    /// The name of the configuration among several; unless given, that of the file on the base branch.
+    pub(crate) configuration: Option<String>,
+    /// A key that distinguishes the comment from others; made of workflow and configuration unless given.
+    pub(crate) comment_key: Option<String>,
+    /// The server whose pages people read, e.g. `https://github.com`.
+    pub(crate) server_url: String,
+    /// Looks up a variable of the runner; empty is unset.
+    pub(crate) variables: &'a Variables<'a>,
+    /// The configuration, as the repository names it: its rules on the base branch count.
+    pub(crate) config: String,
+    /// The token, for git and for this repository alone.
+    pub(crate) login: Option<Login>,
 }

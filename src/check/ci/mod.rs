@@ -12,7 +12,6 @@ mod kept;
 mod left;
 mod place;
 mod post;
-mod second_half;
 mod site;
 
 use std::path::{Path, PathBuf};
@@ -20,13 +19,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Judged;
 use super::{
-    Checked, GateRequest, MergeRequest, approval, check, configuration, gate, merge, settle, write,
+    Checked, GateRequest, Judged, MergeRequest, approval, check, configuration, gate, merge,
+    settle, write,
 };
 use crate::baseline;
 use crate::baseline::{Artifacts, Hint, Login, event};
-use aftermath::Before;
+use aftermath::RunnerFilesBefore;
 use brackets::{quietly, setup};
 use check_run::open;
 pub(crate) use decide::{DecideRequest, Then, decide, pull_request};
@@ -39,13 +38,13 @@ use kelvin_gate::report::Report;
 use kelvin_github::publish::deliver::{Surfaces, deliver};
 use kelvin_github::publish::event::Variables;
 use kelvin_github::publish::mask::Masker;
-use kelvin_github::publish::post::Mode;
+use kelvin_github::publish::post::CommentMode;
 use kelvin_github::publish::{Context, Excerpt, Publication, commands, comment};
 use kelvin_github::{Access, Client};
 use kelvin_run::Observer;
 use kelvin_run::config::{Config, Overrides};
+pub(crate) use left::PostRequest;
 pub(crate) use post::post;
-pub(crate) use second_half::PostRequest;
 
 /// The inputs of a run in a workflow.
 pub(crate) struct CiRequest<'a> {
@@ -64,7 +63,7 @@ pub(crate) struct CiRequest<'a> {
     /// Whether `post/` publishes what a run on a pull request leaves.
     pub(crate) later: bool,
     /// When a comment is written.
-    pub(crate) comment: Mode,
+    pub(crate) comment: CommentMode,
     /// A key that distinguishes the comment of this job from others; made of workflow, job and configuration unless
     /// given.
     pub(crate) comment_key: Option<String>,
@@ -86,7 +85,7 @@ pub(crate) struct CiRequest<'a> {
 
 /// The result of a run in a workflow.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub(crate) struct WorkflowResult {
     /// The measurement.
     pub(crate) checked: Checked,
     /// The judgement of the gate; none for a share of the cases, which is judged with the others.
@@ -101,7 +100,10 @@ pub(crate) struct Ran {
 ///
 /// As [`super::gate()`]; and a [`Misuse`] where the event must not be run, or where `setup` fails. The error is
 /// reported on every surface before it is returned. A failure to publish is never such an error.
-pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Result<Ran> {
+pub(crate) fn ci(
+    request: &CiRequest<'_>,
+    observer: &dyn Observer,
+) -> anyhow::Result<WorkflowResult> {
     let client = client(request);
     let on_github = (request.variables)("GITHUB_ACTIONS").is_some();
     if on_github {
@@ -113,7 +115,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
         request,
         client: client.as_ref(),
         context: place::of(request),
-        hint: event::hint(&request.event, &request.payload),
+        hint: event::hint_of_event(&request.event, &request.payload),
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
@@ -124,7 +126,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     // The credentials are put back at the very end, when nothing of the change runs any more.
     let login = login(request, &job.context);
     let withheld = baseline::Withheld::take(&root, login.as_ref());
-    let before = Before::of(request.variables);
+    let before = RunnerFilesBefore::of(request.variables);
     let measured = match &withheld {
         Ok(_) => job.measure(&root, &file, observer),
         Err(error) => Err(anyhow::anyhow!("{error:#}").into()),
@@ -159,7 +161,7 @@ pub(crate) fn ci(request: &CiRequest<'_>, observer: &dyn Observer) -> anyhow::Re
     }
     let found = (&checked, judgement.as_ref(), base);
     let comment = publish(request, &config, &context, found, surfaces)?;
-    Ok(Ran {
+    Ok(WorkflowResult {
         checked,
         judgement,
         comment,
@@ -248,7 +250,7 @@ impl Job<'_> {
     ) -> anyhow::Result<(Checked, Option<Judgement>, Option<Report>)> {
         let request = self.request;
         let asked = GateRequest {
-            check: super::Request {
+            check: super::CheckRequest {
                 masker: Some(Arc::clone(&request.masker)),
                 is_shared: true,
                 overrides: Overrides {
@@ -295,7 +297,7 @@ fn surfaces<'a>(request: &CiRequest<'a>, client: Option<&'a Client>) -> Surfaces
         client,
         comment: match request.is_whole() {
             true => request.comment,
-            false => Mode::Off,
+            false => CommentMode::Off,
         },
         on_github: (request.variables)("GITHUB_ACTIONS").is_some(),
         say: request.say,
@@ -400,7 +402,7 @@ fn login(request: &CiRequest<'_>, context: &Context) -> Option<Login> {
     Login::new(&context.server_url, &context.repository, token)
 }
 
-impl Ran {
+impl WorkflowResult {
     /// The exit code: a measurement that failed outranks a gate that did not pass.
     pub(crate) fn exit(&self) -> Exit {
         match (self.checked.exit(), &self.judgement) {

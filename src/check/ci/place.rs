@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::CiRequest;
 use crate::baseline;
-use crate::baseline::{CheckedOut, Hint, PullRequest};
+use crate::baseline::{BaselinePull, CheckedOut, Hint};
 use kelvin_base::exit::Misuse;
 use kelvin_github::Client;
 use kelvin_github::publish::{Context, event};
@@ -82,7 +82,7 @@ pub(super) fn find_pull_request(
     if let Some(request) = found.into_iter().find(here) {
         context.pull_request = Some(request.number);
         context.head_sha.clone_from(&request.head.sha);
-        hint.pull_request = Some(PullRequest {
+        hint.pull_request = Some(BaselinePull {
             head: request.head.sha,
             base_ref: request.base.branch,
         });

@@ -11,15 +11,15 @@ use super::follows::hold;
 use super::left::{Nothing, caveat, left};
 use super::site;
 use crate::check::approval;
-use crate::check::approval::{Site, Stage};
+use crate::check::approval::{ApprovalSite, ChangeStage};
 use crate::check::named;
 use kelvin_gate::Judgement;
 use kelvin_gate::approval::Origin;
 use kelvin_github::publish::bundle::Bundle;
 use kelvin_github::publish::deliver::{Reach, Surfaces, deliver, fail};
-use kelvin_github::publish::failure::Failure;
+use kelvin_github::publish::failure::UnmeasuredRun;
 use kelvin_github::publish::{Context, Level, Publication};
-use kelvin_github::{PullRequest, Run};
+use kelvin_github::{PullRequest, WorkflowRun};
 use kelvin_page::safe;
 
 /// Publishes the bundle of a run. Returns the addresses of the comments, one for each pull request that the run can
@@ -46,7 +46,7 @@ pub(crate) fn post(
         "run {} is of another repository",
         request.run
     );
-    let mut places = Places::new(surfaces);
+    let mut places = ShownPlaces::new(surfaces);
     if run.conclusion.is_none() {
         // Somebody has started the run again since: the end of that attempt starts this workflow once more.
         (places.say)(&format!("run {} has not ended yet\n", request.run));
@@ -110,10 +110,10 @@ fn configuration(request: &PostRequest<'_>, found: &[PullRequest], say: &dyn Fn(
 /// Judges what a run has left, and publishes the judgement on each pull request.
 fn publish(
     request: &PostRequest<'_>,
-    (run, found): (&Run, &[PullRequest]),
+    (run, found): (&WorkflowRun, &[PullRequest]),
     mut context: Context,
     bundle: &Bundle,
-    places: &mut Places<'_>,
+    places: &mut ShownPlaces<'_>,
 ) -> anyhow::Result<Vec<String>> {
     let held = hold(request, (found, run.workflow()), bundle);
     let refused = held.iter().find_map(|held| held.refused.clone());
@@ -157,7 +157,7 @@ fn replace(
     found: &[PullRequest],
     mut context: Context,
     nothing: Nothing,
-    places: &mut Places<'_>,
+    places: &mut ShownPlaces<'_>,
 ) -> anyhow::Result<Vec<String>> {
     let Nothing {
         what,
@@ -169,7 +169,7 @@ fn replace(
     let mut urls = Vec::new();
     for found in found {
         context.pull_request = Some(found.number);
-        let failure = Failure {
+        let failure = UnmeasuredRun {
             context: &context,
             what,
             reason: reason.clone(),
@@ -218,12 +218,12 @@ fn several(found: &[PullRequest]) -> String {
 }
 
 /// Where the result is shown for each pull request; the outputs of the job itself are written for the first one.
-struct Places<'a> {
+struct ShownPlaces<'a> {
     surfaces: Surfaces<'a>,
     say: &'a dyn Fn(&str),
 }
 
-impl<'a> Places<'a> {
+impl<'a> ShownPlaces<'a> {
     fn new(surfaces: Surfaces<'a>) -> Self {
         let say = surfaces.say;
         Self { surfaces, say }
@@ -258,7 +258,7 @@ fn decide(
     judgement: &mut Judgement,
     surfaces: &Surfaces<'_>,
 ) {
-    let site = Site {
+    let site = ApprovalSite {
         registry: request.registry,
         client: Arc::clone(request.client),
         teams: site::teams(request.client, request.variables),
@@ -271,7 +271,7 @@ fn decide(
         },
         head: context.head_sha.clone(),
         rules_at: found.base.branch.clone(),
-        stage: Stage::Open,
+        stage: ChangeStage::Open,
     };
     approval::settle_again(&site, judgement);
     if let Err(why) = approval::ask(request.client, judgement) {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{CiRequest, place};
 use crate::baseline::Hint;
-use crate::check::approval::{Site, Stage};
+use crate::check::approval::{ApprovalSite, ChangeStage};
 use kelvin_gate::approval::Origin;
 use kelvin_github::publish::Context;
 use kelvin_github::publish::event::Variables;
@@ -23,7 +23,7 @@ pub(super) fn of(
     context: &Context,
     hint: &Hint,
     (config, request): (&Config, &CiRequest<'_>),
-) -> Option<Site> {
+) -> Option<ApprovalSite> {
     let client = client?;
     let (number, head, rules_at, stage) = match context.pull_request {
         Some(number) => {
@@ -35,14 +35,14 @@ pub(super) fn of(
                 number,
                 context.head_sha.clone(),
                 base.unwrap_or_default(),
-                Stage::Open,
+                ChangeStage::Open,
             )
         }
         // A configuration that never asks for approval needs no request to GitHub.
         None if config.gate.approval.is_some() => merged(client, context, request)?,
         None => return None,
     };
-    Some(Site {
+    Some(ApprovalSite {
         registry: request.gate.check.registry,
         client: Arc::clone(client),
         teams: teams(client, request.variables),
@@ -70,7 +70,7 @@ fn merged(
     client: &Client,
     context: &Context,
     request: &CiRequest<'_>,
-) -> Option<(u64, String, String, Stage)> {
+) -> Option<(u64, String, String, ChangeStage)> {
     let (found, rules_at) = match context.event.as_str() {
         "push" => {
             let found = client.pull_requests_with(&context.head_sha).ok()?;
@@ -90,7 +90,7 @@ fn merged(
         }
         _ => return None,
     };
-    Some((found.number, found.head.sha, rules_at, Stage::Merging))
+    Some((found.number, found.head.sha, rules_at, ChangeStage::Merging))
 }
 
 /// The commit that a branch had before a push; empty where the event does not name it, so that there are no rules.

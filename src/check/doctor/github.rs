@@ -1,11 +1,11 @@
 //! The event, the token and its permissions.
 
-use serde_json::Value;
-
-use super::{Answer, Finding, JOB, Right, Rights, STEP, Surroundings};
+use super::{DoctorFinding, DoctorSurroundings, JOB, PermissionAnswer, Right, Rights, STEP};
 use kelvin_base::file;
 use kelvin_github::publish::Context;
 use kelvin_github::publish::event::{Variables, context};
+use kelvin_github::{Client, Error};
+use serde_json::Value;
 
 /// The events that say where a change begins, or that need no base.
 const EVENTS: [&str; 7] = [
@@ -29,13 +29,13 @@ fn triggers(payload: &Value) -> String {
 
 /// Checks the event; returns its payload and the context of the run, where they can be read.
 pub(super) fn event(
-    around: &Surroundings,
+    around: &DoctorSurroundings,
     variables: &Variables<'_>,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<DoctorFinding>,
 ) -> Option<(Value, Context)> {
     let (Some(name), Some(path)) = (&around.event, &around.payload) else {
         findings.push(if around.on_github {
-            Finding::missing(
+            DoctorFinding::missing(
                 "event",
                 "this is a job of GitHub Actions, and `GITHUB_EVENT_NAME` or `GITHUB_EVENT_PATH` \
                  is not set",
@@ -46,7 +46,7 @@ pub(super) fn event(
                  github.event_path }}",
             )
         } else {
-            Finding::ok(
+            DoctorFinding::ok(
                 "event",
                 "none, since this is no job of GitHub Actions; a change begins where it left the \
                  default branch",
@@ -58,7 +58,7 @@ pub(super) fn event(
     let payload = match payload {
         Ok(payload) => payload,
         Err(error) => {
-            findings.push(Finding::missing(
+            findings.push(DoctorFinding::missing(
                 "event",
                 format!("the payload of the event `{name}` cannot be read: {error:#}"),
             ));
@@ -70,10 +70,10 @@ pub(super) fn event(
     Some((payload, context))
 }
 
-fn judged(context: &Context, payload: &Value) -> Finding {
+fn judged(context: &Context, payload: &Value) -> DoctorFinding {
     let name = context.event.as_str();
     if !EVENTS.contains(&name) {
-        return Finding::warn(
+        return DoctorFinding::warn(
             "event",
             format!(
                 "`{name}` does not say where a change begins; known are {}",
@@ -84,13 +84,13 @@ fn judged(context: &Context, payload: &Value) -> Finding {
     }
     let is_request = name.starts_with("pull_request");
     if is_request && payload.pointer("/pull_request/head/sha").is_none() {
-        return Finding::missing(
+        return DoctorFinding::missing(
             "event",
             format!("the payload of `{name}` names no pull request; is it of another event?"),
         );
     }
     if let Some(why) = context.refusal() {
-        return Finding::missing("event", why)
+        return DoctorFinding::missing("event", why)
             .add("the workflow, at its top", "on: { pull_request: {} }");
     }
     let what = match payload
@@ -100,35 +100,35 @@ fn judged(context: &Context, payload: &Value) -> Finding {
         Some(base) => format!("`{name}` into `{base}`, with a payload that can be read"),
         None => format!("`{name}`, with a payload that can be read"),
     };
-    Finding::ok("event", what)
+    DoctorFinding::ok("event", what)
 }
 
 /// Checks the token and, where GitHub can be asked, its permissions.
 pub(super) fn token(
-    around: &Surroundings,
+    around: &DoctorSurroundings,
     context: Option<&Context>,
     rights: Option<&Rights<'_>>,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<DoctorFinding>,
 ) {
     if !around.token {
         findings.push(if around.on_github {
-            Finding::missing(
+            DoctorFinding::missing(
                 "token",
                 "neither `GITHUB_TOKEN` nor the input `token` is set: nothing can be posted",
             )
             .add(STEP, "env:\n  GITHUB_TOKEN: ${{ github.token }}")
         } else {
-            Finding::ok(
+            DoctorFinding::ok(
                 "token",
                 "none, and none is needed where nothing is posted to GitHub",
             )
         });
         return;
     }
-    findings.push(Finding::ok("token", "there is one"));
+    findings.push(DoctorFinding::ok("token", "there is one"));
     if context.is_some_and(|context| context.read_only) {
         findings.push(
-            Finding::warn(
+            DoctorFinding::warn(
                 "permissions",
                 "a pull request of a fork or of Dependabot: its token can only read and has no \
                  secrets, whatever `permissions:` says; a second workflow posts for it",
@@ -169,22 +169,22 @@ fn needed(event: Option<&str>, check_run: bool) -> Vec<Right> {
     needed
 }
 
-fn permissions(around: &Surroundings, rights: &Rights<'_>) -> Finding {
+fn permissions(around: &DoctorSurroundings, rights: &Rights<'_>) -> DoctorFinding {
     let (mut refused, mut open) = (Vec::new(), Vec::new());
     for right in needed(around.event.as_deref(), around.check_run) {
         let level = if right.write { "write" } else { "read" };
         match rights(right) {
-            Answer::Granted => {}
-            Answer::Refused(why) => refused.push(format!(
+            PermissionAnswer::Granted => {}
+            PermissionAnswer::Refused(why) => refused.push(format!(
                 "`{}: {level}` {} was refused: {why}",
                 right.name, right.purpose
             )),
-            Answer::Unknown => open.push(format!("`{}: {level}`", right.name)),
+            PermissionAnswer::Unknown => open.push(format!("`{}: {level}`", right.name)),
         }
     }
     match (refused.is_empty(), open.is_empty()) {
-        (true, true) => Finding::ok("permissions", "the token has what it needs"),
-        (true, false) => Finding::ok(
+        (true, true) => DoctorFinding::ok("permissions", "the token has what it needs"),
+        (true, false) => DoctorFinding::ok(
             "permissions",
             format!(
                 "nothing was refused; whether {} is granted shows only in use",
@@ -200,7 +200,34 @@ fn permissions(around: &Surroundings, rights: &Rights<'_>) -> Finding {
             let lines = format!(
                 "permissions:\n  contents: write\n  pull-requests: write{checks}\n  actions: read"
             );
-            Finding::missing("permissions", refused.join("; ")).add(JOB, lines)
+            DoctorFinding::missing("permissions", refused.join("; ")).add(JOB, lines)
+        }
+    }
+}
+
+/// Asks a client. Only a write would show whether a token may write, so for a write permission the question is whether
+/// the token can at least read.
+pub(crate) fn rights_of_token(
+    client: &Client,
+    pull_request: Option<u64>,
+) -> impl Fn(Right) -> PermissionAnswer {
+    move |right| {
+        let asked = match (right.name, pull_request) {
+            ("contents", _) => client.repository_facts().map(|_| ()),
+            ("actions", _) => client.artifacts("kelvin-doctor").map(|_| ()),
+            ("pull-requests", Some(number)) => client.pull_request(number).map(|_| ()),
+            _ => return PermissionAnswer::Unknown,
+        };
+        match asked {
+            Ok(()) if right.write => PermissionAnswer::Unknown,
+            Ok(()) => PermissionAnswer::Granted,
+            Err(Error::Refused(refusal)) if matches!(refusal.status, 401 | 403 | 404) => {
+                PermissionAnswer::Refused(match refusal.message.as_str() {
+                    "" => refusal.status.to_string(),
+                    message => format!("{} {message}", refusal.status),
+                })
+            }
+            Err(_) => PermissionAnswer::Unknown,
         }
     }
 }
@@ -210,14 +237,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::check::doctor::Status;
+    use crate::check::doctor::NeedStatus;
 
-    fn around(event: &str) -> Surroundings {
-        Surroundings {
+    fn around(event: &str) -> DoctorSurroundings {
+        DoctorSurroundings {
             on_github: true,
             event: Some(event.to_owned()),
             token: true,
-            ..Surroundings::default()
+            ..DoctorSurroundings::default()
         }
     }
 
@@ -227,7 +254,7 @@ mod tests {
         })
     }
 
-    fn asked(event: &str, payload: &Value, rights: &Rights<'_>) -> Finding {
+    fn asked(event: &str, payload: &Value, rights: &Rights<'_>) -> DoctorFinding {
         let mut findings = Vec::new();
         let context = context_of(event, payload);
         token(&around(event), Some(&context), Some(rights), &mut findings);
@@ -243,10 +270,12 @@ mod tests {
     #[test]
     fn a_refused_permission_is_missing_with_the_lines_to_add() {
         let found = asked("push", &json!({}), &|right| match right.name {
-            "contents" => Answer::Refused("403: not accessible by integration".to_owned()),
-            _ => Answer::Granted,
+            "contents" => {
+                PermissionAnswer::Refused("403: not accessible by integration".to_owned())
+            }
+            _ => PermissionAnswer::Granted,
         });
-        assert_eq!(found.status, Status::Missing);
+        assert_eq!(found.status, NeedStatus::Missing);
         assert!(
             found
                 .text
@@ -262,16 +291,16 @@ mod tests {
     #[test]
     fn the_right_to_write_check_runs_is_asked_for_where_one_is_wanted() {
         let payload = request(&json!({ "full_name": "org/tool" }), "ann");
-        for (check_run, status) in [(false, Status::Ok), (true, Status::Missing)] {
-            let around = Surroundings {
+        for (check_run, status) in [(false, NeedStatus::Ok), (true, NeedStatus::Missing)] {
+            let around = DoctorSurroundings {
                 check_run,
                 ..around("pull_request")
             };
             let context = context_of("pull_request", &payload);
             let mut findings = Vec::new();
             let no_checks = |right: Right| match right.name {
-                "checks" => Answer::Refused("403".to_owned()),
-                _ => Answer::Granted,
+                "checks" => PermissionAnswer::Refused("403".to_owned()),
+                _ => PermissionAnswer::Granted,
             };
             token(&around, Some(&context), Some(&no_checks), &mut findings);
             let found = findings.pop().expect("the permissions come last");
@@ -287,11 +316,11 @@ mod tests {
             "pull_request",
             &request(&json!({ "full_name": "org/tool" }), "ann"),
             &|right| match right.write {
-                true => Answer::Unknown,
-                false => Answer::Granted,
+                true => PermissionAnswer::Unknown,
+                false => PermissionAnswer::Granted,
             },
         );
-        assert_eq!(found.status, Status::Ok);
+        assert_eq!(found.status, NeedStatus::Ok);
         assert!(
             found.text.contains("`pull-requests: write`"),
             "{}",
@@ -300,7 +329,7 @@ mod tests {
         let found = asked(
             "pull_request",
             &request(&json!({ "full_name": "org/tool" }), "ann"),
-            &|_| Answer::Granted,
+            &|_| PermissionAnswer::Granted,
         );
         assert_eq!(found.text, "the token has what it needs");
     }
@@ -318,14 +347,16 @@ mod tests {
             let found = asked("pull_request", &request(head, author), &|_| {
                 panic!("it is not asked")
             });
-            assert_eq!(found.status, Status::Warn);
+            assert_eq!(found.status, NeedStatus::Warn);
             let add = found.add.expect("lines");
             assert!(add.lines.contains("kelvin-action/post@v1"));
         }
         let payload = request(&fork, "eve");
         let target = judged(&context_of("pull_request_target", &payload), &payload);
-        assert_eq!(target.status, Status::Missing);
-        let own = asked("pull_request", &request(&ours, "ann"), &|_| Answer::Granted);
-        assert_eq!(own.status, Status::Ok);
+        assert_eq!(target.status, NeedStatus::Missing);
+        let own = asked("pull_request", &request(&ours, "ann"), &|_| {
+            PermissionAnswer::Granted
+        });
+        assert_eq!(own.status, NeedStatus::Ok);
     }
 }

@@ -1,9 +1,8 @@
 //! Checks everything that a run needs before anything is spent on one, and says what to add.
 
-mod github;
+pub(crate) mod github;
 mod project;
 mod repository;
-pub(crate) mod rights;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -20,7 +19,7 @@ use kelvin_run::config::{Config, Overrides};
 /// The state of something that a run needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Status {
+pub(crate) enum NeedStatus {
     /// A run can rely on it.
     Ok,
     /// A run continues without it and does less.
@@ -31,29 +30,29 @@ pub(crate) enum Status {
 
 /// One thing that was checked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Finding {
+pub(crate) struct DoctorFinding {
     /// The thing that was checked, in a word.
     pub(crate) subject: &'static str,
     /// Its state.
-    pub(crate) status: Status,
+    pub(crate) status: NeedStatus,
     /// The result of the check, in a sentence; more lines only where there are several problems.
     pub(crate) text: String,
     /// The lines to add, and the place for them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) add: Option<Lines>,
+    pub(crate) add: Option<FileLines>,
 }
 
 /// Lines for a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Lines {
+pub(crate) struct FileLines {
     /// The place for the lines.
     pub(crate) to: Cow<'static, str>,
     /// The lines themselves.
     pub(crate) lines: String,
 }
 
-impl Finding {
-    fn of(subject: &'static str, status: Status, text: impl Into<String>) -> Self {
+impl DoctorFinding {
+    fn of(subject: &'static str, status: NeedStatus, text: impl Into<String>) -> Self {
         Self {
             subject,
             status,
@@ -63,20 +62,20 @@ impl Finding {
     }
 
     fn ok(subject: &'static str, text: impl Into<String>) -> Self {
-        Self::of(subject, Status::Ok, text)
+        Self::of(subject, NeedStatus::Ok, text)
     }
 
     fn warn(subject: &'static str, text: impl Into<String>) -> Self {
-        Self::of(subject, Status::Warn, text)
+        Self::of(subject, NeedStatus::Warn, text)
     }
 
     fn missing(subject: &'static str, text: impl Into<String>) -> Self {
-        Self::of(subject, Status::Missing, text)
+        Self::of(subject, NeedStatus::Missing, text)
     }
 
     fn add(mut self, to: impl Into<Cow<'static, str>>, lines: impl Into<String>) -> Self {
         let (to, lines) = (to.into(), lines.into());
-        self.add = Some(Lines { to, lines });
+        self.add = Some(FileLines { to, lines });
         self
     }
 }
@@ -90,7 +89,7 @@ const JOB: &str = "the workflow, at the job";
 
 /// The environment of this run; the caller reads it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct DoctorSurroundings {
     /// Whether this is a job of GitHub Actions.
     pub(crate) on_github: bool,
     /// The name of the event.
@@ -118,7 +117,7 @@ pub(crate) struct Right {
 
 /// The answer of GitHub about a permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum PermissionAnswer {
     /// The token has the permission.
     Granted,
     /// The token does not have the permission, and the answer of GitHub.
@@ -128,7 +127,7 @@ pub(crate) enum Answer {
 }
 
 /// Asks GitHub whether the token has a permission.
-pub(crate) type Rights<'a> = dyn Fn(Right) -> Answer + 'a;
+pub(crate) type Rights<'a> = dyn Fn(Right) -> PermissionAnswer + 'a;
 
 /// The inputs of the doctor.
 pub(crate) struct DoctorRequest<'a> {
@@ -139,7 +138,7 @@ pub(crate) struct DoctorRequest<'a> {
     /// The output folder; `kelvin` beside the configuration unless given.
     pub(crate) out: Option<PathBuf>,
     /// The environment of this run.
-    pub(crate) surroundings: Surroundings,
+    pub(crate) surroundings: DoctorSurroundings,
     /// The variables of the runner.
     pub(crate) variables: &'a Variables<'a>,
     /// The client of GitHub; none where GitHub cannot be asked.
@@ -154,7 +153,7 @@ pub(crate) struct Diagnosis {
     /// Whether nothing is missing.
     pub(crate) ready: bool,
     /// The results, in the order in which a run needs the things.
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<DoctorFinding>,
 }
 
 impl Diagnosis {
@@ -169,8 +168,8 @@ impl Diagnosis {
 }
 
 /// Checks a configuration that can be read, and the files and programs that it names.
-pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Finding> {
-    let mut findings = vec![Finding::ok(
+pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<DoctorFinding> {
+    let mut findings = vec![DoctorFinding::ok(
         "config",
         format!("`{}` is valid", config.file.display()),
     )];
@@ -186,17 +185,17 @@ pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool 
             registry,
             overrides: Overrides::default(),
             out: None,
-            surroundings: Surroundings::default(),
+            surroundings: DoctorSurroundings::default(),
             variables: &|_| None,
             client: None,
             login: None,
         },
     );
     findings.iter().any(|finding| match finding.status {
-        Status::Missing => true,
+        NeedStatus::Missing => true,
         // A run can do without these, but a pipeline perhaps cannot.
-        Status::Warn => matches!(finding.subject, "env" | "models"),
-        Status::Ok => false,
+        NeedStatus::Warn => matches!(finding.subject, "env" | "models"),
+        NeedStatus::Ok => false,
     })
 }
 
@@ -207,13 +206,15 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let event = github::event(around, request.variables, &mut findings);
     let context = event.as_ref().map(|(_, context)| context);
     let number = context.and_then(|context| context.pull_request);
-    let rights = request.client.map(|client| rights::of(client, number));
+    let rights = request
+        .client
+        .map(|client| github::rights_of_token(client, number));
     let rights = rights.as_ref().map(|rights| rights as &Rights<'_>);
     github::token(around, context, rights, &mut findings);
     let hint = event
         .as_ref()
         .map_or_else(Hint::default, |(payload, context)| {
-            event::hint(&context.event, payload)
+            event::hint_of_event(&context.event, payload)
         });
     let place = (
         request.registry,
@@ -227,8 +228,8 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
             repository::look(&config.root, Some(&config), place, &mut findings);
         }
         Err(error) => {
-            findings.push(Finding::missing("config", format!("{error:#}")));
-            findings.push(Finding::warn(
+            findings.push(DoctorFinding::missing("config", format!("{error:#}")));
+            findings.push(DoctorFinding::warn(
                 "project",
                 "items, command, environment and output folder were not looked at: the \
                  configuration comes first",
@@ -247,7 +248,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     Diagnosis {
         ready: findings
             .iter()
-            .all(|finding| finding.status != Status::Missing),
+            .all(|finding| finding.status != NeedStatus::Missing),
         findings,
     }
 }

@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{DoctorRequest, Finding, JOB};
+use super::{DoctorFinding, DoctorRequest, JOB};
 use crate::registry::Registry;
 use kelvin_base::file;
 use kelvin_gate::report::Report;
@@ -19,7 +19,11 @@ const LITTLE: u64 = 256 << 20;
 const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
 /// Checks all of them.
-pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut Vec<Finding>) {
+pub(super) fn look(
+    config: &Config,
+    request: &DoctorRequest<'_>,
+    findings: &mut Vec<DoctorFinding>,
+) {
     let kinds = request.registry.kinds().iter().copied();
     // A kind that observes uses the items of the other kinds.
     let configured = kinds.filter(|kind| config.configures(kind.name()) && !kind.observes());
@@ -43,38 +47,38 @@ pub(super) fn look(config: &Config, request: &DoctorRequest<'_>, findings: &mut 
 }
 
 /// Whether the items of a probe can be read, and whether they are enough.
-fn items(kind: &'static dyn Kind, read: Result<&dyn Items, &anyhow::Error>) -> Finding {
+fn items(kind: &'static dyn Kind, read: Result<&dyn Items, &anyhow::Error>) -> DoctorFinding {
     let (noun, nouns) = kind.nouns();
     let items = match read {
         Ok(items) => items,
-        Err(error) => return Finding::missing(nouns, format!("{error:#}")),
+        Err(error) => return DoctorFinding::missing(nouns, format!("{error:#}")),
     };
     if let Some(instead) = items.unknown() {
-        return Finding::ok(nouns, instead);
+        return DoctorFinding::ok(nouns, instead);
     }
     let few = items.too_few();
     match (items.ids().len(), few) {
-        (1, Some(few)) => Finding::warn(nouns, format!("one {noun} only: {few}")),
-        (count, Some(few)) => Finding::warn(nouns, format!("{count} {nouns} only: {few}")),
+        (1, Some(few)) => DoctorFinding::warn(nouns, format!("one {noun} only: {few}")),
+        (count, Some(few)) => DoctorFinding::warn(nouns, format!("{count} {nouns} only: {few}")),
         (count, None) => {
             let named = if count == 1 { noun } else { nouns };
             let size = items.size();
             let parts = std::iter::once(format!("{count} {named}")).chain(size);
-            Finding::ok(nouns, parts.collect::<Vec<String>>().join(" "))
+            DoctorFinding::ok(nouns, parts.collect::<Vec<String>>().join(" "))
         }
     }
 }
 
 /// Whether a service that scenarios use can be reached.
-fn service(name: &str, said: Result<String, String>) -> Finding {
+fn service(name: &str, said: Result<String, String>) -> DoctorFinding {
     match said {
-        Ok(version) => Finding::ok("services", format!("`{name}` answers: {version}")),
-        Err(why) => Finding::missing("services", format!("`{name}` cannot be used: {why}")),
+        Ok(version) => DoctorFinding::ok("services", format!("`{name}` answers: {version}")),
+        Err(why) => DoctorFinding::missing("services", format!("`{name}` cannot be used: {why}")),
     }
 }
 
 /// Whether the pipeline answered the repeats of its last run from a memory: such repeats do not show its noise.
-fn repeats(out: &Path, registry: Registry) -> Finding {
+fn repeats(out: &Path, registry: Registry) -> DoctorFinding {
     let last = fs::read(out.join("report.json")).ok();
     let last = last.and_then(|bytes| registry.report(&bytes).ok());
     let kept = last.as_ref().map_or(0, Report::kept_count);
@@ -82,8 +86,8 @@ fn repeats(out: &Path, registry: Registry) -> Finding {
     let needs = "a pipeline that keeps its own answers needs `KELVIN_SAMPLE` in the key under which \
                  it keeps them: that variable differs between the repeats of an input";
     match kept {
-        0 => Finding::ok("repeats", needs),
-        kept => Finding::warn(
+        0 => DoctorFinding::ok("repeats", needs),
+        kept => DoctorFinding::warn(
             "repeats",
             format!(
                 "in the last run the repeats of {} came back from answers that the \
@@ -94,25 +98,25 @@ fn repeats(out: &Path, registry: Registry) -> Finding {
     }
 }
 
-fn command(config: &Config, target: &Address, in_container: bool) -> Finding {
+fn command(config: &Config, target: &Address, in_container: bool) -> DoctorFinding {
     if let Some(model) = target.called_model() {
-        return Finding::ok(
+        return DoctorFinding::ok(
             "command",
             format!("none, since the model `{model}` is called"),
         );
     }
     let start = match target.look_up(&config.root) {
         Ok(start) => start,
-        Err(misuse) => return Finding::missing("command", misuse.to_string()),
+        Err(misuse) => return DoctorFinding::missing("command", misuse.to_string()),
     };
     let Some(program) = start.program else {
-        return Finding::ok(
+        return DoctorFinding::ok(
             "command",
             "a script for `sh`, which finds its programs when it runs",
         );
     };
     if let Some(file) = start.absent {
-        return Finding::missing(
+        return DoctorFinding::missing(
             "command",
             format!(
                 "`{program}` is to run `{file}`, which is not in `{}`",
@@ -128,10 +132,10 @@ fn command(config: &Config, target: &Address, in_container: bool) -> Finding {
         );
     }
     if let Some(found) = start.found {
-        return Finding::ok("command", format!("`{program}` is `{}`", found.display()));
+        return DoctorFinding::ok("command", format!("`{program}` is `{}`", found.display()));
     }
     if program.contains('/') {
-        return Finding::missing(
+        return DoctorFinding::missing(
             "command",
             format!(
                 "there is no program `{program}` in `{}`; the path counts from the folder of the \
@@ -145,7 +149,7 @@ fn command(config: &Config, target: &Address, in_container: bool) -> Finding {
         );
     }
     if in_container {
-        return Finding::missing(
+        return DoctorFinding::missing(
             "command",
             format!(
                 "`{program}` was not found inside the container: a container action cannot see \
@@ -157,7 +161,7 @@ fn command(config: &Config, target: &Address, in_container: bool) -> Finding {
             "- uses: org/kelvin-action/host@v1",
         );
     }
-    Finding::missing(
+    DoctorFinding::missing(
         "command",
         format!("`{program}` was not found in any folder of `PATH`"),
     )
@@ -178,18 +182,21 @@ fn base(file: &str) -> &str {
 
 /// Whether the key of a declared model is set; none where the model needs no key. A run does not need the key of a
 /// model that it does not call.
-fn key(config: &Config, model: &ModelSettings) -> Option<Finding> {
+fn key(config: &Config, model: &ModelSettings) -> Option<DoctorFinding> {
     let variable = model.endpoint.key_variable()?;
     let name = &model.name;
     if env::var(variable).is_ok_and(|value| !value.trim().is_empty()) {
-        return Some(Finding::ok("models", format!("the key of `{name}` is set")));
+        return Some(DoctorFinding::ok(
+            "models",
+            format!("the key of `{name}` is set"),
+        ));
     }
     let text = format!("the key of `{name}` is not set: `{variable}` is empty here");
     let mut targets = config.targets();
     let is_pipeline = targets.any(|target| target.called_model().as_ref() == Some(name));
     let finding = match is_pipeline {
-        true => Finding::missing("models", text),
-        false => Finding::warn("models", text),
+        true => DoctorFinding::missing("models", text),
+        false => DoctorFinding::warn("models", text),
     };
     Some(finding.add(
         JOB,
@@ -198,7 +205,7 @@ fn key(config: &Config, model: &ModelSettings) -> Option<Finding> {
 }
 
 /// The declared environment. A variable may be unset on purpose; a key or a token never is.
-fn variables(config: &Config) -> Finding {
+fn variables(config: &Config) -> DoctorFinding {
     let is_secret = |name: &str| {
         let name = name.to_uppercase();
         SECRET.iter().any(|part| name.contains(part))
@@ -210,7 +217,7 @@ fn variables(config: &Config) -> Finding {
         .filter(|name| env::var_os(name).is_none_or(|value| is_secret(name) && value.is_empty()))
         .collect();
     if absent.is_empty() {
-        return Finding::ok("env", format!("{} is set", config.env.join(", ")));
+        return DoctorFinding::ok("env", format!("{} is set", config.env.join(", ")));
     }
     let lines: Vec<String> = absent
         .iter()
@@ -221,39 +228,39 @@ fn variables(config: &Config) -> Finding {
         .collect();
     let text = format!("`env` declares {}, not set here", absent.join(", "));
     let finding = match absent.iter().any(|name| is_secret(name)) {
-        true => Finding::missing("env", text),
-        false => Finding::warn("env", text),
+        true => DoctorFinding::missing("env", text),
+        false => DoctorFinding::warn("env", text),
     };
     finding.add(JOB, format!("env:\n{}", lines.join("\n")))
 }
 
 /// Whether a file can be written into the output folder. The test file is removed again.
-fn folder(out: &Path) -> Finding {
+fn folder(out: &Path) -> DoctorFinding {
     let shown = out.display();
     let data = fs::symlink_metadata(out);
     if data.as_ref().is_ok_and(|data| !data.is_dir()) {
-        return Finding::missing("out", format!("`{shown}` is not a folder"))
+        return DoctorFinding::missing("out", format!("`{shown}` is not a folder"))
             .add("the command line", "--out ANOTHER_FOLDER");
     }
     let Some(there) = nearest(out) else {
-        return Finding::missing("out", format!("no folder above `{shown}` exists"));
+        return DoctorFinding::missing("out", format!("no folder above `{shown}` exists"));
     };
     if let Err(error) = tempfile::tempfile_in(&there) {
-        return Finding::missing(
+        return DoctorFinding::missing(
             "out",
             format!("nothing can be written to `{shown}`: {error}"),
         )
         .add("the shell", format!("chmod u+w '{}'", there.display()));
     }
     match file::free_bytes(&there) {
-        Some(free) if free < LITTLE => Finding::warn(
+        Some(free) if free < LITTLE => DoctorFinding::warn(
             "out",
             format!(
                 "`{shown}` can be written, but only {} MiB are free",
                 free >> 20
             ),
         ),
-        _ => Finding::ok("out", format!("`{shown}` can be written")),
+        _ => DoctorFinding::ok("out", format!("`{shown}` can be written")),
     }
 }
 

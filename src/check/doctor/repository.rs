@@ -3,7 +3,7 @@
 use std::iter;
 use std::path::Path;
 
-use super::{CHECKOUT, Finding, JOB};
+use super::{CHECKOUT, DoctorFinding, JOB};
 use crate::baseline;
 use crate::baseline::{Baseline, Hint, Login, Remote, Search};
 use crate::check::bill::unseen;
@@ -33,20 +33,20 @@ pub(super) fn look(
     root: &Path,
     config: Option<&Config>,
     (registry, hint, login, on_github): (Registry, &Hint, Option<&Login>, bool),
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<DoctorFinding>,
 ) {
     let repo = match baseline::open(root) {
         Ok(repo) => repo,
         Err(error) => {
             let text = format!("{error:#}");
             findings.push(if text.contains("safe.directory") {
-                Finding::missing("checkout", text).add(
+                DoctorFinding::missing("checkout", text).add(
                     "the workflow, as a step before",
                     "- run: git config --global --add safe.directory \"$GITHUB_WORKSPACE\"",
                 )
             } else if baseline::Unknown::is_in(&error) {
                 // There is a repository already, so the advice cannot be to make one.
-                Finding::missing("checkout", format!("{}", error.root_cause()))
+                DoctorFinding::missing("checkout", format!("{}", error.root_cause()))
             } else {
                 let (to, lines) = match on_github {
                     true => (
@@ -55,7 +55,7 @@ pub(super) fn look(
                     ),
                     false => ("the shell", BEGIN),
                 };
-                Finding::missing(
+                DoctorFinding::missing(
                     "checkout",
                     format!("{text}; without one there is no base to compare with"),
                 )
@@ -66,7 +66,7 @@ pub(super) fn look(
     };
     if let Some(Err(wrong)) = hint.tip.as_ref().map(|tip| tip.demand(root)) {
         let help = wrong.help.unwrap_or_default();
-        findings.push(Finding::missing(
+        findings.push(DoctorFinding::missing(
             "checkout",
             format!("{}; {help}", wrong.what),
         ));
@@ -75,7 +75,10 @@ pub(super) fn look(
     findings.push(checkout(&repo));
     let is_off = config.is_some_and(|config| config.baseline.from == BaselineSource::Off);
     if is_off {
-        findings.push(Finding::ok("baseline", "turned off in the configuration"));
+        findings.push(DoctorFinding::ok(
+            "baseline",
+            "turned off in the configuration",
+        ));
         return;
     }
     if !base(&repo, (hint, login), findings) {
@@ -86,21 +89,21 @@ pub(super) fn look(
     }
 }
 
-fn checkout(repo: &Repository) -> Finding {
+fn checkout(repo: &Repository) -> DoctorFinding {
     let commit = match baseline::checked_out(repo) {
         Ok(Some(commit)) => baseline::short(commit),
         Ok(None) => {
-            return Finding::missing("checkout", "the repository has no commit yet")
+            return DoctorFinding::missing("checkout", "the repository has no commit yet")
                 .add("the shell", COMMIT);
         }
-        Err(error) => return Finding::missing("checkout", error.root_cause().to_string()),
+        Err(error) => return DoctorFinding::missing("checkout", error.root_cause().to_string()),
     };
     match repo.is_shallow() {
-        true => Finding::ok(
+        true => DoctorFinding::ok(
             "checkout",
             format!("{commit}, a shallow clone; what is needed to find the base is fetched"),
         ),
-        false => Finding::ok("checkout", format!("{commit}, with its whole history")),
+        false => DoctorFinding::ok("checkout", format!("{commit}, with its whole history")),
     }
 }
 
@@ -108,19 +111,18 @@ fn checkout(repo: &Repository) -> Finding {
 fn base(
     repo: &Repository,
     (hint, login): (&Hint, Option<&Login>),
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<DoctorFinding>,
 ) -> bool {
     let remote = Remote::of(repo).with(login, hint);
     let found = baseline::base(repo, &remote, hint);
     let is_found = found.is_ok();
     findings.push(match found {
-        Ok(base) => Finding::ok(
+        Ok(base) => DoctorFinding::ok(
             "base",
             format!("{}: {}", baseline::short(base.commit), base.why),
         ),
-        Err(error) => {
-            Finding::missing("base", format!("it cannot be reached: {error:#}")).add(CHECKOUT, DEEP)
-        }
+        Err(error) => DoctorFinding::missing("base", format!("it cannot be reached: {error:#}"))
+            .add(CHECKOUT, DEEP),
     });
     is_found
 }
@@ -130,7 +132,7 @@ fn report(
     config: &Config,
     repo: &Repository,
     (registry, hint, login): (Registry, &Hint, Option<&Login>),
-) -> Vec<Finding> {
+) -> Vec<DoctorFinding> {
     let name = configuration(config);
     let found = baseline::find(&Search {
         registry,
@@ -149,40 +151,42 @@ fn report(
     let finding = match found {
         Ok(Baseline::Found(report, provenance)) => {
             let unseen = unseen(config, &report).into_iter();
-            let unseen = unseen.map(|unseen| Finding::warn("types", unseen.sentence()));
-            return iter::once(Finding::ok("baseline", provenance.to_string()))
+            let unseen = unseen.map(|unseen| DoctorFinding::warn("types", unseen.sentence()));
+            return iter::once(DoctorFinding::ok("baseline", provenance.to_string()))
                 .chain(unseen)
                 .collect();
         }
-        Ok(Baseline::Off) => Finding::ok("baseline", "turned off in the configuration"),
+        Ok(Baseline::Off) => DoctorFinding::ok("baseline", "turned off in the configuration"),
         Ok(Baseline::None(_)) if config.baseline.compute => {
-            Finding::ok("baseline", "none is kept, so the base commit is measured")
+            DoctorFinding::ok("baseline", "none is kept, so the base commit is measured")
         }
         Ok(Baseline::Unreachable(tried)) if config.baseline.compute => {
             let text = format!(
                 "a kept one cannot be asked for ({}), so the base commit is measured",
                 told(&tried)
             );
-            Finding::ok("baseline", text)
+            DoctorFinding::ok("baseline", text)
         }
         Ok(Baseline::Unreachable(tried)) => {
             let text = format!("it cannot be asked for ({})", told(&tried));
             match config.baseline.unreachable {
-                FailOrWarn::Warn if !config.baseline.require => Finding::warn("baseline", text),
-                _ => Finding::missing("baseline", text),
+                FailOrWarn::Warn if !config.baseline.require => {
+                    DoctorFinding::warn("baseline", text)
+                }
+                _ => DoctorFinding::missing("baseline", text),
             }
             .add(JOB, "permissions: { contents: read, actions: read }")
         }
         Ok(Baseline::None(tried)) => {
             let text = format!("none was found ({})", told(&tried));
             let finding = match config.baseline.require {
-                true => Finding::missing("baseline", text),
-                false => Finding::warn("baseline", text),
+                true => DoctorFinding::missing("baseline", text),
+                false => DoctorFinding::warn("baseline", text),
             };
             let (to, lines) = keeping(config, repo);
             finding.add(to, lines)
         }
-        Err(error) => Finding::missing("baseline", format!("{error:#}")),
+        Err(error) => DoctorFinding::missing("baseline", format!("{error:#}")),
     };
     vec![finding]
 }

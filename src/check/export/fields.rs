@@ -75,7 +75,7 @@ const TAKEN: [&str; 67] = [
 ];
 
 /// The name of each field, and the old names of renamed fields.
-pub(super) struct Names {
+pub(super) struct FieldNames {
     /// The inputs, by the name that they have in the files.
     pub(super) inputs: BTreeMap<String, String>,
     /// The outputs.
@@ -84,7 +84,7 @@ pub(super) struct Names {
     pub(super) renamed: BTreeMap<String, String>,
 }
 
-impl Names {
+impl FieldNames {
     /// Chooses names for the inputs and outputs of all examples together: a field has one name in all of them. Names
     /// that are valid as they are come first, so that no other field takes them.
     pub(super) fn of(inputs: &BTreeSet<&str>, outputs: &BTreeSet<&str>, beside: &[&str]) -> Self {
@@ -158,7 +158,7 @@ mod tests {
     fn every_field_has_a_name_of_its_own_that_python_takes() {
         let inputs = BTreeSet::from(["class", "keys", "prompt", "risk-note", "", "model_x", "é"]);
         let outputs = BTreeSet::from(["prompt", "decision", "class", "risk note", "score", "1st"]);
-        let names = Names::of(&inputs, &outputs, &["conformance"]);
+        let names = FieldNames::of(&inputs, &outputs, &["conformance"]);
         let all: Vec<&String> = names
             .inputs
             .values()
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn a_made_name_takes_none_that_a_field_has_already() {
         let outputs = BTreeSet::from(["class", "output_class", "output_class_2"]);
-        let names = Names::of(&BTreeSet::new(), &outputs, &[]);
+        let names = FieldNames::of(&BTreeSet::new(), &outputs, &[]);
         assert_eq!(names.outputs["output_class"], "output_class");
         assert_eq!(names.outputs["class"], "output_class_3");
     }

@@ -35,7 +35,7 @@ pub(crate) struct ExportRequest {
     /// The report; its folder has the inputs and outputs.
     pub(crate) report: PathBuf,
     /// The form of the data set.
-    pub(crate) form: Form,
+    pub(crate) form: DataSetForm,
     /// The least score that passes.
     pub(crate) min_score: f64,
     /// The metric that serves as the score; the quality score unless given.
@@ -51,7 +51,7 @@ pub(crate) struct ExportRequest {
 /// The form of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Form {
+pub(crate) enum DataSetForm {
     /// An object a line, with the inputs, the outputs and the indicators in objects of their own.
     Jsonl,
     /// A flat object a line, whose keys DSPy can use as the fields of a signature.
@@ -66,7 +66,7 @@ pub(crate) struct Manifest {
     /// The version of this format.
     pub(crate) schema_version: u32,
     /// The form of the data set.
-    pub(crate) format: Form,
+    pub(crate) format: DataSetForm,
     /// The file with the examples, beside this one.
     pub(crate) file: &'static str,
     /// The digest of that file, SHA-256.
@@ -182,7 +182,7 @@ pub(crate) fn export(request: &ExportRequest) -> anyhow::Result<Manifest> {
         let what = format!("`--min-score {}` is no score", request.min_score);
         return Err(Misuse::new(what).help("name a number such as 0.7").into());
     }
-    let report = baseline::file::read(&request.report, request.registry)
+    let report = baseline::file::read_file(&request.report, request.registry)
         .with_context(|| format!("`{}` cannot be exported", request.report.display()))?
         .report;
     let folder = match request.report.parent() {

@@ -6,18 +6,18 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::fields::Names;
-use super::{Example, Form, Manifest};
+use super::fields::FieldNames;
+use super::{DataSetForm, Example, Manifest};
 use kelvin_base::digest::Digest;
 use kelvin_base::file;
 use kelvin_page::safe;
 
 /// The name of the file of the examples.
-pub(super) const fn file_name(form: Form) -> &'static str {
+pub(super) const fn file_name(form: DataSetForm) -> &'static str {
     match form {
-        Form::Jsonl => "examples.jsonl",
-        Form::Dspy => "examples.dspy.jsonl",
-        Form::Csv => "examples.csv",
+        DataSetForm::Jsonl => "examples.jsonl",
+        DataSetForm::Dspy => "examples.dspy.jsonl",
+        DataSetForm::Csv => "examples.csv",
     }
 }
 
@@ -37,10 +37,10 @@ pub(super) fn write(
     let owned = |keys: &BTreeSet<&str>| keys.iter().map(|key| (*key).to_owned()).collect();
     (manifest.input_keys, manifest.output_keys) = (owned(&inputs), owned(&outputs));
     let text = match manifest.format {
-        Form::Jsonl => lines(examples.iter().map(|one| nested(one, manifest.score_key)))?,
-        Form::Dspy => {
+        DataSetForm::Jsonl => lines(examples.iter().map(|one| nested(one, manifest.score_key)))?,
+        DataSetForm::Dspy => {
             let beside: Vec<&str> = indicators.iter().copied().collect();
-            let names = Names::of(&inputs, &outputs, &beside);
+            let names = FieldNames::of(&inputs, &outputs, &beside);
             let text = lines(
                 examples
                     .iter()
@@ -51,7 +51,7 @@ pub(super) fn write(
             manifest.renamed = names.renamed;
             text
         }
-        Form::Csv => csv(
+        DataSetForm::Csv => csv(
             examples,
             (&inputs, &outputs, &indicators),
             manifest.score_key,
@@ -90,7 +90,7 @@ fn nested(one: &Example, score: &str) -> Value {
 }
 
 /// A flat object in which every example has every key; a key without a value is null.
-fn flat(one: &Example, names: &Names, score: &str) -> Value {
+fn flat(one: &Example, names: &FieldNames, score: &str) -> Value {
     let mut flat = Map::new();
     for (names, fields) in [(&names.inputs, &one.inputs), (&names.outputs, &one.outputs)] {
         for (old, new) in names {

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::path::{Component, Path};
 
-use super::gather::Found;
+use super::gather::FoundShard;
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_record::{Ending, Nouns, Shard};
@@ -12,7 +12,7 @@ use kelvin_record::{Ending, Nouns, Shard};
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";
 
 /// Checks that every shard is there once, that all are of the same run, and that each holds only its own cases.
-pub(super) fn check(found: &[Found]) -> Result<(), Misuse> {
+pub(super) fn check(found: &[FoundShard]) -> Result<(), Misuse> {
     for pair in found.windows(2) {
         let [one, other] = pair else { continue };
         same(one, other)?;
@@ -32,7 +32,7 @@ pub(super) fn check(found: &[Found]) -> Result<(), Misuse> {
 }
 
 /// Whether two shards are of the same run.
-fn same(one: &Found, other: &Found) -> Result<(), Misuse> {
+fn same(one: &FoundShard, other: &FoundShard) -> Result<(), Misuse> {
     let (a, b) = (&one.report, &other.report);
     let digests = (&a.run.fingerprints, &b.run.fingerprints);
     let list = |names: &[String]| match names {
@@ -100,8 +100,8 @@ fn same(one: &Found, other: &Found) -> Result<(), Misuse> {
 }
 
 /// Whether two shards ran the same probes, on the same items and in the same way.
-fn probes_agree(one: &Found, other: &Found) -> Result<(), Misuse> {
-    let names = |found: &Found| -> Vec<String> {
+fn probes_agree(one: &FoundShard, other: &FoundShard) -> Result<(), Misuse> {
+    let names = |found: &FoundShard| -> Vec<String> {
         let probes = found.report.probes.iter();
         probes.map(|(name, _)| name.to_owned()).collect()
     };
@@ -140,7 +140,7 @@ fn probes_agree(one: &Found, other: &Found) -> Result<(), Misuse> {
     Ok(())
 }
 
-fn differ_somehow(one: &Found, other: &Found) -> Misuse {
+fn differ_somehow(one: &FoundShard, other: &FoundShard) -> Misuse {
     Misuse::new(format!(
         "{one} and {other} are not of the same run: they differ in what they measured or how"
     ))
@@ -152,7 +152,13 @@ fn commit(commit: Option<&str>) -> String {
     commit.chars().take(12).collect()
 }
 
-fn differ(one: &Found, other: &Found, what: &str, a: impl Display, b: impl Display) -> Misuse {
+fn differ(
+    one: &FoundShard,
+    other: &FoundShard,
+    what: &str,
+    a: impl Display,
+    b: impl Display,
+) -> Misuse {
     Misuse::new(format!(
         "{one} and {other} are not of the same run: the {what} is `{a}` in the first and `{b}` in \
          the second"
@@ -161,7 +167,7 @@ fn differ(one: &Found, other: &Found, what: &str, a: impl Display, b: impl Displ
 }
 
 /// Whether no shard is missing.
-fn complete(found: &[Found]) -> Result<(), Misuse> {
+fn complete(found: &[FoundShard]) -> Result<(), Misuse> {
     let Some(first) = found.first() else {
         return Err(Misuse::new("no shards were named"));
     };
@@ -190,7 +196,7 @@ fn complete(found: &[Found]) -> Result<(), Misuse> {
 }
 
 /// Whether a shard holds its own items only, each with folders of its own.
-fn own_cases(found: &Found) -> Result<(), Misuse> {
+fn own_cases(found: &FoundShard) -> Result<(), Misuse> {
     for (probe, section) in found.report.probes.iter() {
         let noun = found
             .report
@@ -220,8 +226,8 @@ fn own_cases(found: &Found) -> Result<(), Misuse> {
 }
 
 /// Whether the shards together have all the items of the run.
-fn whole(found: &[Found]) -> Result<(), Misuse> {
-    let held = |found: &Found| {
+fn whole(found: &[FoundShard]) -> Result<(), Misuse> {
+    let held = |found: &FoundShard| {
         let probes = found.report.probes.iter();
         // A probe that observes has the items of the other probes.
         let is_own = |name: &str| {

@@ -22,7 +22,7 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// The report of one shard, and where it was found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct FoundShard {
     /// The file of the report, as a person would write it.
     pub(super) file: PathBuf,
     /// The folder of the report, with the files of the cases.
@@ -33,14 +33,14 @@ pub(super) struct Found {
     pub(super) report: Report,
 }
 
-impl Found {
+impl FoundShard {
     /// The number of the shard, and how many there are.
     pub(super) const fn shard(&self) -> Shard {
         self.share.shard()
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for FoundShard {
     /// "shard 3/8 (`shards/3/report.json`)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "shard {} (`{}`)", self.shard(), self.file.display())
@@ -52,7 +52,7 @@ impl fmt::Display for Found {
 /// # Errors
 ///
 /// Where a path does not exist or holds no report, and where a report is damaged or not that of a shard.
-pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Vec<Found>> {
+pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Vec<FoundShard>> {
     let mut files = BTreeSet::new();
     for path in paths {
         let data = fs::metadata(path).map_err(|error| {
@@ -81,7 +81,7 @@ pub(super) fn shards(paths: &[PathBuf], registry: Registry) -> anyhow::Result<Ve
     for file in files {
         found.push(read(file, registry)?);
     }
-    found.sort_by_key(Found::shard);
+    found.sort_by_key(FoundShard::shard);
     Ok(found)
 }
 
@@ -118,7 +118,7 @@ fn is_of_a_case(report: &Path) -> bool {
             .is_some_and(|report| report.get("case").is_some() && report.get("run").is_none())
 }
 
-fn read(file: PathBuf, registry: Registry) -> anyhow::Result<Found> {
+fn read(file: PathBuf, registry: Registry) -> anyhow::Result<FoundShard> {
     let shown = file.display();
     let length = fs::metadata(&file).map_or(0, |data| data.len());
     if length > MOST_BYTES {
@@ -147,7 +147,7 @@ fn read(file: PathBuf, registry: Registry) -> anyhow::Result<Found> {
         Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
         _ => PathBuf::from("."),
     };
-    Ok(Found {
+    Ok(FoundShard {
         folder,
         share,
         report,

@@ -1,9 +1,12 @@
 //! Makes the report of the run from the reports of all shards.
 
+use anyhow::Context as _;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use super::super::stage;
-use super::gather::Found;
+use super::gather::FoundShard;
 use kelvin_base::cost::Cost;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
@@ -15,7 +18,7 @@ use kelvin_record::{AnySection, Ending};
 /// # Errors
 ///
 /// A [`Misuse`] where a shard has a figure that does not follow from the records of its items.
-pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
+pub(super) fn reports(found: &[FoundShard]) -> Result<Report, Misuse> {
     let Some(first) = found.first() else {
         return Err(Misuse::new("no shards were named"));
     };
@@ -57,7 +60,7 @@ pub(super) fn reports(found: &[Found]) -> Result<Report, Misuse> {
 }
 
 /// The endings of the shards that did not run to their end.
-fn stopped(found: &[Found]) -> impl Iterator<Item = Ending> {
+fn stopped(found: &[FoundShard]) -> impl Iterator<Item = Ending> {
     let endings = found.iter().map(|found| found.report.run.ending);
     endings.filter(|ending| !matches!(ending, Ending::Complete | Ending::Failed))
 }
@@ -81,7 +84,7 @@ fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
 }
 
 /// The sum of all costs. The time is that of the longest shard, since shards run in parallel.
-fn session(found: &[Found]) -> Session {
+fn session(found: &[FoundShard]) -> Session {
     let sessions = || found.iter().map(|found| &found.report.run.session);
     let costs = sessions().map(|session| session.cost);
     let cost = costs.fold(Cost::default(), Cost::plus);
@@ -108,7 +111,7 @@ fn session(found: &[Found]) -> Session {
 }
 
 /// The times of all items: no item is in two shards.
-fn item_seconds(found: &[Found]) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
+fn item_seconds(found: &[FoundShard]) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {
     let mut all: BTreeMap<String, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
     for one in found {
         for (probe, of_probe) in &one.report.run.session.item_seconds {
@@ -120,7 +123,7 @@ fn item_seconds(found: &[Found]) -> BTreeMap<String, BTreeMap<String, Vec<f64>>>
 }
 
 /// The notices of the shards about their items, each once. Notices that follow from the figures are made again.
-fn notices(found: &[Found]) -> Vec<Notice> {
+fn notices(found: &[FoundShard]) -> Vec<Notice> {
     let mut most: BTreeMap<&Notice, usize> = BTreeMap::new();
     let told_anew: Vec<BTreeSet<Notice>> = found.iter().map(of_figures).collect();
     for (shard, told_anew) in found.iter().zip(&told_anew) {
@@ -141,8 +144,50 @@ fn notices(found: &[Found]) -> Vec<Notice> {
 }
 
 /// The notices that follow from the figures of a shard.
-fn of_figures(shard: &Found) -> BTreeSet<Notice> {
+fn of_figures(shard: &FoundShard) -> BTreeSet<Notice> {
     let sections = shard.report.probes.known().into_iter();
     let told = sections.map(|(kind, section)| kind.recompute(section.boxed()).notices);
     told.flatten().collect()
+}
+
+/// What the folder of an item holds beside its reports.
+const PARTS: [&str; 2] = ["baseline", "perturbations"];
+
+/// Copies the files of every item. A shard that consists of a report alone has no such files.
+pub(super) fn copy_files(found: &[FoundShard], out: &Path) -> anyhow::Result<()> {
+    for shard in found {
+        for (_, section) in shard.report.probes.iter() {
+            for item in section.ids().into_iter().filter_map(|id| section.item(id)) {
+                let Some(folder) = item.folders.first() else {
+                    continue;
+                };
+                for part in PARTS {
+                    let from = shard.folder.join(folder).join(part);
+                    tree(&from, &out.join(folder).join(part))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Copies a folder with its content, except links, which could lead anywhere.
+fn tree(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let is_folder = fs::symlink_metadata(from).is_ok_and(|data| data.is_dir());
+    if !is_folder {
+        return Ok(());
+    }
+    fs::create_dir_all(to).with_context(|| format!("failed to make `{}`", to.display()))?;
+    let failed = || format!("failed to copy `{}`", from.display());
+    for entry in fs::read_dir(from).with_context(failed)? {
+        let entry = entry.with_context(failed)?;
+        let kind = entry.file_type().with_context(failed)?;
+        let target = to.join(entry.file_name());
+        if kind.is_dir() {
+            tree(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), target).with_context(failed)?;
+        }
+    }
+    Ok(())
 }

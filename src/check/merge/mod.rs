@@ -2,7 +2,6 @@
 //! them. Nothing is run: figures are computed again from the records.
 
 mod agree;
-mod files;
 mod gather;
 mod join;
 
@@ -52,7 +51,7 @@ pub(crate) fn merge(request: &MergeRequest) -> anyhow::Result<Checked> {
     }
     let report = join::reports(&found)?;
     let _claim = run::claim(&out)?;
-    files::copy(&found, &out)?;
+    join::copy_files(&found, &out)?;
     let texts = |item: &str, part: Option<&str>| write::text(&report, &out, item, part);
     write::files(&report, &out, &texts, None)?;
     Ok(Checked::of(report, out))

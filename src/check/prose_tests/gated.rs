@@ -19,12 +19,12 @@ fn a_gate_on_such_a_judge_warns_until_the_judge_was_on_trial() {
                 &format!("baseline: {{file: base.json}}\n{more}"),
             )
             .expect("written");
-        let request = GateRequest::new(Request {
+        let request = GateRequest::new(CheckRequest {
             overrides: Overrides {
                 file: Some(file),
                 ..Overrides::default()
             },
-            ..Request::new(Registry::shipped())
+            ..CheckRequest::new(Registry::shipped())
         });
         gate(&request, &Silent)
             .expect("it is judged")

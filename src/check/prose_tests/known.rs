@@ -66,12 +66,12 @@ fn further_repeats_ask_about_new_pairs_only() {
     let file = project
         .configured("{llm: {model: judge}}", "")
         .expect("written");
-    let request = Request {
+    let request = CheckRequest {
         overrides: Overrides {
             file: Some(file),
             ..Overrides::default()
         },
-        ..Request::new(Registry::shipped())
+        ..CheckRequest::new(Registry::shipped())
     };
     stage::with(&request, &Silent, |stage| {
         stage.measure(&|_| true)?;

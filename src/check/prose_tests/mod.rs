@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{Request, check, recompute};
+use super::{CheckRequest, check, recompute};
 use crate::registry::Registry;
 use kelvin_base::notice::Code;
 use kelvin_gate::report::Report;
@@ -108,14 +108,14 @@ impl Project {
     ) -> anyhow::Result<Report> {
         let file = self.configured(scorer, more)?;
         let out = shard.map(|shard| self.root().join(format!("shards/{}", shard.index)));
-        let request = Request {
+        let request = CheckRequest {
             overrides: Overrides {
                 file: Some(file),
                 ..Overrides::default()
             },
             shard,
             out,
-            ..Request::new(Registry::shipped())
+            ..CheckRequest::new(Registry::shipped())
         };
         Ok(check(&request, &Silent, &|_| true)?.report)
     }
@@ -303,11 +303,11 @@ fn a_list_of_what_would_be_run_has_the_most_calls_of_the_judge_and_makes_none() 
             file: Some(file),
             ..Overrides::default()
         };
-        let request = Request {
+        let request = CheckRequest {
             overrides,
-            ..Request::new(Registry::shipped())
+            ..CheckRequest::new(Registry::shipped())
         };
-        super::list::list(&request, false)
+        super::asked::list(&request, false)
             .expect("listed")
             .invocations
     };

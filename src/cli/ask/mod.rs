@@ -8,7 +8,7 @@ mod terminal;
 use std::fmt;
 
 #[cfg(test)]
-pub(super) use script::{Answer, Script};
+pub(super) use script::{Script, ScriptedAnswer};
 pub(super) use terminal::Terminal;
 
 /// Somebody who answers. Every answer may be a [`Stopped`] instead.

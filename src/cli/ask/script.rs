@@ -7,7 +7,7 @@ use super::{Ask, Check, Stopped};
 
 /// One answer of a person.
 #[derive(Clone, Debug)]
-pub(in crate::cli) enum Answer {
+pub(in crate::cli) enum ScriptedAnswer {
     Text(&'static str),
     One(usize),
     Several(&'static [usize]),
@@ -17,18 +17,18 @@ pub(in crate::cli) enum Answer {
     Stop,
 }
 
-use Answer::{Default, One, Several, Stop, Text, Yes};
+use ScriptedAnswer::{Default, One, Several, Stop, Text, Yes};
 
 /// A person who answers from a list, and notes what was shown, offered, and said against an answer.
 pub(in crate::cli) struct Script {
-    pub(in crate::cli) answers: RefCell<VecDeque<Answer>>,
+    pub(in crate::cli) answers: RefCell<VecDeque<ScriptedAnswer>>,
     pub(in crate::cli) shown: RefCell<Vec<String>>,
     pub(in crate::cli) defaults: RefCell<Vec<String>>,
     pub(in crate::cli) complaints: RefCell<Vec<String>>,
 }
 
 impl Script {
-    pub(in crate::cli) fn of(answers: &[Answer]) -> Self {
+    pub(in crate::cli) fn of(answers: &[ScriptedAnswer]) -> Self {
         Self {
             answers: RefCell::new(answers.iter().cloned().collect()),
             shown: RefCell::default(),
@@ -37,7 +37,7 @@ impl Script {
         }
     }
 
-    fn next(&self, question: &str) -> anyhow::Result<Answer> {
+    fn next(&self, question: &str) -> anyhow::Result<ScriptedAnswer> {
         match self.answers.borrow_mut().pop_front() {
             Some(answer) => Ok(answer),
             None => panic!("nobody expected the question {question:?}"),

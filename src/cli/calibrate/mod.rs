@@ -70,15 +70,15 @@ pub(super) struct CalibrateArgs {
     #[arg(long)]
     strict: bool,
     /// What is printed on standard output.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = CalibrateFormat::Text)]
+    format: CalibrateFormat,
     /// How progress is told on standard error.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum CalibrateFormat {
     /// For a terminal.
     Text,
     /// The record as JSON, and nothing else.
@@ -103,7 +103,7 @@ pub(super) fn main(args: &CalibrateArgs, registry: Registry) -> anyhow::Result<E
     progress.finish(None);
     let calibrated = calibrated?;
     super::say(&shown(args.format, &calibrated)?);
-    if args.format == Format::Text && args.log_format == LogFormat::Text {
+    if args.format == CalibrateFormat::Text && args.log_format == LogFormat::Text {
         super::say(&next(args, &calibrated));
     }
     Ok(exit(&calibrated, args.strict))
@@ -135,11 +135,11 @@ fn request(args: &CalibrateArgs, registry: Registry) -> CalibrateRequest {
     }
 }
 
-fn shown(format: Format, calibrated: &Calibrated) -> anyhow::Result<String> {
+fn shown(format: CalibrateFormat, calibrated: &Calibrated) -> anyhow::Result<String> {
     Ok(match format {
-        Format::Text => text::render(calibrated),
-        Format::Markdown => markdown::render(calibrated),
-        Format::Json => {
+        CalibrateFormat::Text => text::render(calibrated),
+        CalibrateFormat::Markdown => markdown::render(calibrated),
+        CalibrateFormat::Json => {
             let page = json!({
                 "trial": calibrated.record,
                 "judge_cost": calibrated.cost,

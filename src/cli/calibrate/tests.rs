@@ -73,7 +73,7 @@ fn what_is_not_ours_forges_neither_a_row_nor_a_line() {
 
 #[test]
 fn json_has_the_record_and_what_it_cost_apart() {
-    let page = shown(Format::Json, &calibrated("fit", "grading.judge")).expect("written");
+    let page = shown(CalibrateFormat::Json, &calibrated("fit", "grading.judge")).expect("written");
     let page: Value = serde_json::from_str(&page).expect("JSON");
     assert_eq!(page["trial"]["fitness"], "fit");
     assert_eq!(page["trial"]["figures"]["order"]["interval"][0], 0.881);

@@ -59,7 +59,7 @@ pub(super) fn main(args: &DemoArgs) -> anyhow::Result<Exit> {
 
     kelvin(folder, &["check"], 0)?;
     kelvin(folder, &["baseline", "save", "--local"], 0)?;
-    let before = Checked::read(folder)?;
+    let before = DemoReport::read(folder)?;
     super::say(&format!(
         "1. The branch `main`:  $ kelvin check && kelvin baseline save --local\n   \
          {} cases, {} calls. Invariance is {}: 1 means that no rewrite changed an answer that it should not change.\n\n",
@@ -74,7 +74,7 @@ pub(super) fn main(args: &DemoArgs) -> anyhow::Result<Exit> {
         "2. The pull request, on the branch `{BRANCH}`, changes one line of `{PIPELINE}`:\n   - {old}\n   + {new}\n"
     ));
     let said = kelvin(folder, &["gate", "--base", "main"], 3)?;
-    let after = Checked::read(folder)?;
+    let after = DemoReport::read(folder)?;
     ensure!(
         before.decisions == after.decisions,
         "the change was to leave the answers to the cases as they are, and did not"
@@ -159,14 +159,14 @@ fn kelvin(folder: &Path, words: &[&str], code: i32) -> anyhow::Result<Output> {
 }
 
 /// The parts of a report that the demo shows.
-struct Checked {
+struct DemoReport {
     /// The answer to each unchanged case.
     decisions: Vec<(String, Value)>,
     calls: Value,
     invariance: String,
 }
 
-impl Checked {
+impl DemoReport {
     fn read(folder: &Path) -> anyhow::Result<Self> {
         let text = kelvin_base::file::read(&folder.join("kelvin/report.json"))?;
         let report: Value = serde_json::from_str(&text)?;

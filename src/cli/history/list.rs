@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::baseline::Releases;
 use crate::cli::again::Again;
-use crate::history::{Figure, Listed, sparkline};
+use crate::history::{ListedMetric, ListedRun, sparkline};
 use kelvin_base::cost::Cost;
 use kelvin_page::{counted, duration, safe, used};
 use kelvin_record::{Direction, probe_of};
@@ -16,7 +16,7 @@ const COLUMNS: usize = 3;
 
 /// The runs of each configuration, a line each, and then the course of each metric as a line. An axis shows the whole
 /// scale of its metric, so that a small change looks small.
-pub(super) fn page(runs: &[Listed], releases: &Releases, all: bool, config: &Path) -> String {
+pub(super) fn page(runs: &[ListedRun], releases: &Releases, all: bool, config: &Path) -> String {
     let again = |command| Again::kelvin(command).config(config);
     if runs.is_empty() {
         return format!("no run was recorded yet\n{}", again("check").next());
@@ -46,7 +46,7 @@ pub(super) fn page(runs: &[Listed], releases: &Releases, all: bool, config: &Pat
 
 fn of_configuration(
     name: &str,
-    runs: &[&Listed],
+    runs: &[&ListedRun],
     releases: &BTreeMap<String, Vec<String>>,
     all: bool,
 ) -> String {
@@ -106,7 +106,8 @@ fn of_configuration(
     }
     page.push('\n');
     for id in ids {
-        let figures: Vec<Option<&Figure>> = runs.iter().map(|run| run.metrics.get(id)).collect();
+        let figures: Vec<Option<&ListedMetric>> =
+            runs.iter().map(|run| run.metrics.get(id)).collect();
         let values: Vec<Option<f64>> = figures
             .iter()
             .map(|figure| figure.and_then(|figure| figure.value))
@@ -128,7 +129,7 @@ fn of_configuration(
 }
 
 /// The verdict of the gate; for a run without one, how it ended if it was not completed.
-fn verdict(run: &Listed) -> String {
+fn verdict(run: &ListedRun) -> String {
     match (&run.verdict, run.ending.as_str()) {
         (Some(verdict), _) => verdict.words.clone(),
         (None, "complete") => "-".to_owned(),

@@ -72,12 +72,12 @@ pub(super) struct RecomputeArgs {
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
     /// What is printed.
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = HistoryFormat::Text)]
+    format: HistoryFormat,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum HistoryFormat {
     /// For a terminal.
     Text,
     /// As JSON.
@@ -189,8 +189,8 @@ pub(super) fn recompute(args: &RecomputeArgs, registry: Registry) -> anyhow::Res
         kelvin_base::file::write_with(file, |to| report::json::write(to, &again.report))?;
     }
     let text = match args.format {
-        Format::Json => serde_json::to_string_pretty(&again)? + "\n",
-        Format::Text => told(&again) + &next(args, &again),
+        HistoryFormat::Json => serde_json::to_string_pretty(&again)? + "\n",
+        HistoryFormat::Text => told(&again) + &next(args, &again),
     };
     super::say(&text);
     Ok(Exit::Passed)

@@ -1,15 +1,13 @@
 //! Makes a case of a record: decides which field is the name, which the preamble, and which are units.
 
+use clap::Args;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use serde_json::Value;
-
-use super::answers::is_answer;
 use super::messages;
-use super::records::Record;
+use super::records::ImportedRecord;
 use crate::cli::field;
 use kelvin_base::exit::Misuse;
 use kelvin_base::file;
@@ -115,7 +113,7 @@ impl UnitField {
 
 /// The cases that were made so far.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct MadeCases {
     /// The cases, in the order of the file.
     pub(super) cases: Vec<MadeCase>,
     /// How many units there are of each heading.
@@ -142,7 +140,7 @@ pub(super) struct MadeCase {
     pub(super) label: Option<String>,
 }
 
-impl Made {
+impl MadeCases {
     /// The paths of the cases in a folder.
     pub(super) fn files(&self, folder: &Path) -> Vec<PathBuf> {
         let files = self.cases.iter();
@@ -156,7 +154,11 @@ impl Made {
     /// # Errors
     ///
     /// A [`Misuse`] that names the record and the field.
-    pub(super) fn take(&mut self, record: &Record, mapping: &Mapping) -> Result<(), Misuse> {
+    pub(super) fn take(
+        &mut self,
+        record: &ImportedRecord,
+        mapping: &Mapping,
+    ) -> Result<(), Misuse> {
         let place = &record.place;
         let name = self.name(record, mapping)?;
         let preamble = match &mapping.preamble {
@@ -250,7 +252,7 @@ impl Made {
     }
 
     /// The name of the next case, which no other case has.
-    fn name(&mut self, record: &Record, mapping: &Mapping) -> Result<String, Misuse> {
+    fn name(&mut self, record: &ImportedRecord, mapping: &Mapping) -> Result<String, Misuse> {
         let Some(id) = &mapping.id else {
             return Ok(format!("case-{:04}", self.cases.len() + 1));
         };
@@ -347,7 +349,7 @@ fn label(value: &Value) -> Option<String> {
     }
 }
 
-fn absent(record: &Record, field: &str) -> Misuse {
+fn absent(record: &ImportedRecord, field: &str) -> Misuse {
     let keys: Vec<&str> = record.fields.keys().map(String::as_str).collect();
     Misuse::new(format!(
         "{}: it has no field `{}`; it has {}",
@@ -356,4 +358,95 @@ fn absent(record: &Record, field: &str) -> Misuse {
         safe::cut(&keys.join(", "), 120)
     ))
     .help("`/a/b` names the field `b` inside `a`")
+}
+
+/// Beginnings of words that name a right answer, as in `expected`, `answers` and `golden`.
+const BEGINNINGS: [&str; 8] = [
+    "expected",
+    "answer",
+    "gold",
+    "reference",
+    "label",
+    "correct",
+    "groundtruth",
+    "solution",
+];
+/// Words that name a right answer only as a whole.
+const WHOLE: [&str; 4] = ["target", "targets", "truth", "ideal"];
+
+/// Whether a field is the right answer, by any word of its name, as in `expected_doc`, `goldAnswer` and
+/// `/meta/ground-truth`.
+pub(super) fn is_answer(field: &str) -> bool {
+    words(field).iter().any(|word| {
+        WHOLE.contains(&&**word) || BEGINNINGS.iter().any(|begin| word.starts_with(begin))
+    })
+}
+
+/// The words of a name, in lower case. A character that is no letter ends a word, and a capital letter begins one.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before = ' ';
+    let mut signs = name.chars().peekable();
+    while let Some(sign) = signs.next() {
+        // `goldAnswer` and `QAAnswer`: the last of several capitals belongs to the word behind it.
+        let begins = sign.is_uppercase()
+            && (before.is_lowercase()
+                || before.is_uppercase() && signs.peek().is_some_and(|next| next.is_lowercase()));
+        if begins || !sign.is_alphabetic() {
+            words.push(String::new());
+        }
+        if sign.is_alphabetic()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(sign.to_lowercase());
+        }
+        before = sign;
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_answer;
+
+    #[test]
+    fn a_name_with_a_word_for_the_right_answer_is_known_in_every_way_to_write_it() {
+        for name in [
+            "expected_doc",
+            "expected_answer",
+            "ExpectedAnswer",
+            "EXPECTED",
+            "goldAnswer",
+            "golden",
+            "QAAnswer",
+            "answers",
+            "reference-text",
+            "/meta/ground_truth",
+            "groundTruth",
+            "GROUNDTRUTH",
+            "label2",
+            "2nd label",
+            "target",
+            "correct_option",
+            "solution",
+        ] {
+            assert!(is_answer(name), "{name}");
+        }
+        for name in [
+            "question",
+            "unexpected",
+            "marigold",
+            "preference",
+            "targeting",
+            "rule",
+            "facts",
+            "context",
+            "id",
+            "",
+            "_",
+            "é",
+        ] {
+            assert!(!is_answer(name), "{name}");
+        }
+    }
 }

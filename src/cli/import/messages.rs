@@ -30,7 +30,7 @@ const ONLY_TEXT: &str = "a case is text: write what stands there as text into `c
 
 /// The turns of a conversation.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct ConversationTurns {
     /// The units, in the order of the messages.
     pub(super) units: Vec<NewUnit>,
     /// How many system messages say nothing; no unit is made of them.
@@ -55,7 +55,7 @@ pub(super) fn is_conversation(value: &Value) -> bool {
 /// # Errors
 ///
 /// A [`Misuse`] with the place and the number of the message, where a message is no text of a known role.
-pub(super) fn turns(value: &Value, field: &str, place: &str) -> Result<Turns, Misuse> {
+pub(super) fn turns(value: &Value, field: &str, place: &str) -> Result<ConversationTurns, Misuse> {
     let field = safe::line(field);
     let Some(messages) = value.as_array() else {
         return Err(Misuse::new(format!(
@@ -75,9 +75,9 @@ pub(super) fn turns(value: &Value, field: &str, place: &str) -> Result<Turns, Mi
     let is_system = |message: &&Value| is_of(message, "system") || is_of(message, "developer");
     let instructions = messages[last + 1..].iter().take_while(is_system).count();
     let end = last + 1 + instructions;
-    let mut turns = Turns {
+    let mut turns = ConversationTurns {
         after: messages.len() - end,
-        ..Turns::default()
+        ..ConversationTurns::default()
     };
     for (at, message) in messages[..end].iter().enumerate() {
         let place = format!("{place}: message {} of `{field}`", at + 1);
@@ -86,7 +86,7 @@ pub(super) fn turns(value: &Value, field: &str, place: &str) -> Result<Turns, Mi
     Ok(turns)
 }
 
-impl Turns {
+impl ConversationTurns {
     /// Makes a unit of a message.
     fn take(&mut self, message: &Value, is_last: bool, place: &str) -> Result<(), Misuse> {
         let Some(message) = message.as_object() else {

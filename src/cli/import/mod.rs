@@ -1,6 +1,5 @@
 //! `kelvin import cases`: a file of records becomes a folder of cases.
 
-mod answers;
 mod mapping;
 mod messages;
 mod proposal;
@@ -20,9 +19,9 @@ use kelvin_base::file;
 use kelvin_evidence::config::unit_type;
 use kelvin_page::{counted, safe};
 use kelvin_probe::case_files::LABELS;
-use mapping::{Made, Mapping, UnitField};
+use mapping::{MadeCases, Mapping, UnitField};
 use proposal::proposal;
-use records::{Format, Record, shown};
+use records::{ImportedRecord, RecordsFormat, shown};
 
 /// The types of turns for which `found` is true; none where no case ends in a turn that is to be answered, since cases
 /// may have a section `System` and be no chats.
@@ -41,11 +40,11 @@ pub(super) const GOVERNS: &str = "last_user_turn";
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {
     #[command(subcommand)]
-    what: What,
+    what: ImportCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ImportCommand {
     /// Makes Markdown cases of a file with JSON, JSONL or CSV.
     Cases(CasesArgs),
 }
@@ -62,7 +61,7 @@ struct CasesArgs {
     mapping: Mapping,
     /// The form of the file, where its name does not tell.
     #[arg(long, value_name = "FORMAT")]
-    from: Option<Format>,
+    from: Option<RecordsFormat>,
     /// What stands between the cells of a table [default: a comma, in `.tsv` a tab].
     #[arg(long, value_name = "SIGN", value_parser = delimiter)]
     delimiter: Option<u8>,
@@ -85,7 +84,7 @@ fn delimiter(text: &str) -> Result<u8, String> {
 
 /// Runs `kelvin import`.
 pub(super) fn main(args: ImportArgs) -> anyhow::Result<Exit> {
-    let What::Cases(args) = args.what;
+    let ImportCommand::Cases(args) = args.what;
     let next = match args.dry_run {
         true => again(&args).next(),
         false => next(&args),
@@ -188,7 +187,7 @@ fn import(args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
 }
 
 /// Makes the cases: all of them are made before the first is written.
-fn make(args: &CasesArgs) -> anyhow::Result<Made> {
+fn make(args: &CasesArgs) -> anyhow::Result<MadeCases> {
     if let Some(file) = in_the_way(&args.into) {
         return Err(Misuse::new(format!(
             "`{}` is a file, and the cases need a folder",
@@ -201,7 +200,7 @@ fn make(args: &CasesArgs) -> anyhow::Result<Made> {
     if let (true, Some(first)) = (args.mapping.is_empty(), records.first()) {
         return Err(missing(args, first).into());
     }
-    let mut made = Made::default();
+    let mut made = MadeCases::default();
     for record in &records {
         made.take(record, &args.mapping)?;
     }
@@ -214,7 +213,7 @@ fn make(args: &CasesArgs) -> anyhow::Result<Made> {
 }
 
 /// The error where no flag says which fields are units; it shows the fields with a proposal.
-fn missing(args: &CasesArgs, first: &Record) -> Misuse {
+fn missing(args: &CasesArgs, first: &ImportedRecord) -> Misuse {
     let mut mapping = proposal(&first.fields);
     if mapping.is_empty() {
         mapping.units = first
@@ -253,7 +252,7 @@ fn missing(args: &CasesArgs, first: &Record) -> Misuse {
     .help(how + &command)
 }
 
-fn show_first(made: &Made, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+fn show_first(made: &MadeCases, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     let files = made.files(&args.into);
     for (case, file) in made.cases.iter().zip(&files).take(1) {
         writeln!(out, "{}:\n", shown(file))?;
@@ -262,7 +261,7 @@ fn show_first(made: &Made, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Res
     Ok(())
 }
 
-fn write(made: &Made, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
+fn write(made: &MadeCases, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
     for (case, file) in made.cases.iter().zip(made.files(&args.into)) {
         file::write(&file, case.text.as_bytes())?;
     }
@@ -357,7 +356,7 @@ fn refuse(files: &[PathBuf]) -> Result<(), Misuse> {
 }
 
 /// Shows what the fields became.
-fn tell(made: &Made, mapping: &Mapping, out: &mut dyn Write) -> anyhow::Result<()> {
+fn tell(made: &MadeCases, mapping: &Mapping, out: &mut dyn Write) -> anyhow::Result<()> {
     const SHOWN: usize = 12;
     let all = made.headings.iter().take(SHOWN);
     let headings: Vec<String> = all
@@ -395,7 +394,7 @@ fn tell(made: &Made, mapping: &Mapping, out: &mut dyn Write) -> anyhow::Result<(
 }
 
 /// Shows what of the conversations is in no case, and what the configuration has to say of turns.
-fn tell_of_turns(made: &Made, out: &mut dyn Write) -> anyhow::Result<()> {
+fn tell_of_turns(made: &MadeCases, out: &mut dyn Write) -> anyhow::Result<()> {
     if made.after > 0 {
         let messages = counted(made.after, "message");
         writeln!(

@@ -3,8 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::answers::is_answer;
-use super::mapping::{Mapping, UnitField};
+use super::mapping::{Mapping, UnitField, is_answer};
 use super::messages::is_conversation;
 use crate::cli::field;
 use kelvin_page::safe;

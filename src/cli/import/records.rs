@@ -10,7 +10,7 @@ use kelvin_page::safe;
 
 /// The form of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum RecordsFormat {
     /// A list of objects.
     Json,
     /// One object a line.
@@ -21,7 +21,7 @@ pub(super) enum Format {
 
 /// One object or row.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct ImportedRecord {
     /// The position of the record, for messages, e.g. `cases.jsonl:7`.
     pub(super) place: String,
     pub(super) fields: Map<String, Value>,
@@ -32,12 +32,12 @@ pub(super) struct Record {
 /// # Errors
 ///
 /// A [`Misuse`] for any other name.
-pub(super) fn format_of(path: &Path) -> Result<Format, Misuse> {
+pub(super) fn format_of(path: &Path) -> Result<RecordsFormat, Misuse> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     match extension.map(str::to_lowercase).as_deref() {
-        Some("json") => Ok(Format::Json),
-        Some("jsonl" | "ndjson") => Ok(Format::Jsonl),
-        Some("csv" | "tsv") => Ok(Format::Csv),
+        Some("json") => Ok(RecordsFormat::Json),
+        Some("jsonl" | "ndjson") => Ok(RecordsFormat::Jsonl),
+        Some("csv" | "tsv") => Ok(RecordsFormat::Csv),
         _ => Err(Misuse::new(format!(
             "{}: the name does not tell the form of the file",
             shown(path)
@@ -58,21 +58,21 @@ pub(super) fn shown(path: &Path) -> String {
 /// A [`Misuse`] with file, line and column where the file cannot be read in its format, and where it has no record.
 pub(super) fn read(
     path: &Path,
-    format: Option<Format>,
+    format: Option<RecordsFormat>,
     delimiter: Option<u8>,
-) -> Result<Vec<Record>, Misuse> {
+) -> Result<Vec<ImportedRecord>, Misuse> {
     let format = format.map_or_else(|| format_of(path), Ok)?;
     let file = shown(path);
     let text = text(path, &file)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let extension = path.extension().unwrap_or_default();
     let records = match format {
-        Format::Json => list(&file, text),
-        Format::Jsonl => lines(&file, text),
-        Format::Csv if extension.eq_ignore_ascii_case("tsv") => {
+        RecordsFormat::Json => list(&file, text),
+        RecordsFormat::Jsonl => lines(&file, text),
+        RecordsFormat::Csv if extension.eq_ignore_ascii_case("tsv") => {
             rows(&file, text, delimiter.unwrap_or(b'\t'))
         }
-        Format::Csv => rows(&file, text, delimiter.unwrap_or(b',')),
+        RecordsFormat::Csv => rows(&file, text, delimiter.unwrap_or(b',')),
     }?;
     match records.is_empty() {
         true => Err(Misuse::new(format!("{file}: there is no record in it"))
@@ -96,7 +96,7 @@ fn text(path: &Path, file: &str) -> Result<String, Misuse> {
     })
 }
 
-fn list(file: &str, text: &str) -> Result<Vec<Record>, Misuse> {
+fn list(file: &str, text: &str) -> Result<Vec<ImportedRecord>, Misuse> {
     let values: Vec<Value> = serde_json::from_str(text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         Misuse::new(format!("{file}:{line}:{column}: {error}")).help(
@@ -109,7 +109,7 @@ fn list(file: &str, text: &str) -> Result<Vec<Record>, Misuse> {
         .collect()
 }
 
-fn lines(file: &str, text: &str) -> Result<Vec<Record>, Misuse> {
+fn lines(file: &str, text: &str) -> Result<Vec<ImportedRecord>, Misuse> {
     let lines = (1..).zip(text.lines());
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
     lines
@@ -124,9 +124,9 @@ fn lines(file: &str, text: &str) -> Result<Vec<Record>, Misuse> {
         .collect()
 }
 
-fn record(place: String, value: Value) -> Result<Record, Misuse> {
+fn record(place: String, value: Value) -> Result<ImportedRecord, Misuse> {
     let what = match value {
-        Value::Object(fields) => return Ok(Record { place, fields }),
+        Value::Object(fields) => return Ok(ImportedRecord { place, fields }),
         Value::Array(_) => "a list",
         Value::String(_) => "a text",
         Value::Number(_) => "a number",
@@ -139,7 +139,7 @@ fn record(place: String, value: Value) -> Result<Record, Misuse> {
     .help("a case is one object, e.g. {\"id\": \"a\", \"rule\": \"...\"}"))
 }
 
-fn rows(file: &str, text: &str, delimiter: u8) -> Result<Vec<Record>, Misuse> {
+fn rows(file: &str, text: &str, delimiter: u8) -> Result<Vec<ImportedRecord>, Misuse> {
     let mut table = csv::ReaderBuilder::new()
         .delimiter(delimiter)
         .from_reader(text.as_bytes());
@@ -165,7 +165,7 @@ fn rows(file: &str, text: &str, delimiter: u8) -> Result<Vec<Record>, Misuse> {
         let row = row.map_err(|error| row_error(file, &error))?;
         last = row.position().map_or(0, csv::Position::line);
         let cells = header.iter().zip(&row);
-        records.push(Record {
+        records.push(ImportedRecord {
             place: format!("{file}:{last}"),
             fields: cells
                 .map(|(name, cell)| (name.to_owned(), Value::from(cell)))

@@ -217,8 +217,8 @@ pub(super) fn configuration(found: &[Evaluator]) -> String {
 mod tests {
     use super::super::tests::{files, request, run};
     use super::*;
-    use crate::cli::ask::Answer::Yes;
     use crate::cli::ask::Script;
+    use crate::cli::ask::ScriptedAnswer::Yes;
     use crate::registry::Registry;
 
     fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -299,7 +299,7 @@ mod tests {
         assert!(ended.is_ok(), "{ended:?}");
         assert!(files(folder.path()).contains_key("kelvin.yaml"));
         let folder = project(&ALL[..1]);
-        let script = Script::of(&[Yes(false), crate::cli::ask::Answer::Stop]);
+        let script = Script::of(&[Yes(false), crate::cli::ask::ScriptedAnswer::Stop]);
         let (ended, _) = run(&request(folder.path()), Some(&script));
         assert!(ended.is_ok(), "stopping is no error: {ended:?}");
         assert!(!files(folder.path()).contains_key("kelvin.yaml"));

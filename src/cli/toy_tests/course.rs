@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::kind;
 use crate::check;
-use crate::check::{Mode, Request};
+use crate::check::{CheckMode, CheckRequest};
 use crate::cli::run;
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
@@ -64,15 +64,15 @@ impl Project {
         serde_json::from_str(&text).expect("JSON")
     }
 
-    fn request(&self, mode: Mode) -> Request {
-        Request {
+    fn request(&self, mode: CheckMode) -> CheckRequest {
+        CheckRequest {
             overrides: Overrides {
                 file: Some(self.path("kelvin.yaml")),
                 ..Overrides::default()
             },
             probe: Some("toy"),
             mode,
-            ..Request::new(kind::registry())
+            ..CheckRequest::new(kind::registry())
         }
     }
 }
@@ -83,7 +83,7 @@ pub(super) const SILENT: &str = "printf '0.1' > \"$2\"\n";
 #[test]
 fn it_is_listed_rehearsed_checked_and_shown_by_every_renderer() {
     let project = Project::new(GOOD);
-    let listing = check::list(&project.request(Mode::Run), false).expect("listed");
+    let listing = check::list(&project.request(CheckMode::Run), false).expect("listed");
     assert_eq!(listing.invocations["word"], 12);
     assert_eq!(
         project.kelvin("check --config @kelvin.yaml --dry-run --no-history"),
@@ -272,6 +272,6 @@ fn without_it_registered_its_section_is_kept_and_not_understood() {
     };
     assert_eq!(read_and_written(&path), project.json("kelvin/report.json"));
     // A check of words needs the pipeline alone.
-    let checked = check::check(&project.request(Mode::Run), &Silent, &|_| true);
+    let checked = check::check(&project.request(CheckMode::Run), &Silent, &|_| true);
     assert!(checked.is_ok());
 }

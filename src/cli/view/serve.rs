@@ -23,13 +23,13 @@ const SHELL: &str = include_str!("shell.html");
 const HTML: &str = "text/html; charset=utf-8";
 
 /// The response to a request.
-struct Answer {
+struct ViewResponse {
     status: StatusCode,
     kind: &'static str,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl ViewResponse {
     fn page(body: Vec<u8>) -> Self {
         Self {
             status: StatusCode::OK,
@@ -78,52 +78,54 @@ pub(super) fn serve(listener: std::net::TcpListener, shelf: Shelf) -> io::Result
     })
 }
 
-fn answer(asked: &Request<Incoming>, address: SocketAddr, shelf: &Shelf) -> Answer {
+fn answer(asked: &Request<Incoming>, address: SocketAddr, shelf: &Shelf) -> ViewResponse {
     let host = asked
         .headers()
         .get(HOST)
         .and_then(|host| host.to_str().ok());
     let ours = [address.to_string(), format!("localhost:{}", address.port())];
     if !host.is_some_and(|host| ours.iter().any(|ours| ours == host)) {
-        return Answer::refused(
+        return ViewResponse::refused(
             StatusCode::MISDIRECTED_REQUEST,
             &format!("this page is http://{address}/ and has no other name"),
         );
     }
     if asked.method() != Method::GET && asked.method() != Method::HEAD {
-        return Answer::refused(
+        return ViewResponse::refused(
             StatusCode::METHOD_NOT_ALLOWED,
             "there is nothing to change here",
         );
     }
     match asked.uri().path() {
-        "/" => Answer::page(SHELL.as_bytes().to_vec()),
+        "/" => ViewResponse::page(SHELL.as_bytes().to_vec()),
         "/state" => match serde_json::to_vec(&shelf.state()) {
-            Ok(body) => Answer {
+            Ok(body) => ViewResponse {
                 status: StatusCode::OK,
                 kind: "application/json",
                 body,
             },
-            Err(error) => Answer::refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+            Err(error) => {
+                ViewResponse::refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string())
+            }
         },
         "/report" => shelf.report().map_or_else(
             || {
-                Answer::refused(
+                ViewResponse::refused(
                     StatusCode::NOT_FOUND,
                     "there is no report yet: run `kelvin check`",
                 )
             },
-            Answer::page,
+            ViewResponse::page,
         ),
         path => match path.strip_prefix("/run/").map(|id| shelf.run(id)) {
-            Some(Ok(page)) => Answer::page(page),
-            Some(Err(error)) => Answer::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
-            None => Answer::refused(StatusCode::NOT_FOUND, "there is no such page"),
+            Some(Ok(page)) => ViewResponse::page(page),
+            Some(Err(error)) => ViewResponse::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
+            None => ViewResponse::refused(StatusCode::NOT_FOUND, "there is no such page"),
         },
     }
 }
 
-fn sent(answer: Answer) -> Response<Full<Bytes>> {
+fn sent(answer: ViewResponse) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();

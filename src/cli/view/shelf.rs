@@ -29,7 +29,7 @@ pub(super) struct Shelf {
 
 /// The state that may change while somebody views the page.
 #[derive(Debug, Serialize)]
-pub(super) struct State {
+pub(super) struct ShelfState {
     /// A text that changes with the report; none where there is no report.
     report: Option<String>,
     /// Whether a run is in progress, or was stopped before its end: then the report is missing or older than the
@@ -40,23 +40,23 @@ pub(super) struct State {
     /// Seconds since the last answer.
     quiet_for: Option<u64>,
     /// The runs of the history, the newest first.
-    runs: Vec<Run>,
+    runs: Vec<ShelfRun>,
 }
 
 /// A run of the history.
 #[derive(Debug, Serialize)]
-struct Run {
+struct ShelfRun {
     id: String,
     name: String,
 }
 
 impl Shelf {
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> ShelfState {
         let report = fs::metadata(self.out.join(REPORT)).ok();
         let written = report.as_ref().and_then(|data| data.modified().ok());
         let journal = run::so_far(&self.out);
         let going = journal.filter(|(_, at)| written.is_none_or(|written| *at > written));
-        State {
+        ShelfState {
             is_under_way: going.is_some() || (report.is_none() && self.out.exists()),
             report: report.map(|data| format!("{:?} {}", data.modified().ok(), data.len())),
             answers: going.as_ref().map(|(answers, _)| *answers),
@@ -65,7 +65,7 @@ impl Shelf {
         }
     }
 
-    fn runs(&self) -> anyhow::Result<Vec<Run>> {
+    fn runs(&self) -> anyhow::Result<Vec<ShelfRun>> {
         let Some(history) = History::open(&self.root)? else {
             return Ok(Vec::new());
         };
@@ -77,7 +77,7 @@ impl Shelf {
                 .map_or("-", |commit| commit.get(..7).unwrap_or(commit));
             let word = run.verdict.map_or(run.ending, |verdict| verdict.words);
             let time = run.time.get(..16).unwrap_or(&run.time).replace('T', " ");
-            Run {
+            ShelfRun {
                 name: format!("{time}  {commit}  {}  {word}", run.configuration),
                 id: run.id,
             }

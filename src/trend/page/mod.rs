@@ -4,9 +4,11 @@ mod runs;
 mod statements;
 mod words;
 
-use super::decided::DecidedRun;
 use super::mean::Mean;
-use super::summary::{Candidate, Course, Of, OfConfiguration, Read, Row, Summary, Word};
+use super::past::DecidedRun;
+use super::summary::{
+    Candidate, Course, Of, OfConfiguration, ReadReports, Summary, SummaryRow, TrendWord,
+};
 use kelvin_base::cost::Cost;
 use kelvin_page::{
     Article, Block, Column, Phrase, Table, TableRow, Trend, TrendLine, TrendStep, capitalized,
@@ -73,7 +75,9 @@ fn candidates(summary: &Summary) -> Vec<Block<'static>> {
     }
     let rows = candidates.iter().take(ROWS).map(|one| {
         let found = match (one.row.word, one.row.is_poor) {
-            (Word::Held | Word::Improved | Word::New | Word::NoScale, true) => "is poor".to_owned(),
+            (TrendWord::Held | TrendWord::Improved | TrendWord::New | TrendWord::NoScale, true) => {
+                "is poor".to_owned()
+            }
             (word, true) => format!("{} and is poor", word.shown()),
             (word, false) => word.shown().to_owned(),
         };
@@ -140,12 +144,18 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
             cost(&one.cost_before)
         )),
     ]));
-    let is_of_cases = |row: &&Row| matches!(row.of, Of::Case(_));
-    let above: Vec<&Row> = one.rows.iter().filter(|row| !is_of_cases(row)).collect();
+    let is_of_cases = |row: &&SummaryRow| matches!(row.of, Of::Case(_));
+    let above: Vec<&SummaryRow> = one.rows.iter().filter(|row| !is_of_cases(row)).collect();
     blocks.extend(means("Metrics and groups", above));
     blocks.extend(one.courses.iter().map(trend));
-    let mut cases: Vec<&Row> = one.rows.iter().filter(is_of_cases).collect();
-    let key = |row: &Row| (row.word != Word::Fell, !row.is_poor, row.worse_by.is_none());
+    let mut cases: Vec<&SummaryRow> = one.rows.iter().filter(is_of_cases).collect();
+    let key = |row: &SummaryRow| {
+        (
+            row.word != TrendWord::Fell,
+            !row.is_poor,
+            row.worse_by.is_none(),
+        )
+    };
     cases.sort_by(|one, other| {
         key(one)
             .cmp(&key(other))
@@ -246,7 +256,7 @@ fn changes(one: &OfConfiguration) -> Option<Block<'static>> {
     }
 }
 
-fn means(title: &str, all: Vec<&Row>) -> Vec<Block<'static>> {
+fn means(title: &str, all: Vec<&SummaryRow>) -> Vec<Block<'static>> {
     if all.is_empty() {
         return Vec::new();
     }
@@ -307,7 +317,7 @@ fn trend(course: &Course) -> Block<'static> {
     })
 }
 
-fn read(read: &Read) -> Vec<Phrase> {
+fn read(read: &ReadReports) -> Vec<Phrase> {
     let mut said: Vec<Phrase> = Vec::new();
     for (place, count) in &read.places {
         said.push(

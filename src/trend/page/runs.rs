@@ -7,8 +7,8 @@ use super::{cost, heading, read, table};
 use crate::trend::lasting;
 use crate::trend::past::{PastRun, live};
 use crate::trend::runs;
-use crate::trend::runs::{Runs, Turn};
-use crate::trend::summary::Read;
+use crate::trend::runs::{RunTurn, Runs};
+use crate::trend::summary::ReadReports;
 use kelvin_base::calendar;
 use kelvin_page::{
     Article, Block, Column, Phrase, Statement, TableCell, TableRow, Tone, Trend, TrendLine,
@@ -32,7 +32,7 @@ type Releases = BTreeMap<String, Vec<String>>;
 /// its history, which are used to find falls.
 pub(crate) fn history(
     (runs, line): (&[PastRun], &[PastRun]),
-    found: &Read,
+    found: &ReadReports,
     releases: &Releases,
     metrics: &[String],
 ) -> Article<'static> {
@@ -279,7 +279,7 @@ fn verdict(run: &PastRun) -> Phrase {
     }
 }
 
-fn changed(turn: Option<Turn<'_>>) -> Phrase {
+fn changed(turn: Option<RunTurn<'_>>) -> Phrase {
     let Some(turn) = turn else {
         return Phrase::text("-");
     };

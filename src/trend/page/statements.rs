@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::words::{are, fell, of, since, value};
-use crate::trend::summary::{Candidate, Of, OfConfiguration, Summary, Word};
+use crate::trend::summary::{Candidate, Of, OfConfiguration, Summary, TrendWord};
 use kelvin_page::{Phrase, Statement, Tone, counted};
 use kelvin_record::Nouns;
 
@@ -21,7 +21,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         return said;
     }
     let falls = summary.candidates.iter();
-    let falls = falls.filter(|one| one.row.word == Word::Fell);
+    let falls = falls.filter(|one| one.row.word == TrendWord::Fell);
     for one in falls.take(NAMED) {
         let row = &one.row;
         if let Some(fall) = &row.lasting {
@@ -43,7 +43,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         let found = summary.candidates.iter().filter(|one| is(one));
         found.count()
     };
-    let fallen = count(&|one| one.row.word == Word::Fell);
+    let fallen = count(&|one| one.row.word == TrendWord::Fell);
     if fallen > NAMED {
         let more = format!("{} fell in all", counted(fallen, "mean"));
         say(Tone::Alarm, Phrase::text(more));
@@ -53,7 +53,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         let text = format!("{} below the bound of the metric", are(poor, "mean"));
         say(Tone::Alarm, Phrase::text(text));
     }
-    let lost = count(&|one| one.row.word == Word::Unmeasured);
+    let lost = count(&|one| one.row.word == TrendWord::Unmeasured);
     if lost > 0 {
         let text = format!("{} not measured in this period", are(lost, "mean"));
         say(Tone::Caution, Phrase::text(text));
@@ -73,7 +73,7 @@ pub(super) fn statements(summary: &Summary) -> Vec<Statement> {
         say(Tone::Caution, Phrase::text(text));
     }
     for one in &summary.configurations {
-        let gone = one.rows.iter().filter(|row| row.word == Word::Gone);
+        let gone = one.rows.iter().filter(|row| row.word == TrendWord::Gone);
         let gone: BTreeSet<&Of> = gone.map(|row| &row.of).collect();
         if !gone.is_empty() {
             let verb = if gone.len() == 1 { "is" } else { "are" };

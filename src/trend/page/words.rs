@@ -2,7 +2,7 @@
 
 use crate::trend::lasting::LastingFall;
 use crate::trend::mean::Mean;
-use crate::trend::summary::{Candidate, Of, Row};
+use crate::trend::summary::{Candidate, Of, SummaryRow};
 use kelvin_page::{Phrase, counted, display};
 
 /// `1 case is`, `2 cases are`.
@@ -19,7 +19,7 @@ pub(super) fn time(written: &str) -> String {
 }
 
 /// The subject of a row.
-pub(super) fn of(row: &Row) -> Phrase {
+pub(super) fn of(row: &SummaryRow) -> Phrase {
     subject(&row.of)
 }
 

@@ -19,7 +19,7 @@ pub struct Beneath {
 
 /// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct FolderEntry {
     /// Its name within the folder.
     pub name: OsString,
     /// The kind of the entry; a link is reported as a link, wherever it leads.
@@ -43,7 +43,7 @@ pub enum EntryKind {
     Unreadable,
 }
 
-impl Entry {
+impl FolderEntry {
     /// An entry that cannot be inspected.
     pub fn unreadable() -> Self {
         Self {
@@ -111,7 +111,7 @@ impl Beneath {
     /// # Errors
     ///
     /// Where the folder does not exist, where it leads outside, and where it cannot be read.
-    pub fn entries(&self, folder: &Path, most: usize) -> Result<Vec<Entry>, NotOpened> {
+    pub fn entries(&self, folder: &Path, most: usize) -> Result<Vec<FolderEntry>, NotOpened> {
         let opened = self.open(folder)?;
         let listed = Dir::read_from(&opened).map_err(not_opened)?;
         let mut entries = Vec::new();
@@ -124,9 +124,9 @@ impl Beneath {
             if matches!(name, b"." | b"..") {
                 continue;
             }
-            let mut entry = Entry {
+            let mut entry = FolderEntry {
                 name: OsStr::from_bytes(name).to_os_string(),
-                ..Entry::unreadable()
+                ..FolderEntry::unreadable()
             };
             if let Ok(stat) = statat(&opened, listed.file_name(), AtFlags::SYMLINK_NOFOLLOW) {
                 entry.kind = match FileType::from_raw_mode(stat.st_mode) {

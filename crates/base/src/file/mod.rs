@@ -1,15 +1,13 @@
 //! Files with their path in the error: whole reads, atomic writes, names that are safe as folders.
 
 pub mod beneath;
-pub mod link;
 
+use anyhow::Context as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
-
-use anyhow::Context as _;
+use std::path::{Path, PathBuf};
 
 use crate::digest::Digest;
 
@@ -113,6 +111,22 @@ pub fn slug(name: &str) -> String {
 pub fn free_bytes(folder: &Path) -> Option<u64> {
     let data = rustix::fs::statvfs(folder).ok()?;
     data.f_bavail.checked_mul(data.f_frsize)
+}
+
+/// The first part of a path that is a symbolic link, within the working directory. Folders above it
+/// belong to the machine and may be links.
+pub fn link_on_the_way(path: &Path) -> Option<PathBuf> {
+    let below = match std::env::current_dir() {
+        Ok(here) => path.strip_prefix(here).unwrap_or(path),
+        Err(_) => path,
+    };
+    if below.is_absolute() {
+        return None;
+    }
+    let is_link = |part: &&Path| part.is_symlink();
+    let mut parts: Vec<&Path> = below.ancestors().collect();
+    parts.reverse();
+    parts.iter().find(|part| is_link(part)).map(PathBuf::from)
 }
 
 #[cfg(test)]

@@ -1,18 +1,14 @@
 //! Means, intervals and quantiles; pure, every formula with its source.
 
 mod agreement;
-mod balanced;
 mod interval;
 mod rank;
 mod special;
-mod student;
 
-pub use agreement::{kappa, mean_absolute_error};
-pub use balanced::Balanced;
+pub use agreement::{Balanced, kappa, mean_absolute_error};
 pub use interval::clustered_interval;
 pub use rank::{auc, spearman};
-pub use special::ln_beta;
-pub use student::upper_quantile as t_upper_quantile;
+pub use special::{ln_beta, t_upper_quantile};
 
 /// The mean; none for an empty list. Equal values give exactly that value.
 pub fn mean(values: &[f64]) -> Option<f64> {

@@ -13,24 +13,20 @@ use globset::{Glob, GlobSet};
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-use super::ChecksKind;
 use super::forbidden::{self, Forbidden};
-use super::interpolate;
 use super::judging::JudgedCheck;
 use super::keys::{self, CheckKeys, ChecksKeys, LlmAsJudgeKeys, Parameter};
-use super::kinds;
-use super::own_check::{Looking, OwnCheck};
+use super::own_check::{InvariantCheck, OwnCheck};
 use super::record::{ChecksBasis, InvariantBasis, JudgeBasis};
-use super::rule_files;
 use super::scenario::Scenario;
 use super::services::Service;
-use super::template::Template;
+use super::template::WorkspaceTemplate;
+use super::{ChecksKind, interpolate, kinds, rule_files};
 use kelvin_base::digest::{Digest, Fields};
-use kelvin_run::Program;
-use kelvin_run::config;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
 use kelvin_run::judge::JudgeSettings;
 use kelvin_run::targets::Address;
+use kelvin_run::{Program, config};
 
 /// Values that are shorter stand in too many texts by accident.
 const SHORTEST_VALUE: usize = 4;
@@ -41,13 +37,13 @@ pub(crate) struct ChecksSettings {
     /// How the pipeline is reached.
     pub(super) run: Address,
     /// Where the scenarios come from.
-    pub(super) source: Source,
+    pub(super) source: ScenarioSource,
     /// The parameters that every scenario is crossed with.
     pub(super) matrix: BTreeMap<String, Vec<Parameter>>,
     /// The folder that every workspace is a copy of, relative to the root.
-    pub(super) template: Option<Template>,
+    pub(super) template: Option<WorkspaceTemplate>,
     /// The templates that scenarios bring, by what is written for each.
-    templates: BTreeMap<String, Template>,
+    templates: BTreeMap<String, WorkspaceTemplate>,
     /// The invariants: what must hold, those of all scenarios first.
     pub(super) invariants: Vec<Invariant>,
     /// The invariants that a judge grades.
@@ -74,7 +70,7 @@ pub(crate) struct ChecksSettings {
 
 /// Where scenarios come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ScenarioSource {
     /// A folder of cases, or a glob.
     Cases(String),
     /// A file with one scenario in every line.
@@ -91,7 +87,7 @@ pub(super) struct Invariant {
     /// What is written for it in the scenarios that bring it; none where it holds for all scenarios.
     pub(super) own: Option<Value>,
     /// The check that looks at it.
-    pub(super) check: Looking,
+    pub(super) check: InvariantCheck,
     /// The key of the value that the check compares with, where the scenario's `expected` is that value.
     pub(super) compares: Option<&'static str>,
     /// Whether the opposite must hold.
@@ -110,9 +106,9 @@ impl ChecksSettings {
             decision_field: "",
             input_name: "scenario.json",
             inputs: match &self.source {
-                Source::Cases(cases) => cases,
-                Source::File(file) => file,
-                Source::Alone => "",
+                ScenarioSource::Cases(cases) => cases,
+                ScenarioSource::File(file) => file,
+                ScenarioSource::Alone => "",
             },
         }
     }
@@ -140,7 +136,7 @@ impl ChecksSettings {
     }
 
     /// The template of the workspace of a scenario: its own, else that of all scenarios; none where neither is named.
-    pub(super) fn template_of(&self, scenario: &Scenario) -> Option<&Template> {
+    pub(super) fn template_of(&self, scenario: &Scenario) -> Option<&WorkspaceTemplate> {
         match &scenario.template {
             Some(own) => self.templates.get(own),
             None => self.template.as_ref(),
@@ -220,10 +216,10 @@ impl Configure for ChecksKind {
             let filled: CheckKeys = serde_json::from_value(filled)?;
             let refused = |(_, what): (&str, String)| part.misuse(Problem::new(0..0, what));
             let looking = match OwnCheck::of(&check, &values, &declared) {
-                Some(own) => Looking::Own(own),
+                Some(own) => InvariantCheck::Own(own),
                 None => {
                     let opened = kinds::open(&invariant.check, &filled, &declared);
-                    Looking::Shared(opened.map_err(refused)?)
+                    InvariantCheck::Shared(opened.map_err(refused)?)
                 }
             };
             let script = match &filled {
@@ -266,15 +262,15 @@ impl Configure for ChecksKind {
             let at = part.node.get(&["workspace", "template"]);
             let refused =
                 |what| part.misuse(Problem::new(at.map_or(0..0, |node| node.at.clone()), what));
-            Template::of(written).map_err(refused)
+            WorkspaceTemplate::of(written).map_err(refused)
         });
         let source = match (keys.scenarios, keys.cases) {
             (Some(file), _) => {
                 files.push(("scenarios", PathBuf::from(&file)));
-                Source::File(file)
+                ScenarioSource::File(file)
             }
-            (None, cases) if cases.is_empty() => Source::Alone,
-            (None, cases) => Source::Cases(cases),
+            (None, cases) if cases.is_empty() => ScenarioSource::Alone,
+            (None, cases) => ScenarioSource::Cases(cases),
         };
         let replicas = keys.scoring.replicas.unwrap_or(config.replicas.get());
         let denied = keys.forbidden.secrets_in_logs;
@@ -383,7 +379,7 @@ fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow:
         Err(part.misuse(Problem::new(at, what).help(help)).into())
     };
     if let Some(template) = &keys.workspace.template
-        && Template::of(template).is_ok_and(|template| !template.has_fields())
+        && WorkspaceTemplate::of(template).is_ok_and(|template| !template.has_fields())
         && !config.rules_root().join(template).is_dir()
     {
         let what = format!("the template of the workspace, `{template}`, is no folder");

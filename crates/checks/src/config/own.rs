@@ -14,7 +14,7 @@ use crate::keys::{CheckKeys, ChecksKeys, InvariantKeys};
 use crate::scenario::Scenario;
 use crate::scenario_file;
 use crate::services::DeclaredServices;
-use crate::template::Template;
+use crate::template::WorkspaceTemplate;
 use kelvin_base::exit::Misuse;
 use kelvin_run::config::{self, Config, Problem, shape, yaml};
 
@@ -23,11 +23,11 @@ const TOLD: usize = 5;
 
 /// What the scenarios bring.
 #[derive(Default)]
-pub(super) struct Own {
+pub(super) struct ScenarioOwn {
     /// Every different invariant.
     pub(super) invariants: Vec<OwnInvariant>,
     /// The templates, by what is written for each.
-    pub(super) templates: BTreeMap<String, Template>,
+    pub(super) templates: BTreeMap<String, WorkspaceTemplate>,
 }
 
 /// An invariant that one scenario brings, or several of them.
@@ -50,8 +50,8 @@ pub(super) fn read(
     config: &Config,
     keys: &ChecksKeys,
     services: &DeclaredServices,
-) -> Result<Own, Misuse> {
-    let mut own = Own::default();
+) -> Result<ScenarioOwn, Misuse> {
+    let mut own = ScenarioOwn::default();
     let Some(name) = &keys.scenarios else {
         return Ok(own);
     };
@@ -61,7 +61,7 @@ pub(super) fn read(
     };
     let mut problems = Vec::new();
     let mut first_line = 0;
-    let mut known = Known {
+    let mut known = KnownInvariants {
         schema: config::schema_of::<InvariantKeys>().to_value(),
         first: BTreeMap::new(),
         seen: BTreeSet::new(),
@@ -70,7 +70,7 @@ pub(super) fn read(
         let mut found = Vec::new();
         template(config, scenario, &mut own, &mut found);
         for (name, written) in &scenario.invariants {
-            let taken = Taken {
+            let taken = InvariantInputs {
                 config,
                 keys,
                 services,
@@ -99,11 +99,11 @@ pub(super) fn read(
 }
 
 /// Takes the template of a scenario.
-fn template(config: &Config, scenario: &Scenario, own: &mut Own, found: &mut Vec<String>) {
+fn template(config: &Config, scenario: &Scenario, own: &mut ScenarioOwn, found: &mut Vec<String>) {
     let Some(written) = &scenario.template else {
         return;
     };
-    match Template::of(written) {
+    match WorkspaceTemplate::of(written) {
         Err(what) => found.push(format!("its `template`: {what}")),
         Ok(_) if written.trim().is_empty() => found.push("its `template` is empty".to_owned()),
         Ok(template) => {
@@ -119,7 +119,7 @@ fn template(config: &Config, scenario: &Scenario, own: &mut Own, found: &mut Vec
 }
 
 /// The invariants of the scenarios so far.
-struct Known {
+struct KnownInvariants {
     /// The schema of an invariant.
     schema: Value,
     /// The first one of each name.
@@ -129,20 +129,20 @@ struct Known {
 }
 
 /// What an invariant of a scenario is read with.
-struct Taken<'a> {
+struct InvariantInputs<'a> {
     config: &'a Config,
     keys: &'a ChecksKeys,
     services: &'a DeclaredServices,
     scenario: &'a Scenario,
 }
 
-impl Taken<'_> {
+impl InvariantInputs<'_> {
     /// Takes one invariant; none where it is wrong, or another scenario has brought the same one.
     fn invariant(
         &self,
         name: &str,
         written: &Value,
-        known: &mut Known,
+        known: &mut KnownInvariants,
         found: &mut Vec<String>,
     ) -> Option<OwnInvariant> {
         // A scenario that the base does not have is not compared with it, so what clashes there is left out.

@@ -6,10 +6,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::nodes::{ScenarioFields, entries, unset};
-use crate::interpolate;
 use crate::keys::ServiceKeys;
-use crate::services;
 use crate::services::{DeclaredServices, Service, variable};
+use crate::{interpolate, services};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_run::config::yaml::{Key, Node};
 use kelvin_run::config::{Config, Part, Problem};
@@ -53,7 +52,7 @@ fn look(service: &Node, found: &mut Vec<Problem>) {
     let Ok(filled) = filled(&written, &mut BTreeMap::new()) else {
         return;
     };
-    if let Err((key, what)) = services::open(&written, &filled, None) {
+    if let Err((key, what)) = services::open_service(&written, &filled, None) {
         let path: Vec<&str> = key.split('.').collect();
         let at = service.get(&path).unwrap_or(service);
         found.push(Problem::new(at.at.clone(), what));
@@ -155,7 +154,7 @@ pub(super) fn settle(
             }
             None => None,
         };
-        let opened = services::open(written, &filled, init.as_deref());
+        let opened = services::open_service(written, &filled, init.as_deref());
         let opened = opened.map_err(|(_, what)| part.misuse(Problem::new(0..0, what)))?;
         settled.all.insert(name.clone(), opened);
     }

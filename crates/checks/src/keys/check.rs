@@ -4,10 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::agent_output;
-use super::given::given;
 use super::http_mock::HttpMockAssertionsKeys;
 use super::judged::LlmAsJudgeKeys;
+use super::{agent_output, given};
 
 /// How an invariant is looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::given::given;
+use super::given;
 
 /// An HTTP server that stands for another one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,14 +1,15 @@
 //! The keys of this probe in `kelvin.yaml`, as they are written: the JSON schema is made from these
 //! types.
 
-use std::time::Duration;
-
 mod check;
-mod given;
 mod http_mock;
 mod judged;
 mod sections;
 mod services;
+
+use serde::{Deserialize as _, Deserializer};
+use serde_json::Value;
+use std::time::Duration;
 
 pub(super) use check::{
     CheckKeys, CommandExitKeys, ContainsKeys, CustomKeys, EqualsKeys, FileContentKeys, FileKeys,
@@ -32,4 +33,9 @@ fn agent_output() -> String {
 /// A time limit as it is written. A number that cannot be one, which the schema reports, becomes zero.
 pub(super) fn limit(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+/// The value of a key that is there, also where the value is null.
+pub(super) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }

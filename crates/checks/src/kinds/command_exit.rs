@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Check, Finding, Stopped};
+use super::{Check, CheckFinding, CheckInterrupted};
 use crate::interpolate;
 use crate::keys::{CommandExitKeys, limit};
 use crate::scene::Scene;
@@ -45,9 +45,9 @@ impl CommandExit {
 }
 
 impl Check for CommandExit {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         if let Some(what) = self.lacks(scene) {
-            return Ok(Finding::error(what));
+            return Ok(CheckFinding::error(what));
         }
         let end = SideCommand {
             program: SideProgram::Script(&self.command),
@@ -61,19 +61,22 @@ impl Check for CommandExit {
         let (code, streams) = match end {
             SideEnd::Exited { code, streams, .. } => (code, streams),
             SideEnd::Failed(what, streams) => {
-                return Ok(Finding::error(format!("{what}{}", printed(&streams))));
+                return Ok(CheckFinding::error(format!("{what}{}", printed(&streams))));
             }
-            SideEnd::Interrupted => return Err(Stopped),
+            SideEnd::Interrupted => return Err(CheckInterrupted),
         };
         if code == self.exit_code {
-            return Ok(Finding::of(true, format!("ended with exit code {code}")));
+            return Ok(CheckFinding::of(
+                true,
+                format!("ended with exit code {code}"),
+            ));
         }
         let hint = match code {
             126 => " (a command was found that cannot be executed)",
             127 => " (a command was not found)",
             _ => "",
         };
-        Ok(Finding::of(
+        Ok(CheckFinding::of(
             false,
             format!(
                 "ended with exit code {code}{hint}, expected {}{}",

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::{pattern, shown};
 use crate::keys::AssertionKeys;
 use crate::same::same;
-use crate::services::http_mock::Seen;
+use crate::services::http_mock::FieldSeen;
 
 /// A comparison, with what is expected.
 #[derive(Clone, Debug)]
-pub(super) enum Comparison {
+pub(super) enum ExpectedComparison {
     Equals(Value),
     Contains(Value),
     NotContains(Value),
@@ -40,7 +40,7 @@ impl Comes {
     }
 }
 
-impl Comparison {
+impl ExpectedComparison {
     /// The one comparison of an assertion.
     ///
     /// # Errors
@@ -87,12 +87,12 @@ impl Comparison {
     }
 
     /// Compares an observed value; `ignores_case` says whether capital letters are the same as small ones.
-    pub(super) fn look(&self, seen: &Seen, ignores_case: bool) -> Comes {
+    pub(super) fn look(&self, seen: &FieldSeen, ignores_case: bool) -> Comes {
         match seen {
-            Seen::Nothing(_) => Comes::Nothing,
-            Seen::Unknown(_) => Comes::Unknown,
-            Seen::Value(value) => self.value(value, ignores_case),
-            Seen::Body { texts, is_text } => self.body(texts, *is_text),
+            FieldSeen::Nothing(_) => Comes::Nothing,
+            FieldSeen::Unknown(_) => Comes::Unknown,
+            FieldSeen::Value(value) => self.value(value, ignores_case),
+            FieldSeen::Body { texts, is_text } => self.body(texts, *is_text),
         }
     }
 

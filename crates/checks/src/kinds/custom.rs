@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::command_exit::printed;
-use super::{Check, Finding, Stopped, shown};
+use super::{Check, CheckFinding, CheckInterrupted, shown};
 use crate::keys::{CustomKeys, RunsIn, limit};
 use crate::scene::Scene;
 use kelvin_run::targets::{SideCommand, SideEnd, SideProgram};
@@ -25,7 +25,7 @@ pub(super) struct Custom {
 
 /// What the program prints.
 #[derive(Deserialize)]
-struct Answer {
+struct ProgramAnswer {
     passed: bool,
     score: Option<f64>,
     reason: Option<String>,
@@ -58,11 +58,11 @@ impl Custom {
 }
 
 impl Check for Custom {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let input = scene.private.join("context.json");
         if let Err(error) = std::fs::write(&input, Self::context(scene).to_string()) {
             let what = format!("what the script is told could not be written: {error}");
-            return Ok(Finding::error(what));
+            return Ok(CheckFinding::error(what));
         }
         let end = SideCommand {
             program: SideProgram::File(&scene.root.join(&self.script)),
@@ -87,35 +87,35 @@ impl Check for Custom {
                     "the script ended with exit code {code}{}",
                     printed(&streams)
                 );
-                return Ok(Finding::error(what));
+                return Ok(CheckFinding::error(what));
             }
             SideEnd::Failed(what, streams) => {
-                return Ok(Finding::error(format!(
+                return Ok(CheckFinding::error(format!(
                     "the script: {what}{}",
                     printed(&streams)
                 )));
             }
-            SideEnd::Interrupted => return Err(Stopped),
+            SideEnd::Interrupted => return Err(CheckInterrupted),
         };
         if output.is_cut {
-            return Ok(Finding::error("the script printed more than 1 MiB"));
+            return Ok(CheckFinding::error("the script printed more than 1 MiB"));
         }
         let said = match String::from_utf8_lossy(&streams.stderr.into_bytes()).trim() {
             "" => String::new(),
             text => format!("; stderr: {text}"),
         };
         Ok(read(&output.bytes, &self.script)
-            .unwrap_or_else(|what| Finding::error(format!("the script printed {what}{said}"))))
+            .unwrap_or_else(|what| CheckFinding::error(format!("the script printed {what}{said}"))))
     }
 }
 
 /// Reads the answer that a program has printed.
-fn read(bytes: &[u8], script: &Path) -> Result<Finding, String> {
+fn read(bytes: &[u8], script: &Path) -> Result<CheckFinding, String> {
     let is_blank = bytes.iter().all(u8::is_ascii_whitespace);
     if is_blank {
         return Err("nothing, where `{\"passed\": true}` or the like is needed".to_owned());
     }
-    let answer: Answer = serde_json::from_slice(bytes).map_err(|error| {
+    let answer: ProgramAnswer = serde_json::from_slice(bytes).map_err(|error| {
         format!(
             "no JSON object with `passed` ({error}): {}",
             shown(&String::from_utf8_lossy(bytes))
@@ -134,8 +134,8 @@ fn read(bytes: &[u8], script: &Path) -> Result<Finding, String> {
         };
         format!("`{}` {verb} that it holds", script.display())
     });
-    Ok(Finding {
+    Ok(CheckFinding {
         details: answer.details,
-        ..Finding::scored(answer.passed, score, reason.trim())
+        ..CheckFinding::scored(answer.passed, score, reason.trim())
     })
 }

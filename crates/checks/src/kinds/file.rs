@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use regex::Regex;
 
-use super::{Check, Finding, Stopped, pattern};
+use super::{Check, CheckFinding, CheckInterrupted, pattern};
 use crate::keys::{FileContentKeys, FileKeys};
 use crate::scene::{Scene, Unread};
-use crate::selector::relative;
+use crate::selector::relative_path;
 use kelvin_base::file::beneath::NotOpened;
 
 /// A file or folder that has to be there, or must not be.
@@ -26,24 +26,24 @@ impl FileIs {
     ) -> Result<Self, (&'static str, String)> {
         Ok(Self {
             shown: written.path.clone(),
-            path: relative(&keys.path).map_err(|what| ("path", what))?,
+            path: relative_path(&keys.path).map_err(|what| ("path", what))?,
             wanted,
         })
     }
 }
 
 impl Check for FileIs {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let shown = &self.shown;
         Ok(match scene.beneath.exists(&self.path) {
-            Ok(true) => Finding::of(self.wanted, format!("`{shown}` is there")),
-            Ok(false) => Finding::of(!self.wanted, format!("`{shown}` is not there")),
-            Err(NotOpened::Escapes) => Finding::error(format!(
+            Ok(true) => CheckFinding::of(self.wanted, format!("`{shown}` is there")),
+            Ok(false) => CheckFinding::of(!self.wanted, format!("`{shown}` is not there")),
+            Err(NotOpened::Escapes) => CheckFinding::error(format!(
                 "`{shown}` is a link that leads out of the workspace"
             )),
             Err(NotOpened::Absent) => unreachable!("that is told as not being there"),
             Err(NotOpened::Refused(error)) => {
-                Finding::error(format!("`{shown}` cannot be looked at: {error}"))
+                CheckFinding::error(format!("`{shown}` cannot be looked at: {error}"))
             }
         })
     }
@@ -70,7 +70,7 @@ impl FileContent {
         }
         let compiled = keys.pattern.as_deref().map(pattern).transpose();
         Ok(Self {
-            path: relative(&keys.path).map_err(|what| ("path", what))?,
+            path: relative_path(&keys.path).map_err(|what| ("path", what))?,
             contains: keys.contains.clone(),
             not_contains: keys.not_contains.clone(),
             pattern: compiled.map_err(|what| ("pattern", what))?,
@@ -80,13 +80,15 @@ impl FileContent {
 }
 
 impl Check for FileContent {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let shown = &self.written.path;
         let text = match scene.file(&self.path) {
             Ok(text) => text,
-            Err(Unread::Absent(what)) => return Ok(Finding::nothing(format!("`{shown}` {what}"))),
+            Err(Unread::Absent(what)) => {
+                return Ok(CheckFinding::nothing(format!("`{shown}` {what}")));
+            }
             Err(Unread::Unknown(what)) => {
-                return Ok(Finding::error(format!("`{shown}` {what}")));
+                return Ok(CheckFinding::error(format!("`{shown}` {what}")));
             }
         };
         let mut wrong = Vec::new();
@@ -117,8 +119,8 @@ impl Check for FileContent {
             false => "",
         };
         Ok(match wrong.is_empty() {
-            true => Finding::of(true, format!("`{shown}` is as it should be{noted}")),
-            false => Finding::of(false, format!("`{shown}` {}{noted}", wrong.join(" and "))),
+            true => CheckFinding::of(true, format!("`{shown}` is as it should be{noted}")),
+            false => CheckFinding::of(false, format!("`{shown}` {}{noted}", wrong.join(" and "))),
         })
     }
 }

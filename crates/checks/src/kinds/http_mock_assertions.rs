@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
-use super::comparison::{Comes, Comparison};
-use super::{Check, Finding, Stopped, shown};
+use super::comparison::{Comes, ExpectedComparison};
+use super::{Check, CheckFinding, CheckInterrupted, shown};
 use crate::keys::{AssertionKeys, HttpMockAssertionsKeys};
 use crate::scene::Scene;
 use crate::services::DeclaredServices;
-use crate::services::http_mock::{Field, Filter, Record, Seen};
+use crate::services::http_mock::{FieldSeen, Filter, MockRecord, RequestField};
 
 /// At most this many assertions that do not hold are told.
 const TOLD: usize = 5;
@@ -22,16 +22,16 @@ pub(super) struct HttpMockAssertions {
 
 #[derive(Debug)]
 struct Assertion {
-    field: Field,
+    field: RequestField,
     filter: Filter,
-    comparison: Comparison,
+    comparison: ExpectedComparison,
     /// What is looked at, and what is expected of it, in the words of the file.
     subject: String,
     expected: String,
 }
 
 /// The result of one assertion.
-struct Outcome {
+struct AssertionOutcome {
     comes: Comes,
     text: String,
 }
@@ -82,24 +82,24 @@ impl Assertion {
             ),
         };
         Ok(Self {
-            field: Field::parse(&keys.field)?,
+            field: RequestField::parse(&keys.field)?,
             filter: Filter::of(&keys.filters).map_err(|what| format!("filters: {what}"))?,
-            comparison: Comparison::of(keys)?,
+            comparison: ExpectedComparison::of(keys)?,
             subject,
-            expected: Comparison::told(written),
+            expected: ExpectedComparison::told(written),
         })
     }
 
-    fn look(&self, record: &Record) -> Outcome {
+    fn look(&self, record: &MockRecord) -> AssertionOutcome {
         let seen = self.field.of(record, &self.filter);
         let comes = self.comparison.look(&seen, self.field.is_method());
         let found = match &seen {
-            Seen::Value(value) => format!("is `{}`", shown(&value.to_string())),
-            Seen::Body { texts, .. } => {
+            FieldSeen::Value(value) => format!("is `{}`", shown(&value.to_string())),
+            FieldSeen::Body { texts, .. } => {
                 let text = texts.first().map_or("", String::as_str);
                 format!("is `{}`", shown(text))
             }
-            Seen::Nothing(why) | Seen::Unknown(why) => shown(why),
+            FieldSeen::Nothing(why) | FieldSeen::Unknown(why) => shown(why),
         };
         let Self {
             subject, expected, ..
@@ -109,20 +109,20 @@ impl Assertion {
             Comes::False | Comes::Nothing => format!("{subject} {found}, expected {expected}"),
             Comes::Unknown => format!("{subject} {found}: nobody can tell"),
         };
-        Outcome { comes, text }
+        AssertionOutcome { comes, text }
     }
 }
 
 impl Check for HttpMockAssertions {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let record = match scene.services.get(&self.service).record() {
             Ok(record) => record,
             Err(why) => {
                 let what = format!("the requests to `{}` are not known: {why}", self.service);
-                return Ok(Finding::error(what));
+                return Ok(CheckFinding::error(what));
             }
         };
-        let outcomes: Vec<Outcome> = self
+        let outcomes: Vec<AssertionOutcome> = self
             .assertions
             .iter()
             .map(|assertion| assertion.look(&record))
@@ -143,7 +143,7 @@ impl Check for HttpMockAssertions {
 
 impl HttpMockAssertions {
     /// Warns of assertions that are probably a slip, and of requests that were not counted.
-    fn warnings(&self, record: &Record) -> Vec<String> {
+    fn warnings(&self, record: &MockRecord) -> Vec<String> {
         let mut warnings = record.troubles();
         for (at, assertion) in self.assertions.iter().enumerate() {
             for field in assertion.filter.unknown_fields(record) {
@@ -159,13 +159,13 @@ impl HttpMockAssertions {
 }
 
 /// The finding over all assertions. One that does not hold is enough, even where others are not known.
-fn finding(outcomes: &[Outcome]) -> Finding {
-    let of = |these: &[Comes]| -> Vec<(usize, &Outcome)> {
+fn finding(outcomes: &[AssertionOutcome]) -> CheckFinding {
+    let of = |these: &[Comes]| -> Vec<(usize, &AssertionOutcome)> {
         let all = outcomes.iter().enumerate();
         all.filter(|(_, outcome)| these.contains(&outcome.comes))
             .collect()
     };
-    let told = |these: &[(usize, &Outcome)]| {
+    let told = |these: &[(usize, &AssertionOutcome)]| {
         let mut texts: Vec<String> = these
             .iter()
             .take(TOLD)
@@ -184,16 +184,16 @@ fn finding(outcomes: &[Outcome]) -> Finding {
         .iter()
         .any(|(_, outcome)| outcome.comes == Comes::False)
     {
-        return Finding::of(false, told(&wrong));
+        return CheckFinding::of(false, told(&wrong));
     }
     if !wrong.is_empty() {
-        return Finding::nothing(told(&wrong));
+        return CheckFinding::nothing(told(&wrong));
     }
     if !unknown.is_empty() {
-        return Finding::error(told(&unknown));
+        return CheckFinding::error(told(&unknown));
     }
     match outcomes {
-        [one] => Finding::of(true, one.text.clone()),
-        all => Finding::of(true, format!("all {} assertions hold", all.len())),
+        [one] => CheckFinding::of(true, one.text.clone()),
+        all => CheckFinding::of(true, format!("all {} assertions hold", all.len())),
     }
 }

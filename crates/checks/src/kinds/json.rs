@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use super::text::{name, nothing_expected, selector, text};
-use super::{Check, Finding, Stopped, shown};
+use super::{Check, CheckFinding, CheckInterrupted, shown};
 use crate::keys::{JsonPathKeys, JsonSchemaKeys};
 use crate::same::same;
 use crate::scene::Scene;
@@ -15,10 +15,10 @@ use crate::selector::Selector;
 const TOLD: usize = 5;
 
 /// The output as JSON, or the finding where it is none.
-pub(super) fn json(scene: &Scene<'_>, from: &Selector) -> Result<Value, Finding> {
+pub(super) fn json(scene: &Scene<'_>, from: &Selector) -> Result<Value, CheckFinding> {
     let text = text(scene, from)?;
     serde_json::from_str(&text)
-        .map_err(|error| Finding::of(false, format!("{} is not JSON: {error}", name(from))))
+        .map_err(|error| CheckFinding::of(false, format!("{} is not JSON: {error}", name(from))))
 }
 
 /// Checks that the output fits the schema.
@@ -46,7 +46,7 @@ impl FitsSchema {
 }
 
 impl Check for FitsSchema {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let value = match json(scene, &self.from) {
             Ok(value) => value,
             Err(finding) => return Ok(finding),
@@ -63,14 +63,14 @@ impl Check for FitsSchema {
             .collect();
         if told.is_empty() {
             let reason = format!("{} fits the schema", name(&self.from));
-            return Ok(Finding::of(true, reason));
+            return Ok(CheckFinding::of(true, reason));
         }
         let more = errors.count();
         let more = match more {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        Ok(Finding::of(
+        Ok(CheckFinding::of(
             false,
             format!(
                 "{} does not fit the schema: {}{more}",
@@ -119,7 +119,7 @@ pub(super) fn path(text: &str) -> Result<JsonPath, String> {
 }
 
 impl Check for HasPath {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let wanted = match self.exists {
             true => None,
             false => match self.equals.as_ref().or(scene.scenario.expected.as_ref()) {
@@ -134,13 +134,13 @@ impl Check for HasPath {
         let found = self.path.query(&value).all();
         let (name, path) = (name(&self.from), &self.written.path);
         let Some(first) = found.first() else {
-            return Ok(Finding::of(
+            return Ok(CheckFinding::of(
                 false,
                 format!("{name} has nothing at `{path}`"),
             ));
         };
         let Some(wanted) = wanted else {
-            return Ok(Finding::of(
+            return Ok(CheckFinding::of(
                 true,
                 format!("{name} has something at `{path}`"),
             ));
@@ -148,10 +148,10 @@ impl Check for HasPath {
         let told = self.written.equals.as_ref().unwrap_or(wanted).to_string();
         let told = shown(&told);
         Ok(match found.iter().any(|value| same(value, wanted)) {
-            true => Finding::of(true, format!("{name} has `{told}` at `{path}`")),
+            true => CheckFinding::of(true, format!("{name} has `{told}` at `{path}`")),
             false => {
                 let first = shown(&first.to_string());
-                Finding::of(
+                CheckFinding::of(
                     false,
                     format!("{name} has `{first}` at `{path}`, expected `{told}`"),
                 )

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::text::{name, text};
-use super::{Check, Finding, Stopped};
+use super::{Check, CheckFinding, CheckInterrupted};
 use crate::keys::LlmAsJudgeKeys;
 use crate::listing;
 use crate::record::ToJudge;
@@ -37,11 +37,11 @@ const RECORDING: [&str; 1] = ["http_mock"];
 
 /// Takes the text for a judge.
 #[derive(Debug)]
-pub(super) struct Judged {
+pub(super) struct JudgedText {
     input: Input,
 }
 
-impl Judged {
+impl JudgedText {
     pub(super) fn of(
         keys: &LlmAsJudgeKeys,
         services: &DeclaredServices,
@@ -88,8 +88,8 @@ fn as_text(value: Value) -> String {
     }
 }
 
-impl Check for Judged {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+impl Check for JudgedText {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let (called, shown, is_cut) = match &self.input {
             Input::Selected(from) => match text(scene, from) {
                 Ok(text) => (name(from), text, false),
@@ -103,32 +103,32 @@ impl Check for Judged {
                 ),
                 Err(error) => {
                     let what = format!("the workspace cannot be read: {error}");
-                    return Ok(Finding::error(what));
+                    return Ok(CheckFinding::error(what));
                 }
             },
             Input::Recorded { service, field } => {
                 let called = format!("`{service}.{field}`");
                 match scene.services.get(service).field(field) {
                     Ok(value) => (called, Cow::Owned(as_text(value)), false),
-                    Err(why) => return Ok(Finding::nothing(format!("{called}: {why}"))),
+                    Err(why) => return Ok(CheckFinding::nothing(format!("{called}: {why}"))),
                 }
             }
         };
         if shown.trim().is_empty() {
             let what = format!("{called} is empty, so there is nothing to judge");
-            return Ok(Finding::nothing(what));
+            return Ok(CheckFinding::nothing(what));
         }
         if shown.len() > LONGEST {
             let what = format!("{called} has more than the 1 MiB that a judge is given");
-            return Ok(Finding::error(what));
+            return Ok(CheckFinding::error(what));
         }
-        Ok(Finding {
+        Ok(CheckFinding {
             to_judge: Some(ToJudge {
                 text: shown.into_owned(),
                 is_cut,
             }),
             // The finding stays this error where the judge is never asked.
-            ..Finding::error("the run ended before the judge was asked")
+            ..CheckFinding::error("the run ended before the judge was asked")
         })
     }
 }

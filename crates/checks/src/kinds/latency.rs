@@ -1,6 +1,6 @@
 //! Checks that the pipeline took no longer than it may.
 
-use super::{Check, Finding, Stopped};
+use super::{Check, CheckFinding, CheckInterrupted};
 use crate::keys::LatencyKeys;
 use crate::scene::Scene;
 
@@ -17,12 +17,12 @@ impl Latency {
 }
 
 impl Check for Latency {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let (most, took) = (self.most, scene.seconds);
         // The time itself is told only where it was too long, so that two equal runs say the same.
         Ok(match took <= most {
-            true => Finding::of(true, format!("took no longer than {most} s")),
-            false => Finding::of(
+            true => CheckFinding::of(true, format!("took no longer than {most} s")),
+            false => CheckFinding::of(
                 false,
                 format!("took {took:.2} s, expected at most {most} s"),
             ),

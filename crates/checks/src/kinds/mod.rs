@@ -35,7 +35,7 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Where the run was interrupted meanwhile.
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped>;
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted>;
 
     /// Whether the check can look at what a scenario leaves, which shows before anything is run.
     ///
@@ -50,11 +50,11 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
 
 /// The run was interrupted while a check looked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stopped;
+pub(super) struct CheckInterrupted;
 
 /// What a check says.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Finding {
+pub(super) struct CheckFinding {
     /// Whether the check holds, or why that is not known.
     pub(super) outcome: Outcome,
     /// How well the check holds, in `[0, 1]`; none where that is not known.
@@ -69,7 +69,7 @@ pub(super) struct Finding {
     pub(super) to_judge: Option<ToJudge>,
 }
 
-impl Finding {
+impl CheckFinding {
     /// The finding that a check holds, or that it does not.
     fn of(holds: bool, reason: impl Into<String>) -> Self {
         Self::scored(holds, f64::from(u8::from(holds)), reason)
@@ -186,7 +186,7 @@ pub(super) fn open(
         (_, Keys::Numeric(keys)) => Box::new(numeric::Numeric::of(keys)?),
         (_, Keys::Latency(keys)) => Box::new(latency::Latency::of(keys)),
         (Keys::Sql(written), Keys::Sql(keys)) => Box::new(sql::Sql::of(written, keys, services)?),
-        (_, Keys::LlmAsJudge(keys)) => Box::new(judged::Judged::of(keys, services)?),
+        (_, Keys::LlmAsJudge(keys)) => Box::new(judged::JudgedText::of(keys, services)?),
         (Keys::HttpMockAssertions(written), Keys::HttpMockAssertions(keys)) => Box::new(
             http_mock_assertions::HttpMockAssertions::of(written, keys, services)?,
         ),

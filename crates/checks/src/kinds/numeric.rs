@@ -5,7 +5,7 @@ use serde_json_path::JsonPath;
 
 use super::json::{json, path};
 use super::text::{name, nothing_expected, selector, text};
-use super::{Check, Finding, Stopped, shown};
+use super::{Check, CheckFinding, CheckInterrupted, shown};
 use crate::keys::NumericKeys;
 use crate::scenario::Scenario;
 use crate::scene::Scene;
@@ -34,13 +34,13 @@ impl Numeric {
         })
     }
 
-    fn number(&self, scene: &Scene<'_>) -> Result<f64, Finding> {
+    fn number(&self, scene: &Scene<'_>) -> Result<f64, CheckFinding> {
         let name = name(&self.from);
         let Some(path) = &self.path else {
             let text = text(scene, &self.from)?;
             let number = text.trim().parse::<f64>().ok();
             return number.filter(|number| number.is_finite()).ok_or_else(|| {
-                Finding::of(false, format!("{name} is no number: {}", shown(&text)))
+                CheckFinding::of(false, format!("{name} is no number: {}", shown(&text)))
             });
         };
         let value = json(scene, &self.from)?;
@@ -52,7 +52,7 @@ impl Numeric {
         };
         number.filter(|number| number.is_finite()).ok_or_else(|| {
             let at = self.keys.path.as_deref().unwrap_or_default();
-            Finding::of(false, format!("{name} has no number at `{at}`"))
+            CheckFinding::of(false, format!("{name} has no number at `{at}`"))
         })
     }
 }
@@ -84,7 +84,7 @@ impl Check for Numeric {
         }
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let NumericKeys {
             equals,
             tolerance,
@@ -97,7 +97,7 @@ impl Check for Numeric {
             equals = match expected_number(scene.scenario) {
                 Ok(Some(number)) => Some(number),
                 Ok(None) => return Ok(nothing_expected()),
-                Err(what) => return Ok(Finding::error(what)),
+                Err(what) => return Ok(CheckFinding::error(what)),
             };
         }
         let number = match self.number(scene) {
@@ -120,8 +120,8 @@ impl Check for Numeric {
         );
         let told = format!("{} is {number}", name(&self.from));
         Ok(match wrong.is_empty() {
-            true => Finding::of(true, told),
-            false => Finding::of(false, format!("{told}, {}", wrong.join(" and "))),
+            true => CheckFinding::of(true, told),
+            false => CheckFinding::of(false, format!("{told}, {}", wrong.join(" and "))),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{Check, Finding, Stopped, pattern, shown};
+use super::{Check, CheckFinding, CheckInterrupted, pattern, shown};
 use crate::keys::{ContainsKeys, EqualsKeys, LevenshteinKeys, RegexKeys};
 use crate::same::same;
 use crate::scenario::{Scenario, plain};
@@ -16,10 +16,13 @@ use crate::selector::Selector;
 const LONGEST: usize = 20_000;
 
 /// The text of a selector, or the finding where there is none.
-pub(super) fn text<'s>(scene: &'s Scene<'_>, from: &Selector) -> Result<Cow<'s, str>, Finding> {
+pub(super) fn text<'s>(
+    scene: &'s Scene<'_>,
+    from: &Selector,
+) -> Result<Cow<'s, str>, CheckFinding> {
     scene.text(from).map_err(|unread| match unread {
-        Unread::Absent(what) => Finding::nothing(format!("{} {what}", name(from))),
-        Unread::Unknown(what) => Finding::error(format!("{} {what}", name(from))),
+        Unread::Absent(what) => CheckFinding::nothing(format!("{} {what}", name(from))),
+        Unread::Unknown(what) => CheckFinding::error(format!("{} {what}", name(from))),
     })
 }
 
@@ -38,8 +41,8 @@ pub(super) fn selector(input_from: &str) -> Result<Selector, (&'static str, Stri
 }
 
 /// The finding where a scenario has nothing to compare with.
-pub(super) fn nothing_expected() -> Finding {
-    Finding::skipped("the scenario has nothing that is `expected`")
+pub(super) fn nothing_expected() -> CheckFinding {
+    CheckFinding::skipped("the scenario has nothing that is `expected`")
 }
 
 /// Checks that the output has the text in it.
@@ -66,7 +69,7 @@ impl Contains {
 }
 
 impl Check for Contains {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let Some((wanted, told)) = wanted(scene, &self.value, &self.shown) else {
             return Ok(nothing_expected());
         };
@@ -84,7 +87,7 @@ impl Check for Contains {
             "does not contain"
         };
         let reason = format!("{} {verb} `{}`", name(&self.from), shown(&told));
-        Ok(Finding::of(holds, reason))
+        Ok(CheckFinding::of(holds, reason))
     }
 }
 
@@ -147,13 +150,13 @@ impl Check for Matches {
         }
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let pattern = match &self.pattern {
             Some(pattern) => Cow::Borrowed(pattern),
             None => match expected_pattern(scene.scenario) {
                 Ok(Some(pattern)) => Cow::Owned(pattern),
                 Ok(None) => return Ok(nothing_expected()),
-                Err(what) => return Ok(Finding::error(what)),
+                Err(what) => return Ok(CheckFinding::error(what)),
             },
         };
         let told = self.shown.as_deref().unwrap_or(pattern.as_str());
@@ -164,7 +167,7 @@ impl Check for Matches {
         let holds = pattern.is_match(&text);
         let verb = if holds { "matches" } else { "does not match" };
         let reason = format!("{} {verb} `{}`", name(&self.from), shown(told));
-        Ok(Finding::of(holds, reason))
+        Ok(CheckFinding::of(holds, reason))
     }
 }
 
@@ -190,7 +193,7 @@ impl Equals {
 }
 
 impl Check for Equals {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let expected = scene.scenario.expected.as_ref();
         let Some(wanted) = self.value.as_ref().or(expected) else {
             return Ok(nothing_expected());
@@ -210,8 +213,8 @@ impl Check for Equals {
         };
         let name = name(&self.from);
         Ok(match holds {
-            true => Finding::of(true, format!("{name} is `{told}`")),
-            false => Finding::of(
+            true => CheckFinding::of(true, format!("{name} is `{told}`")),
+            false => CheckFinding::of(
                 false,
                 format!("{name} is `{}`, expected `{told}`", shown(&text)),
             ),
@@ -238,7 +241,7 @@ impl Levenshtein {
 }
 
 impl Check for Levenshtein {
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let Some((wanted, _)) = wanted(scene, &self.value, &self.value) else {
             return Ok(nothing_expected());
         };
@@ -250,7 +253,7 @@ impl Check for Levenshtein {
         let lengths = [one, other].map(|text| text.chars().count());
         let longer = lengths[0].max(lengths[1]);
         if longer > LONGEST {
-            return Ok(Finding::error(format!(
+            return Ok(CheckFinding::error(format!(
                 "{} has {} characters, more than the {LONGEST} that are compared letter by letter",
                 name(&self.from),
                 lengths[0]
@@ -267,6 +270,6 @@ impl Check for Levenshtein {
             name(&self.from),
             self.threshold
         );
-        Ok(Finding::scored(holds, score, reason))
+        Ok(CheckFinding::scored(holds, score, reason))
     }
 }

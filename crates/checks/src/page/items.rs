@@ -14,7 +14,7 @@ use kelvin_page::{
 const SHOWN_OF_OUTPUT: usize = 400;
 
 /// A scenario with what decides its place in the order.
-struct Shown<'a> {
+struct ShownScenario<'a> {
     id: &'a str,
     scenario: &'a ScenarioRecord,
     outcome: Outcome,
@@ -25,12 +25,12 @@ struct Shown<'a> {
 pub(super) fn items(section: &ChecksSection) -> ItemList<'_> {
     let basis = &section.basis;
     let places: BTreeMap<&str, usize> = section.items.keys().map(String::as_str).zip(0..).collect();
-    let mut shown: Vec<Shown<'_>> = section
+    let mut shown: Vec<ShownScenario<'_>> = section
         .items
         .iter()
         .map(|(id, scenario)| {
             let composites = scenario.runs.iter().filter_map(|run| run.composite);
-            Shown {
+            ShownScenario {
                 id,
                 scenario,
                 outcome: match scenario.runs.is_empty() {
@@ -49,7 +49,7 @@ pub(super) fn items(section: &ChecksSection) -> ItemList<'_> {
     };
     // The order is stable, so scenarios that are equally good stay in the order of their names.
     shown.sort_by(|one, other| {
-        let composite = |shown: &Shown<'_>| shown.composite.unwrap_or(f64::INFINITY);
+        let composite = |shown: &ShownScenario<'_>| shown.composite.unwrap_or(f64::INFINITY);
         rank(one.outcome)
             .cmp(&rank(other.outcome))
             .then(composite(one).total_cmp(&composite(other)))
@@ -67,7 +67,7 @@ pub(super) fn items(section: &ChecksSection) -> ItemList<'_> {
     }
 }
 
-fn view<'a>(basis: &ChecksBasis, one: &Shown<'a>) -> ItemView<'a> {
+fn view<'a>(basis: &ChecksBasis, one: &ShownScenario<'a>) -> ItemView<'a> {
     let runs = &one.scenario.runs;
     let together = scoring::together(runs, basis);
     let mut tags = match one.outcome {

@@ -4,35 +4,26 @@
 //! A service is opened for every scenario before the pipeline runs, and ends after the checks. The pipeline
 //! and the programs of the checks see its address as `KELVIN_SERVICE_NAME_URL`.
 
-mod cell;
 mod declared;
 pub(super) mod http_mock;
-mod init;
-mod registry;
 mod running;
-mod secret;
 #[cfg(feature = "sql")]
 mod server;
 mod sqlite;
 mod state;
 
+use http_mock::MockRecord;
+use serde_json::Value;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::scenario::Scenario;
 use kelvin_system::signal::Interrupt;
 
-use http_mock::Record;
-
-pub(super) use cell::Cell;
-pub(super) use declared::{DeclaredServices, variable};
-pub(super) use registry::open;
-pub(super) use running::RunningServices;
-pub(super) use secret::Secret;
+pub(super) use declared::{DeclaredServices, open_service, variable};
+pub(super) use running::{RunningServices, Secret};
 
 /// A service as it is declared under `services`. Several scenarios may open it at the same time.
 pub(super) trait Service: fmt::Debug + Send + Sync {
@@ -59,7 +50,7 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
     /// # Errors
     ///
     /// Where the service cannot be used: the scenario is an error then, and its pipeline is not run.
-    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble>;
+    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble>;
 
     /// Tries whether the service can be used, without changing anything, and tells what the service says of itself.
     /// None where there is nothing to reach.
@@ -93,7 +84,7 @@ pub(super) struct ServiceSite<'a> {
 }
 
 /// A service while one scenario runs. Dropping it ends it too, but then nobody learns what went wrong.
-pub(super) trait Running {
+pub(super) trait RunningService {
     /// The word under `type`.
     fn kind(&self) -> &'static str;
 
@@ -116,7 +107,7 @@ pub(super) trait Running {
     /// # Errors
     ///
     /// Where the query is not answered.
-    fn ask(&self, query: &Query<'_>) -> Result<Answer, Trouble> {
+    fn ask(&self, query: &Query<'_>) -> Result<QueryAnswer, Trouble> {
         let _ = query;
         Err(Trouble::Failed(format!(
             "a service of type `{}` answers no queries",
@@ -149,7 +140,7 @@ pub(super) trait Running {
     /// # Errors
     ///
     /// Where the requests are not known.
-    fn record(&self) -> Result<Arc<Record>, String> {
+    fn record(&self) -> Result<Arc<MockRecord>, String> {
         let kind = self.kind();
         Err(format!("a service of type `{kind}` gets no requests"))
     }
@@ -185,9 +176,9 @@ pub(super) struct Query<'a> {
 
 /// The answer to a query.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Answer {
+pub(super) enum QueryAnswer {
     /// The first column of the first row.
-    Value(Cell),
+    Value(TypedCell),
     /// The query has brought no row.
     NoRows,
     /// There is no database, although the pipeline was to make one.
@@ -234,5 +225,45 @@ impl From<String> for Trouble {
 impl From<&str> for Trouble {
     fn from(why: &str) -> Self {
         Self::Failed(why.to_owned())
+    }
+}
+
+/// A value with as much of its type as a comparison needs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TypedCell {
+    /// No value.
+    Null,
+    /// True or false.
+    #[cfg_attr(
+        not(any(feature = "sql", test)),
+        expect(dead_code, reason = "SQLite has none")
+    )]
+    Bool(bool),
+    /// A number as the database writes it, which may have more digits than any number of this program.
+    Number(String),
+    /// JSON.
+    #[cfg_attr(
+        not(any(feature = "sql", test)),
+        expect(dead_code, reason = "SQLite has none")
+    )]
+    Json(Value),
+    /// A text; dates, UUIDs and every other type have the form that the database writes.
+    Text(String),
+}
+
+impl TypedCell {
+    /// Bytes, in the form that PostgreSQL writes.
+    pub(super) fn bytes(bytes: &[u8]) -> Self {
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self::Text(format!("\\x{digits}"))
+    }
+
+    /// Text that the database calls JSON.
+    #[cfg(feature = "sql")]
+    pub(super) fn json(text: &str) -> Self {
+        match serde_json::from_str(text) {
+            Ok(value) => Self::Json(value),
+            Err(_) => Self::Text(text.to_owned()),
+        }
     }
 }

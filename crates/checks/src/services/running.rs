@@ -1,14 +1,13 @@
 //! The services of one scenario while it runs.
 
-use std::collections::BTreeMap;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use super::declared::variable;
-use super::{Running, Secret, Service, ServiceSite, Trouble};
+use super::{RunningService, Service, ServiceSite, Trouble};
 use kelvin_system::signal::Interrupt;
 
 /// How long a scenario that waits for its turn waits between two looks.
@@ -21,7 +20,7 @@ static TURN: Mutex<()> = Mutex::new(());
 /// The services of one scenario, by name.
 #[derive(Default)]
 pub(crate) struct RunningServices<'a> {
-    all: BTreeMap<&'a str, Box<dyn Running + 'a>>,
+    all: BTreeMap<&'a str, Box<dyn RunningService + 'a>>,
     /// The lock is dropped after the services, which end before it is the turn of the next scenario.
     _turn: Option<MutexGuard<'static, ()>>,
 }
@@ -58,7 +57,7 @@ impl<'a> RunningServices<'a> {
     }
 
     /// The service of a name. The check of the configuration has seen that there is one.
-    pub(crate) fn get(&self, name: &str) -> &dyn Running {
+    pub(crate) fn get(&self, name: &str) -> &dyn RunningService {
         let found = self.all.get(name);
         &**found.expect("a check names a service that is declared")
     }
@@ -147,6 +146,47 @@ fn turn(interrupt: &Interrupt) -> Result<MutexGuard<'static, ()>, Trouble> {
                 return Err(Trouble::Stopped);
             }
             Err(TryLockError::WouldBlock) => {}
+        }
+    }
+}
+
+/// A text that must not be given away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Secret {
+    /// The word for the secret, as the subject of a sentence.
+    pub(crate) what: String,
+    /// The text itself.
+    pub(crate) text: String,
+}
+
+impl Secret {
+    /// The forms that the secret may have in another text: as it is, within JSON, and within an address.
+    pub(crate) fn forms(&self) -> BTreeSet<String> {
+        let json = Value::from(&*self.text).to_string();
+        let form: String = form_urlencoded::byte_serialize(self.text.as_bytes()).collect();
+        let percent = form.replace('+', "%20").replace("%7E", "~");
+        BTreeSet::from([
+            self.text.clone(),
+            json[1..json.len() - 1].to_owned(),
+            percent,
+            form,
+        ])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_known_as_it_is_in_json_and_in_an_address() {
+        let secret = Secret {
+            what: "it".to_owned(),
+            text: "a\"b c~d".to_owned(),
+        };
+        let forms = secret.forms();
+        for form in ["a\"b c~d", "a\\\"b c~d", "a%22b%20c~d", "a%22b+c%7Ed"] {
+            assert!(forms.contains(form), "{form}: {forms:?}");
         }
     }
 }

@@ -11,12 +11,11 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use serde_json::Value;
 
-use super::init::Init;
-use super::state::DatabaseState;
-use super::{Answer, Cell, Query, Running, Service, ServiceSite, Trouble};
+use super::state::{DatabaseState, Init};
+use super::{Query, QueryAnswer, RunningService, Service, ServiceSite, Trouble, TypedCell};
 use crate::keys::{SqliteKeys, limit};
 use crate::scenario::{Scenario, plain};
-use crate::selector::relative;
+use crate::selector::relative_path;
 use crate::sql::Dialect;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_system::signal::Interrupt;
@@ -46,7 +45,7 @@ pub(super) fn open(
     init: Option<&str>,
 ) -> Result<Box<dyn Service>, (&'static str, String)> {
     let path = match (&written.path, &keys.path) {
-        (Some(written), Some(path)) => Some(relative(path).map_err(|_| {
+        (Some(written), Some(path)) => Some(relative_path(path).map_err(|_| {
             let what = format!("`{written}` leads out of the workspace: a path is relative to it");
             ("path", what)
         })?),
@@ -71,7 +70,7 @@ impl Service for Sqlite {
         init.map_or(Ok(()), |init| init.values(scenario).map(|_| ()))
     }
 
-    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble> {
+    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble> {
         let failed = |error: io::Error| Trouble::Failed(error.to_string());
         let (folder, path) = match &self.path {
             Some(path) => (site.folder, path.clone()),
@@ -94,7 +93,7 @@ impl Service for Sqlite {
             let connection = Connection::open(&file.whole);
             let run = connection.map_err(|error| Trouble::Failed(error.to_string()));
             let run = run.and_then(|mut connection| {
-                let limits = Limits::begin(self.timeout, site.interrupt);
+                let limits = ConnectionLimits::begin(self.timeout, site.interrupt);
                 limits.within(&mut connection, |connection| {
                     for (name, value) in &values {
                         connection.execute_batch(&format!("CREATE TEMP TABLE {name} (value)"))?;
@@ -106,7 +105,7 @@ impl Service for Sqlite {
             });
             run.map_err(|trouble| trouble.of("`init`"))?;
         }
-        file.before = file.state(&Limits::begin(self.timeout, site.interrupt));
+        file.before = file.state(&ConnectionLimits::begin(self.timeout, site.interrupt));
         match file.before {
             Err(Trouble::Stopped) => Err(Trouble::Stopped),
             _ => Ok(Box::new(file)),
@@ -192,14 +191,14 @@ impl SqliteFile {
     }
 
     /// The state of the database; an empty one where there is no database.
-    fn state(&self, limits: &Limits<'_>) -> Result<DatabaseState, Trouble> {
+    fn state(&self, limits: &ConnectionLimits<'_>) -> Result<DatabaseState, Trouble> {
         match self.copied()? {
             true => self.of_the_copy(limits),
             false => Ok(DatabaseState::default()),
         }
     }
 
-    fn of_the_copy(&self, limits: &Limits<'_>) -> Result<DatabaseState, Trouble> {
+    fn of_the_copy(&self, limits: &ConnectionLimits<'_>) -> Result<DatabaseState, Trouble> {
         let failed = |error: rusqlite::Error| Trouble::Failed(error.to_string());
         // SQLite first puts in order what a transaction that was cut off has left, which takes a right to write.
         let copy = self.copies.join("copy");
@@ -222,7 +221,7 @@ impl SqliteFile {
     }
 }
 
-impl Running for SqliteFile {
+impl RunningService for SqliteFile {
     fn kind(&self) -> &'static str {
         "sqlite"
     }
@@ -236,13 +235,13 @@ impl Running for SqliteFile {
         vec![(self.copies.display().to_string(), "{database}".to_owned())]
     }
 
-    fn ask(&self, query: &Query<'_>) -> Result<Answer, Trouble> {
+    fn ask(&self, query: &Query<'_>) -> Result<QueryAnswer, Trouble> {
         if !self.copied()? {
-            return Ok(Answer::Absent);
+            return Ok(QueryAnswer::Absent);
         }
         let copy = self.copies.join("copy");
         let failed = |error: rusqlite::Error| Trouble::Failed(error.to_string());
-        let limits = Limits::begin(query.timeout, query.interrupt);
+        let limits = ConnectionLimits::begin(query.timeout, query.interrupt);
         let after = self.of_the_copy(&limits)?;
         let before = self.before.as_ref().map_err(Clone::clone)?;
         if let Some(what) = after.replaced(before, query.text) {
@@ -254,27 +253,27 @@ impl Running for SqliteFile {
             let values = query.values.iter().map(bound);
             let mut rows = statement.query(rusqlite::params_from_iter(values))?;
             let Some(row) = rows.next()? else {
-                return Ok(Answer::NoRows);
+                return Ok(QueryAnswer::NoRows);
             };
-            Ok(Answer::Value(match row.get_ref(0)? {
-                ValueRef::Null => Cell::Null,
-                ValueRef::Integer(number) => Cell::Number(number.to_string()),
-                ValueRef::Real(number) => Cell::Number(number.to_string()),
-                ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
-                ValueRef::Blob(bytes) => Cell::bytes(bytes),
+            Ok(QueryAnswer::Value(match row.get_ref(0)? {
+                ValueRef::Null => TypedCell::Null,
+                ValueRef::Integer(number) => TypedCell::Number(number.to_string()),
+                ValueRef::Real(number) => TypedCell::Number(number.to_string()),
+                ValueRef::Text(text) => TypedCell::Text(String::from_utf8_lossy(text).into_owned()),
+                ValueRef::Blob(bytes) => TypedCell::bytes(bytes),
             }))
         })
     }
 }
 
 /// What bounds the work of a connection.
-struct Limits<'a> {
+struct ConnectionLimits<'a> {
     begun: Instant,
     timeout: Duration,
     interrupt: &'a Arc<Interrupt>,
 }
 
-impl<'a> Limits<'a> {
+impl<'a> ConnectionLimits<'a> {
     fn begin(timeout: Duration, interrupt: &'a Arc<Interrupt>) -> Self {
         Self {
             begun: Instant::now(),

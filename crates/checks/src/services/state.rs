@@ -2,7 +2,12 @@
 //! state before the pipeline ran is compared with the state after it: a check looks at what the scenario began with,
 //! and not at something that the pipeline has put in its place under the same name.
 
+use serde_json::Value;
 use std::collections::BTreeMap;
+
+use crate::interpolate;
+use crate::scenario::Scenario;
+use crate::sql::{BoundSql, Dialect};
 
 /// The state of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +74,51 @@ fn names(query: &str, name: &str) -> bool {
         let after = query[at + name.len()..].chars().next();
         !before.is_some_and(is_of_a_name) && !after.is_some_and(is_of_a_name)
     })
+}
+
+/// The script of a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Init {
+    sql: BoundSql,
+}
+
+impl Init {
+    /// Reads a script.
+    ///
+    /// # Errors
+    ///
+    /// Where a field stands within quotes, or the script would give away what is expected.
+    pub(super) fn of(text: &str, dialect: Dialect) -> Result<Self, (&'static str, String)> {
+        let sql = BoundSql::script(text, dialect).map_err(|what| ("init", what))?;
+        if sql.names.iter().any(|name| name == interpolate::EXPECTED) {
+            let what = format!(
+                "`${{{}}}` stands for what is expected, which the pipeline must not find in its database",
+                interpolate::EXPECTED
+            );
+            return Err(("init", what));
+        }
+        Ok(Self { sql })
+    }
+
+    /// The script with expressions in place of the fields.
+    pub(super) fn text(&self) -> &str {
+        &self.sql.text
+    }
+
+    /// The values that the session gets first, each with the name that the script has for it.
+    ///
+    /// # Errors
+    ///
+    /// What the scenario lacks.
+    pub(super) fn values(&self, scenario: &Scenario) -> Result<Vec<(String, Value)>, String> {
+        let mut names: Vec<&String> = self.sql.names.iter().collect();
+        names.sort();
+        names.dedup();
+        let values = names.into_iter();
+        values
+            .map(|name| Ok((name.to_lowercase(), scenario.field(name)?)))
+            .collect()
+    }
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ const BEGINNINGS: [&str; 4] = ["SELECT", "WITH", "VALUES", "SHOW"];
 pub(crate) fn reads(query: &str, dialect: Dialect) -> Result<(), String> {
     let all = words(query, dialect, dialect == Dialect::Mysql)?;
     allowed(&all)?;
-    if all.last() == Some(&Word::Unclosed) {
+    if all.last() == Some(&StatementWord::Unclosed) {
         return Err("a quote in the query is not closed".to_owned());
     }
     // A server can be told to read a backslash in a text as an ordinary character: then the text ends elsewhere. If the
@@ -59,27 +59,29 @@ pub(super) fn is_word(text: &str, dialect: Dialect, word: &str) -> Result<bool, 
     }
     Ok(readings
         .iter()
-        .all(|words| words.contains(&Word::Name(word))))
+        .all(|words| words.contains(&StatementWord::Name(word))))
 }
 
-fn allowed(words: &[Word<'_>]) -> Result<(), String> {
-    let first = words.iter().find(|word| **word != Word::Parenthesis);
+fn allowed(words: &[StatementWord<'_>]) -> Result<(), String> {
+    let first = words
+        .iter()
+        .find(|word| **word != StatementWord::Parenthesis);
     match first {
-        Some(Word::Name(name)) if BEGINNINGS.iter().any(|known| is(name, known)) => {}
-        Some(Word::Name(name)) => {
+        Some(StatementWord::Name(name)) if BEGINNINGS.iter().any(|known| is(name, known)) => {}
+        Some(StatementWord::Name(name)) => {
             return Err(format!(
                 "a query begins with SELECT, WITH, VALUES or SHOW, and not with `{name}`: a check only reads"
             ));
         }
         _ => return Err("there is no statement in the query".to_owned()),
     }
-    let end = words.iter().position(|word| *word == Word::End);
-    if end.is_some_and(|end| words[end..].iter().any(|word| *word != Word::End)) {
+    let end = words.iter().position(|word| *word == StatementWord::End);
+    if end.is_some_and(|end| words[end..].iter().any(|word| *word != StatementWord::End)) {
         return Err("the query has more than one statement".to_owned());
     }
     if words
         .iter()
-        .any(|word| matches!(word, Word::Name(name) if is(name, "INTO")))
+        .any(|word| matches!(word, StatementWord::Name(name) if is(name, "INTO")))
     {
         return Err(
             "the query has INTO, which writes a table or a file: a check only reads (a column of \
@@ -96,7 +98,7 @@ fn is(name: &str, known: &str) -> bool {
 
 /// The parts of a statement that decide whether it may be asked: texts, quoted names and comments do not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word<'q> {
+enum StatementWord<'q> {
     Name(&'q str),
     Parenthesis,
     End,
@@ -105,7 +107,7 @@ enum Word<'q> {
     Other,
 }
 
-fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<Word<'_>>, String> {
+fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<StatementWord<'_>>, String> {
     let mut words = Vec::new();
     let mut rest = query;
     while let Some(first) = rest.chars().next() {
@@ -117,7 +119,7 @@ fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<Word<'_>>, 
             // In a text such as `E'\''`, a backslash stands before a quote that does not end the text.
             let is_escaped =
                 dialect == Dialect::Postgres && is(word, "e") && after.starts_with('\'');
-            words.push(Word::Name(word));
+            words.push(StatementWord::Name(word));
             rest = match is_escaped.then(|| quoted(after, '\'', true)) {
                 Some(Some(length)) => &after[length..],
                 Some(None) => return Ok(unclosed(words)),
@@ -142,17 +144,17 @@ fn words(query: &str, dialect: Dialect, escapes: bool) -> Result<Vec<Word<'_>>, 
         if skipped > 0 {
             // Something in quotes separates two words, as a comment does.
             if !matches!(first, '-' | '#' | '/') {
-                words.push(Word::Other);
+                words.push(StatementWord::Other);
             }
             rest = &rest[skipped..];
             continue;
         }
         if !first.is_whitespace() {
             words.push(match first {
-                '(' => Word::Parenthesis,
-                ';' => Word::End,
+                '(' => StatementWord::Parenthesis,
+                ';' => StatementWord::End,
                 '\0' => return Err("the query has a NUL character".to_owned()),
-                _ => Word::Other,
+                _ => StatementWord::Other,
             });
         }
         rest = &rest[first.len_utf8()..];
@@ -164,8 +166,8 @@ fn is_of_a_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn unclosed(mut words: Vec<Word<'_>>) -> Vec<Word<'_>> {
-    words.push(Word::Unclosed);
+fn unclosed(mut words: Vec<StatementWord<'_>>) -> Vec<StatementWord<'_>> {
+    words.push(StatementWord::Unclosed);
     words
 }
 

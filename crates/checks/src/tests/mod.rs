@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::config::{ChecksSettings, Source};
+use crate::config::{ChecksSettings, ScenarioSource};
 use crate::scenarios;
 use kelvin_probe::configured;
 use kelvin_run::config::{Config, Overrides};
@@ -51,10 +51,13 @@ fn run_cases_and_invariants_are_enough_and_the_evidence_probe_is_not_configured(
     let text = with("{type: file_exists, path: out.txt}");
     let config = load(&format!("{text}cases: cases\n")).expect("it is complete");
     assert!(config.configures("checks") && !config.configures("evidence"));
-    assert_eq!(settings(&config).source, Source::Cases("cases".to_owned()));
+    assert_eq!(
+        settings(&config).source,
+        ScenarioSource::Cases("cases".to_owned())
+    );
     assert_eq!(
         settings(&load(&text).expect("complete")).source,
-        Source::Alone
+        ScenarioSource::Alone
     );
     let basis = &settings(&config).basis;
     let made = &basis.invariants["made"];

@@ -7,7 +7,7 @@ use super::Case;
 use crate::decision::LARGEST;
 use crate::label::Label;
 use kelvin_base::exit::{Finding, Misuse};
-use kelvin_probe::case_files::{self, Entry, shown};
+use kelvin_probe::case_files::{self, CaseFile, shown};
 use kelvin_run::judge::Scorer;
 
 /// The columns that a table must have.
@@ -15,22 +15,22 @@ const CASE: &str = "case";
 const EXPECTED: &str = "expected";
 
 /// A row that names a case.
-struct Row<'e> {
-    entry: &'e Entry,
+struct ExpectedRow<'e> {
+    entry: &'e CaseFile,
     line: usize,
     label: String,
 }
 
-impl Row<'_> {
+impl ExpectedRow<'_> {
     fn place(&self) -> String {
         format!("{}:{}", shown(&self.entry.shown), self.line)
     }
 }
 
 /// Gives each case its label; returns everything that is wrong with the tables.
-pub(super) fn label(tables: &[Entry], cases: &mut [Case], scorer: &dyn Scorer) -> Vec<Misuse> {
+pub(super) fn label(tables: &[CaseFile], cases: &mut [Case], scorer: &dyn Scorer) -> Vec<Misuse> {
     let mut problems = Vec::new();
-    let mut rows: BTreeMap<String, Row<'_>> = BTreeMap::new();
+    let mut rows: BTreeMap<String, ExpectedRow<'_>> = BTreeMap::new();
     for table in tables {
         let mut bytes = Vec::new();
         let read = case_files::read(table, &mut bytes)
@@ -61,9 +61,9 @@ pub(super) fn label(tables: &[Entry], cases: &mut [Case], scorer: &dyn Scorer) -
 
 /// Takes in the rows of a table.
 fn take<'e>(
-    table: &'e Entry,
+    table: &'e CaseFile,
     text: &str,
-    rows: &mut BTreeMap<String, Row<'e>>,
+    rows: &mut BTreeMap<String, ExpectedRow<'e>>,
 ) -> Result<(), Vec<Misuse>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = csv::ReaderBuilder::new()
@@ -145,7 +145,7 @@ fn take<'e>(
             };
             wrong(what, "keep one row for each case");
         } else {
-            let row = Row {
+            let row = ExpectedRow {
                 entry: table,
                 line: last,
                 label: label.to_owned(),
@@ -173,7 +173,7 @@ fn as_line(line: u64) -> usize {
 }
 
 /// A message about a line of a table.
-fn at((table, line): (&Entry, usize), what: String, help: &str) -> Misuse {
+fn at((table, line): (&CaseFile, usize), what: String, help: &str) -> Misuse {
     Misuse::new(format!("{}:{line}: {what}", shown(&table.shown)))
         .help(help)
         .finding(Finding {

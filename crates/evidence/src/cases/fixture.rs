@@ -3,7 +3,7 @@
 use super::{Case, Corpus};
 use crate::EvidenceSettings;
 use crate::config::{Counts, Perturbations};
-use crate::words::{Section, Words};
+use crate::words::{NeutralSection, Words};
 use kelvin_probe::DecisionField;
 use kelvin_run::judge::Choice;
 use kelvin_run::targets::Address;
@@ -26,7 +26,7 @@ pub fn corpus<T: AsRef<str>>(texts: &[(T, T)]) -> Corpus {
 
 /// The default settings, with a short bank of filler.
 pub fn settings(governing: &[&str]) -> EvidenceSettings {
-    let section = Section::new;
+    let section = NeutralSection::new;
     EvidenceSettings {
         run: Address::command("true {input} {output}"),
         cases: "cases".to_owned(),

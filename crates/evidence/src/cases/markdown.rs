@@ -11,7 +11,7 @@ use crate::config::unit_type;
 
 /// Something in a document that only its author can mend.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Problem {
+pub(super) struct DocumentProblem {
     /// The line number, from 1.
     pub(super) line: usize,
     /// What is wrong in that line.
@@ -39,7 +39,7 @@ pub(super) struct Cuts {
     /// The units in the order of the document.
     pub(super) units: Vec<Cut>,
     /// Why the document cannot be used.
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<DocumentProblem>,
 }
 
 /// Closes every block that a blank line and a heading can close. A block that stays open would swallow every unit that
@@ -62,7 +62,7 @@ pub(super) fn cut(text: &str) -> Cuts {
         FrontMatter::None => mark,
         FrontMatter::Closed(length) => mark + length,
         FrontMatter::Open => {
-            cuts.problems.push(Problem {
+            cuts.problems.push(DocumentProblem {
                 line: 1,
                 what: "the front matter that opens here is never closed".to_owned(),
                 help: "close it with the same three characters on a line of their own, or put an \
@@ -75,12 +75,12 @@ pub(super) fn cut(text: &str) -> Cuts {
     let probed = [&source[skip..], PROBE].concat();
     let probe = probed.len() - PROBE.len() + PROBE_HASHES;
     cuts.units.reserve(USUAL);
-    let mut open = Some((1, Block::Other));
-    let mut lines = Lines::of(&source);
+    let mut open = Some((1, MarkdownBlock::Other));
+    let mut lines = LineCounter::of(&source);
     for (block, range) in top_level(&probed) {
-        if matches!(block, Block::Heading) && range.start == probe {
+        if matches!(block, MarkdownBlock::Heading) && range.start == probe {
             open = None;
-        } else if matches!(block, Block::Heading) && is_atx(&probed, range.start) {
+        } else if matches!(block, MarkdownBlock::Heading) && is_atx(&probed, range.start) {
             let start = skip + range.start;
             let heading_end = line_end(text, start);
             cuts.units.push(Cut {
@@ -95,7 +95,7 @@ pub(super) fn cut(text: &str) -> Cuts {
     }
     if let Some((line, block)) = open {
         let (what, help) = block.never_closed();
-        cuts.problems.push(Problem {
+        cuts.problems.push(DocumentProblem {
             line,
             what: format!("the {what} that opens here is never closed"),
             help,
@@ -103,7 +103,7 @@ pub(super) fn cut(text: &str) -> Cuts {
     }
     for unit in &cuts.units {
         if unit.unit_type.is_empty() {
-            cuts.problems.push(Problem {
+            cuts.problems.push(DocumentProblem {
                 line: unit.line,
                 what: "this level-2 heading has no text, so its unit has no type".to_owned(),
                 help: "give the heading a name, or take it out",
@@ -250,14 +250,14 @@ fn front_matter(source: &str) -> FrontMatter {
     FrontMatter::Open
 }
 
-enum Block {
+enum MarkdownBlock {
     Heading,
     Fence,
     Html,
     Other,
 }
 
-impl Block {
+impl MarkdownBlock {
     /// The name of the block, and what to do where it runs to the end of the document.
     const fn never_closed(&self) -> (&'static str, &'static str) {
         match self {
@@ -281,7 +281,7 @@ impl Block {
 
 /// The blocks that are in no other block, with their ranges. Only level-2 headings have a kind of their own; any other
 /// block matters only where it swallows the end of the document.
-fn top_level(source: &str) -> impl Iterator<Item = (Block, std::ops::Range<usize>)> + '_ {
+fn top_level(source: &str) -> impl Iterator<Item = (MarkdownBlock, std::ops::Range<usize>)> + '_ {
     let mut depth = 0_usize;
     Parser::new_ext(source, Options::empty())
         .into_offset_iter()
@@ -292,10 +292,10 @@ fn top_level(source: &str) -> impl Iterator<Item = (Block, std::ops::Range<usize
                     Tag::Heading {
                         level: HeadingLevel::H2,
                         ..
-                    } => Block::Heading,
-                    Tag::CodeBlock(CodeBlockKind::Fenced(_)) => Block::Fence,
-                    Tag::HtmlBlock => Block::Html,
-                    _ => Block::Other,
+                    } => MarkdownBlock::Heading,
+                    Tag::CodeBlock(CodeBlockKind::Fenced(_)) => MarkdownBlock::Fence,
+                    Tag::HtmlBlock => MarkdownBlock::Html,
+                    _ => MarkdownBlock::Other,
                 };
                 (depth == 1).then_some((block, range))
             }
@@ -326,13 +326,13 @@ fn line_end(text: &str, start: usize) -> usize {
 }
 
 /// Counts lines up to offsets that never decrease.
-struct Lines<'a> {
+struct LineCounter<'a> {
     source: &'a str,
     offset: usize,
     line: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineCounter<'a> {
     const fn of(source: &'a str) -> Self {
         Self {
             source,

@@ -26,7 +26,7 @@ use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::threads;
 use kelvin_probe::case_files;
-use kelvin_probe::case_files::{Entry, one, shown};
+use kelvin_probe::case_files::{CaseFile, one, shown};
 use kelvin_run::judge;
 pub use markdown::{type_of, with_newline};
 
@@ -102,7 +102,7 @@ impl Case {
         let is_unix = memchr::memchr(b'\r', text.as_bytes()).is_none();
         let cuts = markdown::cut(&text);
         if !cuts.problems.is_empty() {
-            let misuse = |problem: markdown::Problem| {
+            let misuse = |problem: markdown::DocumentProblem| {
                 Misuse::new(format!(
                     "{}:{}: {}",
                     shown(&file),
@@ -259,7 +259,7 @@ struct Parsed {
 }
 
 /// Reads some files.
-fn parse(entries: &[Entry]) -> Parsed {
+fn parse(entries: &[CaseFile]) -> Parsed {
     let mut parsed = Parsed::default();
     let mut bytes = Vec::with_capacity(BUFFER);
     for entry in entries {

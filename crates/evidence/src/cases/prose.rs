@@ -11,26 +11,26 @@ pub const MASK: char = '\u{1}';
 
 /// A text in which everything that is not prose is masked.
 #[derive(Clone, Debug)]
-pub struct Prose {
+pub struct MaskedText {
     /// As long as the text. Prose is kept, and so are the line ends in it; white space and quote marks that indent a
     /// continued line become spaces; every other byte becomes [`MASK`].
     pub masked: String,
     /// The blocks that hold prose, in order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ProseBlock>,
 }
 
 /// A paragraph, the text of a list item, or a table cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block {
+pub struct ProseBlock {
     /// From the first byte of the block to its last byte that is not white space.
     pub range: Range<usize>,
     /// Where the block is.
-    pub place: Place,
+    pub place: BlockPlace,
 }
 
 /// Where a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum BlockPlace {
     /// A paragraph in no other block.
     Top {
         /// Whether only headings come before the paragraph.
@@ -45,7 +45,7 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl BlockPlace {
     /// Whether the block holds sentences.
     pub const fn is_running_text(self) -> bool {
         !matches!(self, Self::Cell { .. })
@@ -61,9 +61,9 @@ pub(super) fn extensions() -> Options {
 }
 
 /// Finds the prose of a unit.
-pub fn prose(text: &str) -> Prose {
+pub fn prose(text: &str) -> MaskedText {
     let source = for_parser(text);
-    let mut walk = Walk::new(&source);
+    let mut walk = ProseWalk::new(&source);
     // The definition of `[this]` may be in another unit, so it counts as a link without one too.
     let link = |_: BrokenLink<'_>| Some((CowStr::from(""), CowStr::from("")));
     let parser = Parser::new_with_broken_link_callback(&source, extensions(), Some(link));
@@ -73,13 +73,13 @@ pub fn prose(text: &str) -> Prose {
     walk.finish(text)
 }
 
-struct Walk<'a> {
+struct ProseWalk<'a> {
     source: &'a str,
     /// The mask while it is filled; as bytes, because it is filled out of order.
     masked: Vec<u8>,
-    blocks: Vec<Block>,
+    blocks: Vec<ProseBlock>,
     /// The current block, which may have begun without an event of its own (tight list items).
-    open: Option<Block>,
+    open: Option<ProseBlock>,
     /// How many links, headings and the like the parser is in: nothing in them is prose.
     closed_to_edits: usize,
     /// How many lists, quotes and footnotes the parser is in.
@@ -90,7 +90,7 @@ struct Walk<'a> {
     begun: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ProseWalk<'a> {
     fn new(source: &'a str) -> Self {
         Self {
             source,
@@ -138,7 +138,7 @@ impl<'a> Walk<'a> {
             Tag::TableCell => {
                 let first = self.column == 0;
                 self.column += 1;
-                self.begin(range, Some(Place::Cell { first }));
+                self.begin(range, Some(BlockPlace::Cell { first }));
             }
             Tag::Emphasis | Tag::Strong => self.grow(&range),
             Tag::Link { .. } | Tag::Image { .. } | Tag::Strikethrough => {
@@ -180,7 +180,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Opens a block, and gives it a place by where the parser is.
-    fn begin(&mut self, range: Range<usize>, place: Option<Place>) {
+    fn begin(&mut self, range: Range<usize>, place: Option<BlockPlace>) {
         self.close();
         if self.closed_to_edits > 0 {
             return;
@@ -188,11 +188,11 @@ impl<'a> Walk<'a> {
         let first = !self.begun;
         self.begun = true;
         let place = place.unwrap_or(if self.nested > 0 {
-            Place::Nested
+            BlockPlace::Nested
         } else {
-            Place::Top { first }
+            BlockPlace::Top { first }
         });
-        self.open = Some(Block { range, place });
+        self.open = Some(ProseBlock { range, place });
     }
 
     /// Takes an inline event into the current block.
@@ -219,7 +219,7 @@ impl<'a> Walk<'a> {
         self.masked[range.clone()].copy_from_slice(&self.source.as_bytes()[range]);
     }
 
-    fn finish(mut self, text: &str) -> Prose {
+    fn finish(mut self, text: &str) -> MaskedText {
         self.close();
         let source = self.source.as_bytes();
         for block in &self.blocks {
@@ -250,7 +250,7 @@ impl<'a> Walk<'a> {
         }
         let masked = String::from_utf8(self.masked)
             .expect("events begin and end between characters, and a mask is one byte");
-        Prose {
+        MaskedText {
             masked,
             blocks: self.blocks,
         }

@@ -8,9 +8,9 @@ const UNIT: &str = "## Gate Rule\n\nA limit of **5** days, see [the 6](x) and `7
         task 12\n\n| 13 | b |\n|---|---|\n| 14 | 15 |\n\n    code 16\n\n```\n17\n```\n\n<b>\n18\n\
         </b>\n\n### 19\n\n[20] and [x][21] ~~22~~ <i>23</i>\n";
 
-fn shown(text: &str) -> Vec<(String, Place)> {
+fn shown(text: &str) -> Vec<(String, BlockPlace)> {
     let prose = prose(text);
-    let show = |block: &Block| {
+    let show = |block: &ProseBlock| {
         let masked = prose.masked[block.range.clone()].replace(MASK, "·");
         (masked, block.place)
     };
@@ -19,10 +19,10 @@ fn shown(text: &str) -> Vec<(String, Place)> {
 
 #[test]
 fn m16_code_links_html_headings_and_table_heads_are_not_prose() {
-    let top = |first| Place::Top { first };
-    let cell = |first| Place::Cell { first };
+    let top = |first| BlockPlace::Top { first };
+    let cell = |first| BlockPlace::Cell { first };
     let found = shown(UNIT);
-    let found: Vec<(&str, Place)> = found
+    let found: Vec<(&str, BlockPlace)> = found
         .iter()
         .map(|(text, place)| (&**text, *place))
         .collect();
@@ -30,9 +30,9 @@ fn m16_code_links_html_headings_and_table_heads_are_not_prose() {
             Third.";
     let expected = [
         (opening, top(true)),
-        ("quoted 8\n  and 9", Place::Nested),
-        ("item 10\n  wrapped 11", Place::Nested),
-        ("task 12", Place::Nested),
+        ("quoted 8\n  and 9", BlockPlace::Nested),
+        ("item 10\n  wrapped 11", BlockPlace::Nested),
+        ("task 12", BlockPlace::Nested),
         ("14", cell(true)),
         ("15", cell(false)),
         ("···· and ······· ······ ···23····", top(false)),

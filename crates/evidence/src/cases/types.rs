@@ -15,11 +15,11 @@ const ALIKE: f64 = 0.75;
 
 /// Every unit type, by name.
 #[derive(Debug, Default)]
-pub(super) struct Types(BTreeMap<Arc<str>, Seen>);
+pub(super) struct Types(BTreeMap<Arc<str>, TypeSeen>);
 
 /// Where a type was seen.
 #[derive(Debug)]
-struct Seen {
+struct TypeSeen {
     /// The name of the type, in the one allocation that all its units share.
     name: Arc<str>,
     /// How many units have this type.
@@ -38,7 +38,7 @@ impl Types {
                 Some(seen) => seen.units += other.units,
                 None => {
                     let case = place + other.case;
-                    self.0.insert(name, Seen { case, ..other });
+                    self.0.insert(name, TypeSeen { case, ..other });
                 }
             }
         }
@@ -53,7 +53,7 @@ impl Types {
                 continue;
             }
             let name = Arc::clone(&unit.unit_type);
-            let seen = Seen {
+            let seen = TypeSeen {
                 name: Arc::clone(&name),
                 units: 1,
                 case: place,
@@ -103,7 +103,7 @@ pub(super) fn all_occur(key: &str, names: &[String], types: &Types) -> Result<()
 
 /// A notice for each group of types that differ in punctuation, case or accents only.
 pub(super) fn look_alikes(types: &Types, cases: &[Case]) -> Vec<Notice> {
-    let mut groups: BTreeMap<String, Vec<(&str, &Seen)>> = BTreeMap::new();
+    let mut groups: BTreeMap<String, Vec<(&str, &TypeSeen)>> = BTreeMap::new();
     for (name, seen) in &types.0 {
         groups.entry(skeleton(name)).or_default().push((name, seen));
     }

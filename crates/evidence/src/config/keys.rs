@@ -1,10 +1,10 @@
 //! The keys of this probe in `kelvin.yaml`, as they are written; the JSON schema is made from these types.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use kelvin_run::judge::Choice;
 use kelvin_run::targets::Address;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use unicode_normalization::UnicodeNormalization as _;
 
 /// The keys without which this probe cannot be run.
 pub(super) const REQUIRED: [&str; 4] = ["run", "cases", "decision_field", "governing_types"];
@@ -189,4 +189,26 @@ const fn yes() -> bool {
 
 const fn replications() -> usize {
     10
+}
+
+/// The type of the units under a heading: trimmed, in lower case, runs of white space as `_`.
+/// Composed and decomposed letters (Unicode NFC and NFD) make the same type.
+pub fn unit_type(heading: &str) -> String {
+    // ASCII has no composed letters, and most headings are ASCII.
+    if heading.is_ascii() {
+        let mut name = String::with_capacity(heading.len());
+        for word in heading.split_whitespace() {
+            if !name.is_empty() {
+                name.push('_');
+            }
+            name.extend(
+                word.bytes()
+                    .map(|byte| char::from(byte.to_ascii_lowercase())),
+            );
+        }
+        return name;
+    }
+    let composed: String = heading.nfc().collect();
+    let words: Vec<String> = composed.split_whitespace().map(str::to_lowercase).collect();
+    words.join("_")
 }

@@ -3,7 +3,6 @@
 
 mod check;
 mod keys;
-mod unit_type;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -15,18 +14,14 @@ use super::EvidenceKind;
 use super::words::Words;
 use kelvin_base::digest::Fields;
 use kelvin_probe::DecisionField;
-use kelvin_run::Program;
-use kelvin_run::config;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
-use kelvin_run::judge;
-use kelvin_run::judge::Choice;
-use kelvin_run::judge::JudgeSettings;
+use kelvin_run::judge::{Choice, JudgeSettings};
 use kelvin_run::targets::Address;
+use kelvin_run::{Program, config, judge};
 use keys::EvidenceKeys;
-pub use unit_type::unit_type;
+pub use keys::unit_type;
 
-pub use keys::OptIn;
-pub use keys::{AllPairs, Counts, SwapCount};
+pub use keys::{AllPairs, Counts, OptIn, SwapCount};
 
 /// Everything that this probe needs to know, checked up front.
 #[derive(Clone, Debug)]

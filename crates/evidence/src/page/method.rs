@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::EvidenceRun;
-use super::words::SignalWords;
+use super::{EvidenceRun, SignalWords};
 use crate::perturb;
 use kelvin_page::{BANDS, Block, Column, Phrase, Table, TableRow};
 

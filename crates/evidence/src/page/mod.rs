@@ -12,21 +12,19 @@ mod signals;
 mod standing;
 mod swaps;
 mod tables;
-mod words;
 
+use signals::Signals;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::{CaseRecord, Sample, labelled};
-use kelvin_page::{Chapter, FailedInvocation, Headword, Phrase, counted};
+use kelvin_page::{Chapter, FailedInvocation, Headword, Phrase, band, counted};
 use kelvin_record::{Ending, Metric};
 use kelvin_run::folder_of;
 
 pub use case::{of as case, part};
 pub use cases::Expectations;
-use signals::Signals;
 pub use standing::Standing;
-pub use words::{QUADRANT, SignalWords};
 
 /// What a page of the evidence probe is made from.
 #[derive(Clone, Copy)]
@@ -155,3 +153,62 @@ mod known_noise_tests;
 mod known_truth_tests;
 #[cfg(test)]
 mod known_values_tests;
+
+/// From this value on, invariance and following are high.
+pub const QUADRANT: f64 = 0.70;
+
+/// One of the two signals, each of which has words of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignalWords {
+    /// The decision holds while the governing evidence is the same.
+    Invariance,
+    /// The decision goes where the governing evidence leads.
+    Following,
+}
+
+impl SignalWords {
+    /// The words for the bands, best first.
+    pub const fn words(self) -> [&'static str; 5] {
+        match self {
+            Self::Invariance => ["firm", "mostly firm", "wavering", "shaky", "erratic"],
+            Self::Following => [
+                "attentive",
+                "mostly attentive",
+                "half attentive",
+                "inattentive",
+                "unresponsive",
+            ],
+        }
+    }
+
+    /// The word for an unrounded value.
+    pub fn word(self, value: f64) -> &'static str {
+        self.words()[band(value)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_are_half_open_and_judge_unrounded_values() {
+        let word = |value| SignalWords::Invariance.word(value);
+        assert_eq!(word(0.9), "firm");
+        assert_eq!(word(0.899_999_9), "mostly firm");
+        assert_eq!(
+            (word(0.7), word(0.5), word(0.3)),
+            ("mostly firm", "wavering", "shaky")
+        );
+        assert_eq!(word(0.299_999), "erratic");
+        assert_eq!(SignalWords::Following.word(1.0), "attentive");
+        assert_eq!(SignalWords::Following.word(0.0), "unresponsive");
+    }
+
+    #[test]
+    fn the_two_signals_share_no_word() {
+        for word in SignalWords::Invariance.words() {
+            assert!(!SignalWords::Following.words().contains(&word), "{word}");
+        }
+    }
+}

@@ -1,10 +1,9 @@
 //! Both signals at once: the run and its cases as points of a square. It is shown only with one governing type: with
 //! several, the quadrants would mean nothing.
 
-use super::EvidenceRun;
 use super::signals::Signals;
 use super::standing::Standing;
-use super::words::QUADRANT;
+use super::{EvidenceRun, QUADRANT};
 use crate::CaseRecord;
 use kelvin_page::Plane;
 

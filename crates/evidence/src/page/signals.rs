@@ -1,9 +1,8 @@
 //! The figures at the top of the page: invariance, following, sensitivity and the Kelvin score.
 
-use super::EvidenceRun;
 use super::standing::Standing;
 use super::swaps::SwapCounts;
-use super::words::SignalWords;
+use super::{EvidenceRun, SignalWords};
 use kelvin_page::{BANDS, Breakdown, Estimate, Group, Signal, display};
 use kelvin_record::{Metric, estimate, family};
 

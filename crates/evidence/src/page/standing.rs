@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::EvidenceRun;
 use super::swaps::{SwapCounts, ignored_types, is_followed};
-use super::words::QUADRANT;
+use super::{EvidenceRun, QUADRANT};
 use crate::perturb::Relation;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_record::family;

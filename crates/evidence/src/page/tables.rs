@@ -1,7 +1,6 @@
 //! Every figure of the probe, in tables grouped by subject.
 
-use super::EvidenceRun;
-use super::words::SignalWords;
+use super::{EvidenceRun, SignalWords};
 use crate::perturb;
 use kelvin_page::{Estimate, FigureTable, Phrase};
 use kelvin_record::{estimate, family};

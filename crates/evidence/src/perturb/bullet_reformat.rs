@@ -1,7 +1,7 @@
 //! `bullet_reformat`: the markers of lists are exchanged for others.
 
 use super::sites::everywhere;
-use super::{Figure, Perturbation, Proposal, Subject};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::outline::markers;
 
 /// Exchanges the markers of lists.
@@ -22,7 +22,7 @@ impl Perturbation for BulletReformat {
         Figure::Invariance
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         everywhere(subject, self.name(), WANTED, "list", |number, text, _| {
             markers(text.body)
                 .into_iter()

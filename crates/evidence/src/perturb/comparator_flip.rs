@@ -2,7 +2,7 @@
 
 use super::phrase::Flipper;
 use super::rewrite::{Rewrite, governing_units};
-use super::{Figure, Perturbation, Proposal, Subject};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::prose;
 
 /// Flips all comparators of one governing unit; flipping them again would give the unit back.
@@ -21,7 +21,7 @@ impl Perturbation for ComparatorFlip {
         Figure::Mechanical
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let flipper = subject.peers.derived(self.name(), || {
             Flipper::of_comparators(&subject.settings.perturbations.words)
         });

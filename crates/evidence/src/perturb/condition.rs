@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::sentence::{sentences, words};
 use crate::cases::outline::markers;
-use crate::cases::prose::{Block, Place, Prose, prose};
+use crate::cases::prose::{BlockPlace, MaskedText, ProseBlock, prose};
 use crate::words::Words;
 
 /// The conditions of a rule, as a part of its unit.
@@ -13,12 +13,12 @@ pub(super) struct Conditions {
     /// The range of the conditions, without the full stop after them.
     pub(super) range: Range<usize>,
     /// The form of the conditions: two rules can exchange them only if both have the same form.
-    pub(super) form: Form,
+    pub(super) form: ConditionForm,
 }
 
 /// How conditions are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Form {
+pub(super) enum ConditionForm {
     /// In the same sentence as "requires:".
     Inline,
     /// As a list below that sentence.
@@ -35,8 +35,8 @@ pub(super) fn conditions(body: &str, list: &Words) -> Option<Conditions> {
 }
 
 /// The place in a paragraph right after the word "requires" and its colon.
-fn requires(prose: &Prose, block: &Block) -> Option<usize> {
-    if !matches!(block.place, Place::Top { .. }) {
+fn requires(prose: &MaskedText, block: &ProseBlock) -> Option<usize> {
+    if !matches!(block.place, BlockPlace::Top { .. }) {
         return None;
     }
     let text = &prose.masked[block.range.clone()];
@@ -53,7 +53,12 @@ fn requires(prose: &Prose, block: &Block) -> Option<usize> {
     Some(block.range.start + word.end + 1)
 }
 
-fn inline(prose: &Prose, block: &Block, start: usize, list: &Words) -> Option<Conditions> {
+fn inline(
+    prose: &MaskedText,
+    block: &ProseBlock,
+    start: usize,
+    list: &Words,
+) -> Option<Conditions> {
     let rest = start..block.range.end;
     let starts: Vec<usize> = sentences(&prose.masked, rest.clone(), &list.abbreviations)
         .into_iter()
@@ -80,19 +85,25 @@ fn inline(prose: &Prose, block: &Block, start: usize, list: &Words) -> Option<Co
             .len();
     (begin < end).then_some(Conditions {
         range: begin..end,
-        form: Form::Inline,
+        form: ConditionForm::Inline,
     })
 }
 
 /// Conditions as a list between "requires:" and a paragraph that begins with the state.
-fn listed(body: &str, prose: &Prose, at: usize, start: usize, list: &Words) -> Option<Conditions> {
+fn listed(
+    body: &str,
+    prose: &MaskedText,
+    at: usize,
+    start: usize,
+    list: &Words,
+) -> Option<Conditions> {
     let intro = &prose.blocks[at];
     if !prose.masked[start..intro.range.end].trim().is_empty() {
         return None;
     }
     let items = prose.blocks[at + 1..]
         .iter()
-        .take_while(|block| block.place == Place::Nested)
+        .take_while(|block| block.place == BlockPlace::Nested)
         .count();
     let last = &prose.blocks[(at + 1..at + 1 + items).next_back()?];
     let state = prose.blocks.get(at + 1 + items)?;
@@ -103,7 +114,7 @@ fn listed(body: &str, prose: &Prose, at: usize, start: usize, list: &Words) -> O
     let stated = begins_with_known_state(text, list) || has_shape_of_state(text, list);
     (stated && marker.start < last.range.start).then_some(Conditions {
         range: marker.start..last.range.end,
-        form: Form::List,
+        form: ConditionForm::List,
     })
 }
 
@@ -169,15 +180,15 @@ fn has_shape_of_state(text: &str, list: &Words) -> bool {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<(String, Form)> {
+    fn read(text: &str) -> Option<(String, ConditionForm)> {
         let words = Words::load(std::path::Path::new(""), &[], None).expect("the lists load");
         let body = format!("## Gate Rule\n\n{text}");
         let found = conditions(&body, &words)?;
         Some((body[found.range].to_owned(), found.form))
     }
 
-    fn inline(text: &str) -> Option<(String, Form)> {
-        Some((text.to_owned(), Form::Inline))
+    fn inline(text: &str) -> Option<(String, ConditionForm)> {
+        Some((text.to_owned(), ConditionForm::Inline))
     }
 
     #[test]
@@ -215,7 +226,7 @@ mod tests {
         let text = "Approval requires:\n\n- a **signed** form\n- a score of 2.5\n\nAll conditions are \
             met. Details.";
         let expected = "- a **signed** form\n- a score of 2.5".to_owned();
-        assert_eq!(read(text), Some((expected, Form::List)));
+        assert_eq!(read(text), Some((expected, ConditionForm::List)));
     }
 
     #[test]

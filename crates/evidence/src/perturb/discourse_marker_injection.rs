@@ -1,8 +1,10 @@
 //! `discourse_marker_injection`: a marker before a sentence that follows another one.
 
 use super::sentence::words;
-use super::sites::{Site, Text, is_affirmative, is_capitalised, lowered, one_of, one_site_each};
-use super::{Figure, Perturbation, Proposal, Subject};
+use super::sites::{
+    InsertionSite, Text, is_affirmative, is_capitalised, lowered, one_of, one_site_each,
+};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::words::Words;
 
 /// Puts "Additionally," or the like before a sentence.
@@ -23,7 +25,7 @@ impl Perturbation for DiscourseMarkerInjection {
         Figure::Invariance
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let list = &subject.settings.perturbations.words;
         one_site_each(
             subject,
@@ -46,7 +48,7 @@ impl Perturbation for DiscourseMarkerInjection {
 }
 
 /// The first words of those sentences that do not begin their paragraph.
-fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
+fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<InsertionSite> {
     let mut sites = Vec::new();
     for sentence in text
         .sentences(list)
@@ -69,7 +71,7 @@ fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
             && !marker
             && is_affirmative(masked, list)
         {
-            sites.push(Site {
+            sites.push(InsertionSite {
                 text: at,
                 range: sentence.start..sentence.start + first.end,
                 sentence,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::sites::skipped;
-use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use kelvin_base::notice::{Code, Notice};
 
 /// Leaves out one unit at a time; the results are reported per unit type.
@@ -26,7 +26,7 @@ impl Perturbation for Drop {
         Figure::Drop
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let case = subject.case();
         if case.units.len() < 2 {
             return skipped(WANTED, "the case has 1 unit, and one has to stay");

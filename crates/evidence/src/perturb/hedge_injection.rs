@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::sentence::words;
-use super::sites::{Site, Text, is_affirmative, one_of, one_site_each};
-use super::{Figure, Perturbation, Proposal, Subject};
+use super::sites::{InsertionSite, Text, is_affirmative, one_of, one_site_each};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::words::Words;
 
 /// Puts "perhaps" or the like into "the tone is pleasant" or "we prefer the old one". Sentences that state a fact, ask,
@@ -32,7 +32,7 @@ impl Perturbation for HedgeInjection {
         Figure::Hedge
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let list = &subject.settings.perturbations.words;
         one_site_each(
             subject,
@@ -52,13 +52,13 @@ impl Perturbation for HedgeInjection {
     }
 }
 
-fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
+fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<InsertionSite> {
     let mut sites = Vec::new();
     for sentence in text.sentences(list).into_iter().flatten() {
         let places = places(text.masked(sentence.clone()), list);
         sites.extend(places.into_iter().map(|place| {
             let start = sentence.start + place.start;
-            Site {
+            InsertionSite {
                 text: at,
                 range: start..start,
                 sentence: start..sentence.start + place.end,

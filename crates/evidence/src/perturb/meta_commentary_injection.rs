@@ -1,8 +1,8 @@
 //! `meta_commentary_injection`: a sentence about the text before a section.
 
-use super::sites::{Site, Text, one_of, one_site_each};
-use super::{Figure, Perturbation, Proposal, Subject};
-use crate::cases::prose::Place;
+use super::sites::{InsertionSite, Text, one_of, one_site_each};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
+use crate::cases::prose::BlockPlace;
 
 /// Begins a section with a sentence about it.
 pub(super) struct MetaCommentaryInjection;
@@ -22,7 +22,7 @@ impl Perturbation for MetaCommentaryInjection {
         Figure::Invariance
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let comments = &subject.settings.perturbations.words.meta_comments;
         one_site_each(
             subject,
@@ -40,11 +40,11 @@ impl Perturbation for MetaCommentaryInjection {
     }
 }
 
-fn sites(at: usize, text: &Text<'_>) -> Vec<Site> {
+fn sites(at: usize, text: &Text<'_>) -> Vec<InsertionSite> {
     let first = text.prose.blocks.first();
     first
-        .filter(|block| block.place == Place::Top { first: true })
-        .map(|block| Site {
+        .filter(|block| block.place == BlockPlace::Top { first: true })
+        .map(|block| InsertionSite {
             text: at,
             range: block.range.start..block.range.start,
             sentence: block.range.clone(),

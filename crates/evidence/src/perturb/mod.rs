@@ -8,7 +8,6 @@ mod comparator_flip;
 mod condition;
 mod discourse_marker_injection;
 mod drop;
-mod edit;
 mod hedge_injection;
 mod meta_commentary_injection;
 mod non_governing_duplication;
@@ -45,7 +44,7 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
 use kelvin_base::notice::Notice;
 pub use peers::Peers;
-use peers::Place;
+use peers::UnitPlace;
 pub use plan::Planner;
 
 /// Every kind, in the order of the reports.
@@ -150,11 +149,11 @@ pub trait Perturbation: Sync {
     }
 
     /// Proposes variants of the subject, with a notice for every cap and skip.
-    fn propose(&self, subject: &Subject<'_>) -> Proposal;
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal;
 }
 
 /// The case to perturb, and what a kind may look at while it proposes.
-pub struct Subject<'a> {
+pub struct PerturbedCase<'a> {
     /// Every case of the run.
     corpus: &'a Corpus,
     /// The place of the case in the corpus.
@@ -167,7 +166,7 @@ pub struct Subject<'a> {
     key: Fields,
 }
 
-impl<'a> Subject<'a> {
+impl<'a> PerturbedCase<'a> {
     /// The subject for the case at a place of a corpus.
     fn new(
         corpus: &'a Corpus,
@@ -238,16 +237,16 @@ pub enum Piece {
     Own(usize),
     /// A rewritten unit of the case. A run has hundreds of thousands of pieces, and few of them are rewritten: the box
     /// keeps the other pieces at half the size.
-    Edited(Box<Edited>),
+    Edited(Box<EditedUnit>),
     /// A unit of another case.
-    Peer(Place),
+    Peer(UnitPlace),
     /// A section of the filler bank.
     Filler(usize),
 }
 
 /// A unit of the case with another text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Edited {
+pub struct EditedUnit {
     /// The place of the unit in the case.
     pub unit: usize,
     /// The new text of the unit, with its heading line and without white space at its end.

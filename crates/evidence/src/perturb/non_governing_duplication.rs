@@ -1,8 +1,8 @@
 //! `non_governing_duplication`: a sentence is repeated.
 
 use super::sentence::words;
-use super::sites::{Site, Text, one_site_each};
-use super::{Figure, Perturbation, Proposal, Subject};
+use super::sites::{InsertionSite, Text, one_site_each};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::MASK;
 use crate::words::Words;
 
@@ -27,7 +27,7 @@ impl Perturbation for NonGoverningDuplication {
         Figure::Invariance
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let list = &subject.settings.perturbations.words;
         one_site_each(
             subject,
@@ -46,7 +46,7 @@ impl Perturbation for NonGoverningDuplication {
     }
 }
 
-fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
+fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<InsertionSite> {
     let mut sites = Vec::new();
     for sentence in text.sentences(list).into_iter().flatten() {
         let masked = text.masked(sentence.clone());
@@ -55,7 +55,7 @@ fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
             && masked.starts_with(|c: char| c.is_uppercase() || c.is_numeric())
             && words(masked).len() >= FEWEST_WORDS
         {
-            sites.push(Site {
+            sites.push(InsertionSite {
                 text: at,
                 range: sentence.end..sentence.end,
                 sentence,

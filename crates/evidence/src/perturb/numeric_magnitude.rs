@@ -2,8 +2,8 @@
 
 use super::numbers::{Amount, amounts, over, times};
 use super::rewrite::{Rewrite, governing_units};
-use super::{Figure, Perturbation, Proposal, Subject};
-use crate::cases::prose::{Place, prose};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
+use crate::cases::prose::{BlockPlace, prose};
 use kelvin_base::draw::Draw;
 
 /// Makes one amount of one governing unit greater or smaller. If all amounts changed together, a fact and its threshold
@@ -14,23 +14,23 @@ const WANTED: usize = 4;
 
 /// How an amount is changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum AmountStep {
     Times(u32),
     Over(u32),
 }
 
 /// The steps to try where an amount cannot take the step of its variant: a share of 75 percent is halved, since it
 /// cannot be doubled.
-const OTHERS: [Step; 6] = [
-    Step::Times(2),
-    Step::Over(2),
-    Step::Times(5),
-    Step::Over(5),
-    Step::Times(10),
-    Step::Over(10),
+const OTHERS: [AmountStep; 6] = [
+    AmountStep::Times(2),
+    AmountStep::Over(2),
+    AmountStep::Times(5),
+    AmountStep::Over(5),
+    AmountStep::Times(10),
+    AmountStep::Over(10),
 ];
 
-impl Step {
+impl AmountStep {
     /// The step of a variant for a unit with this many amounts: first by a small factor, then by a large one. It is not
     /// known which way crosses a threshold, so every amount goes up and down in turn.
     const fn of(variant: usize, amounts: usize) -> Self {
@@ -64,7 +64,7 @@ impl Perturbation for NumericMagnitude {
         Figure::Mechanical
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let labels = &subject.settings.perturbations.words.number_labels;
         governing_units(subject, WANTED, "no amount", |unit, body| {
             rewrites(body, labels, &mut subject.draw(self.name(), unit))
@@ -77,7 +77,7 @@ fn rewrites(body: &str, labels: &[String], draw: &mut Draw) -> Vec<Rewrite> {
     let mut found: Vec<Amount> = Vec::new();
     for block in &prose.blocks {
         let amounts = amounts(&prose.masked, block.range.clone(), labels);
-        let numbers_the_row = matches!(block.place, Place::Cell { first: true })
+        let numbers_the_row = matches!(block.place, BlockPlace::Cell { first: true })
             && amounts.iter().any(|amount| amount.range == block.range);
         if !numbers_the_row {
             found.extend(amounts);
@@ -89,7 +89,7 @@ fn rewrites(body: &str, labels: &[String], draw: &mut Draw) -> Vec<Rewrite> {
     draw.shuffle(&mut found);
     let mut taken = Vec::new();
     for variant in 0..WANTED {
-        let step = Step::of(variant, found.len());
+        let step = AmountStep::of(variant, found.len());
         let turn = |at: usize| (variant + at) % found.len();
         let next = (0..found.len()).find_map(|at| {
             let amount = &found[turn(at)];

@@ -1,7 +1,7 @@
 //! `pad_content`: units of other cases come in, as evidence about something else.
 
 use super::pads::{ATTEMPTS, FEWEST, MOST, scatter};
-use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use kelvin_base::digest::Digest;
 use kelvin_base::draw::Draw;
 use kelvin_base::notice::{Code, Notice};
@@ -26,7 +26,7 @@ impl Perturbation for PadContent {
         true
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let mut proposal = Proposal::default();
         let case = subject.case();
         let wanted = subject.settings.perturbations.variants.pad_content;
@@ -91,7 +91,7 @@ impl Perturbation for PadContent {
 
 /// Draws units whose contents differ from each other and from those of the case.
 fn chosen(
-    subject: &Subject<'_>,
+    subject: &PerturbedCase<'_>,
     own: &[Digest],
     key: Digest,
     attempt: usize,

@@ -1,7 +1,7 @@
 //! `pad_length`: neutral sections come in and make the document longer.
 
 use super::pads::{ATTEMPTS, FEWEST, MOST, scatter};
-use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use kelvin_base::draw::Draw;
 use kelvin_base::notice::{Code, Notice};
 
@@ -25,7 +25,7 @@ impl Perturbation for PadLength {
         true
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let mut proposal = Proposal::default();
         let wanted = subject.settings.perturbations.variants.pad_length;
         let bank = subject.settings.perturbations.words.filler.len();
@@ -83,7 +83,7 @@ impl Perturbation for PadLength {
 }
 
 /// One draw of sections and places; a section comes in twice only if the bank has too few.
-fn padded(subject: &Subject<'_>, draw: &mut Draw) -> Vec<Piece> {
+fn padded(subject: &PerturbedCase<'_>, draw: &mut Draw) -> Vec<Piece> {
     let count = draw.between(FEWEST, MOST);
     let mut bank = subject.peers.filler.clone();
     draw.shuffle(&mut bank);

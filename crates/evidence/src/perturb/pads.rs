@@ -1,6 +1,6 @@
 //! The part that both kinds of padding share: how many sections come in, and where.
 
-use super::{Piece, Subject};
+use super::{PerturbedCase, Piece};
 use kelvin_base::draw::Draw;
 
 /// The least number of sections that come in.
@@ -14,7 +14,11 @@ pub(super) const ATTEMPTS: usize = 8;
 
 /// The units of a case in their order, with the pieces of `added` put in one after another at random places. None of
 /// these places is behind a unit that keeps its order.
-pub(super) fn scatter(subject: &Subject<'_>, added: Vec<Piece>, draw: &mut Draw) -> Vec<Piece> {
+pub(super) fn scatter(
+    subject: &PerturbedCase<'_>,
+    added: Vec<Piece>,
+    draw: &mut Draw,
+) -> Vec<Piece> {
     let units = subject.case().units.len();
     let mut pieces = Vec::with_capacity(units + added.len());
     pieces.extend((0..units).map(Piece::Own));

@@ -14,12 +14,12 @@ use kelvin_base::threads;
 /// The place of a unit: first its case, then the unit in the case. The plan of a run holds hundreds of thousands of
 /// places, so they are numbers of 32 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct UnitPlace {
     case: u32,
     unit: u32,
 }
 
-impl Place {
+impl UnitPlace {
     /// The place of a unit, by the place of its case in the corpus and its own place in the case.
     pub(super) fn of(case: usize, unit: usize) -> Self {
         let small = |at| u32::try_from(at).expect("memory holds fewer than 2^32 units");
@@ -38,11 +38,11 @@ impl Place {
 
 /// A unit that can replace a governing unit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+pub(super) struct PeerRule {
     /// The digest of the text below the heading, whatever its white space.
     pub(super) sense: Digest,
     /// The first place of a unit with this text, in the order of the case names.
-    pub(super) place: Place,
+    pub(super) place: UnitPlace,
 }
 
 /// The units of the corpus, by content and by type.
@@ -51,9 +51,9 @@ pub(super) struct Rule {
 /// that first case is always another case.
 pub struct Peers {
     /// The units that `pad_content` draws from, by content.
-    pub(super) padding: Ring<Place>,
+    pub(super) padding: Ring<UnitPlace>,
     /// The units that `swap` draws from, for each governing type.
-    pub(super) rules: BTreeMap<Arc<str>, Ring<Rule>>,
+    pub(super) rules: BTreeMap<Arc<str>, Ring<PeerRule>>,
     /// The places of the filler sections that can be used.
     pub(super) filler: Vec<usize>,
     /// The governing units of each case: their places in it, with the digests of their texts.
@@ -78,12 +78,12 @@ impl Peers {
                 .collect::<Vec<_>>()
         });
         let units = corpus.cases.iter().map(|case| case.units.len()).sum();
-        let mut pads: Vec<(Digest, Place)> = Vec::with_capacity(units);
-        let mut rules: BTreeMap<Arc<str>, Vec<(Digest, Rule)>> = BTreeMap::new();
+        let mut pads: Vec<(Digest, UnitPlace)> = Vec::with_capacity(units);
+        let mut rules: BTreeMap<Arc<str>, Vec<(Digest, PeerRule)>> = BTreeMap::new();
         for (case, (document, senses)) in corpus.cases.iter().zip(&senses).enumerate() {
             let mut governing = senses.iter().peekable();
             for (unit, cut) in document.units.iter().enumerate() {
-                let place = Place::of(case, unit);
+                let place = UnitPlace::of(case, unit);
                 let sense = governing.next_if(|(at, _)| *at == unit);
                 let may_govern = settings.perturbations.pad_include_governing || sense.is_none();
                 // A turn of another conversation cannot pad this conversation.
@@ -92,7 +92,7 @@ impl Peers {
                 }
                 if let Some(&(_, sense)) = sense {
                     let rules = rules.entry(Arc::clone(&cut.unit_type)).or_default();
-                    rules.push((sense, Rule { sense, place }));
+                    rules.push((sense, PeerRule { sense, place }));
                 }
             }
         }

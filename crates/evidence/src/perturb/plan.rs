@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::{ALL, Peers, Perturbation, Plan, Subject, Variant, is_enabled};
+use super::{ALL, Peers, Perturbation, PerturbedCase, Plan, Variant, is_enabled};
 use crate::EvidenceSettings;
 use crate::cases::Corpus;
 use kelvin_base::digest::Digest;
@@ -21,7 +21,7 @@ pub struct Planner<'a> {
     texts: HashSet<Digest>,
     /// The text of one variant, in memory that is used again for the next.
     text: String,
-    names: Names,
+    names: VariantNames,
 }
 
 impl<'a> Planner<'a> {
@@ -33,14 +33,14 @@ impl<'a> Planner<'a> {
             peers,
             texts: HashSet::new(),
             text: String::new(),
-            names: Names::default(),
+            names: VariantNames::default(),
         }
     }
 
     /// Plans every enabled kind for the case at a place of the corpus. A case without units has nothing to perturb; the
     /// notices of loading say so.
     pub fn plan(&mut self, at: usize) -> Plan {
-        let subject = Subject::new(self.corpus, at, self.settings, self.peers);
+        let subject = PerturbedCase::new(self.corpus, at, self.settings, self.peers);
         let mut plan = Plan {
             variants: Vec::new(),
             notices: Vec::new(),
@@ -59,7 +59,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans one kind and adds its variants to the plan. A variant whose text is already planned is left out.
-    fn plan_kind(&mut self, kind: &dyn Perturbation, subject: &Subject<'_>, plan: &mut Plan) {
+    fn plan_kind(&mut self, kind: &dyn Perturbation, subject: &PerturbedCase<'_>, plan: &mut Plan) {
         let proposal = kind.propose(subject);
         let mut notices = proposal.notices;
         let proposed = proposal.drafts.len();
@@ -106,14 +106,14 @@ impl<'a> Planner<'a> {
 
 /// Names for the variants of one kind after another.
 #[derive(Default)]
-struct Names {
+struct VariantNames {
     /// The beginnings of the names, each with how many names have it; the latest one at the end.
     stems: Vec<(String, usize)>,
     /// The name that is being made.
     name: String,
 }
 
-impl Names {
+impl VariantNames {
     /// Forgets the names of other kinds.
     fn begin(&mut self) {
         self.stems.clear();

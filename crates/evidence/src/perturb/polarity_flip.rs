@@ -2,7 +2,7 @@
 
 use super::phrase::Flipper;
 use super::rewrite::{Rewrite, governing_units};
-use super::{Figure, Perturbation, Proposal, Subject};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::prose;
 use kelvin_base::draw::Draw;
 
@@ -25,7 +25,7 @@ impl Perturbation for PolarityFlip {
         Figure::Mechanical
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let flipper = subject.peers.derived(self.name(), || {
             Flipper::of_antonyms(&subject.settings.perturbations.words)
         });

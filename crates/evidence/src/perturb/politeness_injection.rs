@@ -1,8 +1,8 @@
 //! `politeness_injection`: a courtesy is put before an instruction.
 
 use super::sentence::words;
-use super::sites::{Site, Text, is_affirmative, lowered, one_of, one_site_each};
-use super::{Figure, Perturbation, Proposal, Subject};
+use super::sites::{InsertionSite, Text, is_affirmative, lowered, one_of, one_site_each};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::words::Words;
 
 /// Turns "Verify the form" into "Please verify the form".
@@ -23,7 +23,7 @@ impl Perturbation for PolitenessInjection {
         Figure::Invariance
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let list = &subject.settings.perturbations.words;
         one_site_each(
             subject,
@@ -43,7 +43,7 @@ impl Perturbation for PolitenessInjection {
 }
 
 /// The imperatives that begin a sentence and have an object: "Record the date", not "Record keeping".
-fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
+fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<InsertionSite> {
     let mut sites = Vec::new();
     for sentence in text.sentences(list).into_iter().flatten() {
         let masked = text.masked(sentence.clone());
@@ -67,7 +67,7 @@ fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<Site> {
             && has_object
             && is_affirmative(masked, list)
         {
-            sites.push(Site {
+            sites.push(InsertionSite {
                 text: at,
                 range: sentence.start..sentence.start + verb.end,
                 sentence,

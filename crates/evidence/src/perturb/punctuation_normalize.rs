@@ -1,8 +1,8 @@
 //! `punctuation_normalize`: the same punctuation, in plain or in typographic characters.
 
-use super::edit::Edits;
+use super::rewrite::Edits;
 use super::sites::{Text, everywhere};
-use super::{Figure, Perturbation, Proposal, Subject};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::MASK;
 use kelvin_base::draw::Draw;
 
@@ -25,7 +25,7 @@ impl Perturbation for PunctuationNormalize {
         Figure::Invariance
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let missing = "punctuation that can be written otherwise";
         everywhere(
             subject,

@@ -5,7 +5,7 @@ use super::Piece;
 use crate::EvidenceSettings;
 use crate::cases;
 use crate::cases::{Case, Corpus};
-use crate::words::Section;
+use crate::words::NeutralSection;
 
 /// Adds the text of a variant: the preamble, then the pieces.
 pub(super) fn render(
@@ -37,7 +37,7 @@ pub(super) fn render(
 
 /// The type of the unit that a filler section makes; none where the section would not make exactly one unit, or where
 /// it would not end.
-pub(super) fn type_of_section(section: &Section) -> Option<String> {
+pub(super) fn type_of_section(section: &NeutralSection) -> Option<String> {
     let case = Case::parse("", "", &*section.markdown).ok()?;
     let [unit] = case.units.as_slice() else {
         return None;
@@ -104,7 +104,7 @@ fn blank_line(tail: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::cases::fixture;
-    use crate::perturb::Place;
+    use crate::perturb::UnitPlace;
 
     fn rendered(text: &str, pieces: &[Piece]) -> String {
         let corpus = fixture::corpus(&[("a", text), ("b", "## Peer\rp1\r\np2\n")]);
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn text_from_elsewhere_gets_the_line_ends_of_the_case() {
         let pieces = [
-            Piece::Peer(Place::of(1, 0)),
+            Piece::Peer(UnitPlace::of(1, 0)),
             Piece::Filler(2),
             Piece::Own(0),
         ];
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn only_a_section_of_one_unit_is_filler() {
-        let of = |heading: &str, text: &str| type_of_section(&Section::new(heading, text));
+        let of = |heading: &str, text: &str| type_of_section(&NeutralSection::new(heading, text));
         assert_eq!(of("Office Hours", "Open."), Some("office_hours".to_owned()));
         assert_eq!(of("Empty", ""), Some("empty".to_owned()));
         assert_eq!(of("", "Open."), None);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use crate::cases::Unit;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
@@ -30,7 +30,7 @@ impl Perturbation for Reorder {
         true
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let mut proposal = Proposal::default();
         let wanted = subject.settings.perturbations.variants.reorder;
         if wanted == 0 {
@@ -144,7 +144,7 @@ fn listed(classes: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Distinct orders, each drawn independently.
-fn shuffled(subject: &Subject<'_>, classes: &[usize], wanted: usize) -> Vec<Vec<usize>> {
+fn shuffled(subject: &PerturbedCase<'_>, classes: &[usize], wanted: usize) -> Vec<Vec<usize>> {
     let mut known = BTreeSet::from([classes.to_vec()]);
     let mut orders = Vec::with_capacity(wanted);
     for number in 1..=wanted {

@@ -1,10 +1,10 @@
 //! The part that all kinds share that rewrite single governing units: which units they rewrite, and the notice where
 //! nothing could be rewritten.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use super::edit::{Edits, apply};
-use super::{Draft, Edited, Piece, Proposal, Subject};
+use super::{Draft, EditedUnit, PerturbedCase, Piece, Proposal};
 use crate::cases::outline::outline;
 use kelvin_base::notice::{Code, Notice};
 
@@ -22,7 +22,7 @@ pub(super) struct Rewrite {
 /// Proposes the rewrites of every governing unit, each as a variant; `rewrites` gets the place of the unit in the case
 /// and its text. `missing` names what a unit without any rewrite lacks, e.g. "no amount".
 pub(super) fn governing_units(
-    subject: &Subject<'_>,
+    subject: &PerturbedCase<'_>,
     wanted: usize,
     missing: &str,
     rewrites: impl Fn(usize, &str) -> Vec<Rewrite>,
@@ -69,7 +69,7 @@ pub(super) fn governing_units(
 }
 
 /// The units of a type, in the order of the case.
-pub(super) fn of_type(subject: &Subject<'_>, unit_type: &str) -> Vec<usize> {
+pub(super) fn of_type(subject: &PerturbedCase<'_>, unit_type: &str) -> Vec<usize> {
     let units = subject.case().units.iter().enumerate();
     units
         .filter(|(_, unit)| &*unit.unit_type == unit_type)
@@ -81,7 +81,7 @@ pub(super) fn of_type(subject: &Subject<'_>, unit_type: &str) -> Vec<usize> {
 pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = (0..units).map(Piece::Own).collect();
     for (unit, text) in edited {
-        pieces[unit] = Piece::Edited(Box::new(Edited { unit, text }));
+        pieces[unit] = Piece::Edited(Box::new(EditedUnit { unit, text }));
     }
     pieces
 }
@@ -89,6 +89,22 @@ pub(super) fn with_edited(units: usize, edited: Vec<(usize, String)>) -> Vec<Pie
 /// The edited text; none where the edits change nothing, or where the Markdown would be read differently, for instance
 /// because a sign at the beginning of a line becomes a quote.
 pub(super) fn checked(body: &str, edits: &Edits) -> Option<String> {
-    let text = apply(body, edits).trim_end().to_owned();
+    let text = apply_edits(body, edits).trim_end().to_owned();
     (text != body && outline(&text).shape == outline(body).shape).then_some(text)
+}
+
+/// Replacements that do not overlap, in the order of the text.
+pub(super) type Edits = Vec<(Range<usize>, String)>;
+
+/// The text after the replacements.
+pub(super) fn apply_edits(text: &str, edits: &Edits) -> String {
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut end = 0;
+    for (range, new) in edits {
+        out.push_str(&text[end..range.start]);
+        out.push_str(new);
+        end = range.end;
+    }
+    out.push_str(&text[end..]);
+    out
 }

@@ -3,11 +3,10 @@
 
 use std::ops::Range;
 
-use super::edit::Edits;
-use super::rewrite::{Detail, checked, with_edited};
+use super::rewrite::{Detail, Edits, checked, with_edited};
 use super::sentence::{sentences, words};
-use super::{Draft, Proposal, Subject};
-use crate::cases::prose::{Prose, prose};
+use super::{Draft, PerturbedCase, Proposal};
+use crate::cases::prose::{MaskedText, prose};
 use crate::words::Words;
 use kelvin_base::draw::Draw;
 use kelvin_base::notice::{Code, Notice};
@@ -19,11 +18,11 @@ pub(super) struct Text<'a> {
     /// The text of the unit, with its heading line.
     pub(super) body: &'a str,
     /// The prose, in which edits may be made.
-    pub(super) prose: Prose,
+    pub(super) prose: MaskedText,
 }
 
 /// A place where something can be put in.
-pub(super) struct Site {
+pub(super) struct InsertionSite {
     /// The index of the text among those that can be edited.
     pub(super) text: usize,
     /// The range to replace; empty where text is only put in.
@@ -33,7 +32,7 @@ pub(super) struct Site {
 }
 
 /// The units of the case that do not govern.
-pub(super) fn texts<'a>(subject: &Subject<'a>) -> Vec<Text<'a>> {
+pub(super) fn texts<'a>(subject: &PerturbedCase<'a>) -> Vec<Text<'a>> {
     let case = subject.case();
     let units = case.units.iter().enumerate();
     units
@@ -70,19 +69,19 @@ impl Text<'_> {
 
 /// Proposes variants with an edit at one site each; every variant tries the sites in an order of its own.
 pub(super) fn one_site_each(
-    subject: &Subject<'_>,
+    subject: &PerturbedCase<'_>,
     kind: &'static str,
     wanted: usize,
     missing: &str,
-    sites: impl Fn(usize, &Text<'_>) -> Vec<Site>,
-    write: impl Fn(&Text<'_>, &Site, &mut Draw) -> Option<(Edits, Detail)>,
+    sites: impl Fn(usize, &Text<'_>) -> Vec<InsertionSite>,
+    write: impl Fn(&Text<'_>, &InsertionSite, &mut Draw) -> Option<(Edits, Detail)>,
 ) -> Proposal {
     let mut proposal = Proposal::default();
     let texts = texts(subject);
     if texts.is_empty() {
         return skipped(wanted, "every unit of the case governs");
     }
-    let all: Vec<Site> = texts
+    let all: Vec<InsertionSite> = texts
         .iter()
         .enumerate()
         .flat_map(|(at, text)| sites(at, text))
@@ -118,7 +117,7 @@ pub(super) fn one_site_each(
 
 /// Proposes variants in which every unit that does not govern is edited, if it can be.
 pub(super) fn everywhere(
-    subject: &Subject<'_>,
+    subject: &PerturbedCase<'_>,
     kind: &'static str,
     wanted: usize,
     missing: &str,

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::peers::Rule;
+use super::peers::PeerRule;
 use super::ring::Ring;
-use super::{Draft, Figure, Perturbation, Piece, Proposal, Subject};
+use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use crate::SwapCount;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
@@ -30,7 +30,7 @@ impl Perturbation for Swap {
         true
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let mut proposal = Proposal::default();
         let count = subject.settings.perturbations.variants.swap;
         if count == SwapCount::UpTo(0) {
@@ -43,7 +43,12 @@ impl Perturbation for Swap {
     }
 }
 
-fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, proposal: &mut Proposal) {
+fn propose_type(
+    subject: &PerturbedCase<'_>,
+    unit_type: &str,
+    count: SwapCount,
+    proposal: &mut Proposal,
+) {
     let case = subject.case();
     let units: Vec<usize> = (0..case.units.len())
         .filter(|unit| &*case.units[*unit].unit_type == unit_type)
@@ -114,9 +119,9 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, count: SwapCount, propos
 pub(super) fn all(
     units: &[usize],
     own: &BTreeSet<Digest>,
-    ring: &Ring<Rule>,
-) -> Vec<(usize, Rule)> {
-    let mut others: Vec<Rule> = ring
+    ring: &Ring<PeerRule>,
+) -> Vec<(usize, PeerRule)> {
+    let mut others: Vec<PeerRule> = ring
         .iter()
         .filter(|rule| !own.contains(&rule.sense))
         .copied()
@@ -132,13 +137,13 @@ pub(super) fn all(
 /// Draws `wanted` distinct pairs, where there are more than that: the own units take turns, and a rule that has
 /// replaced one unit replaces another only when no unused rule is left.
 pub(super) fn some(
-    subject: &Subject<'_>,
+    subject: &PerturbedCase<'_>,
     kind: &str,
     units: &[usize],
     own: &BTreeSet<Digest>,
-    ring: &Ring<Rule>,
+    ring: &Ring<PeerRule>,
     wanted: usize,
-) -> Vec<(usize, Rule)> {
+) -> Vec<(usize, PeerRule)> {
     let stream = [kind, " ", &*subject.case().units[units[0]].unit_type].concat();
     let mut turns = units.to_vec();
     subject.draw(&stream, 0).shuffle(&mut turns);

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::condition::{Conditions, Form, conditions};
-use super::peers::{Place, Rule};
+use super::condition::{ConditionForm, Conditions, conditions};
+use super::peers::{PeerRule, UnitPlace};
 use super::rewrite::{of_type, with_edited};
 use super::ring::Ring;
 use super::swap::{all, some};
-use super::{Draft, Figure, Perturbation, Proposal, Subject};
+use super::{Draft, Figure, Perturbation, PerturbedCase, Proposal};
 use crate::EvidenceSettings;
 use crate::cases;
 use crate::cases::Corpus;
@@ -36,7 +36,7 @@ impl Perturbation for SwapCondition {
         Figure::Condition
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         let index = subject
             .peers
             .derived(self.name(), || Index::of(subject.corpus, subject.settings));
@@ -51,9 +51,9 @@ impl Perturbation for SwapCondition {
 /// The rules of the corpus, each read once.
 struct Index {
     /// The conditions of every unit that has the shape of a rule.
-    read: BTreeMap<Place, (Conditions, Digest)>,
+    read: BTreeMap<UnitPlace, (Conditions, Digest)>,
     /// The rules that can be drawn, by type and form.
-    rings: BTreeMap<(Arc<str>, Form), Ring<Rule>>,
+    rings: BTreeMap<(Arc<str>, ConditionForm), Ring<PeerRule>>,
     types: BTreeMap<Arc<str>, TypeCount>,
 }
 
@@ -70,7 +70,7 @@ struct TypeCount {
 impl Index {
     fn of(corpus: &Corpus, settings: &EvidenceSettings) -> Self {
         let mut read = BTreeMap::new();
-        let mut rules: BTreeMap<(Arc<str>, Form), Vec<Rule>> = BTreeMap::new();
+        let mut rules: BTreeMap<(Arc<str>, ConditionForm), Vec<PeerRule>> = BTreeMap::new();
         let mut types: BTreeMap<Arc<str>, TypeCount> = BTreeMap::new();
         for (at, case) in corpus.cases.iter().enumerate() {
             for (unit_at, unit) in case.units.iter().enumerate() {
@@ -95,15 +95,15 @@ impl Index {
                 };
                 count.read += 1;
                 let sense = sense(&body[found.range.clone()]);
-                let place = Place::of(at, unit_at);
+                let place = UnitPlace::of(at, unit_at);
                 rules
                     .entry((Arc::clone(&unit.unit_type), found.form))
                     .or_default()
-                    .push(Rule { sense, place });
+                    .push(PeerRule { sense, place });
                 read.insert(place, (found, sense));
             }
         }
-        let ring = |rules: Vec<Rule>| {
+        let ring = |rules: Vec<PeerRule>| {
             let rules = rules.into_iter().map(|rule| (rule.sense, rule));
             Ring::of("swap_condition", settings.seed, rules)
         };
@@ -127,7 +127,12 @@ fn sense(conditions: &str) -> Digest {
     Digest::of(words.join(" ").as_bytes())
 }
 
-fn propose_type(subject: &Subject<'_>, unit_type: &str, index: &Index, proposal: &mut Proposal) {
+fn propose_type(
+    subject: &PerturbedCase<'_>,
+    unit_type: &str,
+    index: &Index,
+    proposal: &mut Proposal,
+) {
     let units = of_type(subject, unit_type);
     let Some(first) = units.first() else {
         let text = format!("the case has no unit of type `{unit_type}`");
@@ -140,7 +145,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, index: &Index, proposal:
     let read: Vec<(usize, &Conditions, Digest)> = units
         .iter()
         .filter_map(|unit| {
-            let place = Place::of(subject.at, *unit);
+            let place = UnitPlace::of(subject.at, *unit);
             let (found, sense) = index.read.get(&place)?;
             Some((*unit, found, *sense))
         })
@@ -160,7 +165,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, index: &Index, proposal:
         return;
     }
     let before = proposal.drafts.len();
-    for form in [Form::Inline, Form::List] {
+    for form in [ConditionForm::Inline, ConditionForm::List] {
         let wanted = WANTED - (proposal.drafts.len() - before);
         let own: Vec<usize> = read
             .iter()
@@ -204,7 +209,7 @@ fn propose_type(subject: &Subject<'_>, unit_type: &str, index: &Index, proposal:
 /// A notice about the share of units that can be read as rules: for a case where a unit cannot be read, and once for
 /// the corpus.
 fn parse_rate(
-    subject: &Subject<'_>,
+    subject: &PerturbedCase<'_>,
     unit_type: &Arc<str>,
     units: usize,
     read: usize,
@@ -227,10 +232,10 @@ fn parse_rate(
 }
 
 /// The unit with the conditions of the other case; none where it would not be read as meant.
-fn draft(subject: &Subject<'_>, index: &Index, unit: usize, rule: Rule) -> Option<Draft> {
+fn draft(subject: &PerturbedCase<'_>, index: &Index, unit: usize, rule: PeerRule) -> Option<Draft> {
     let case = subject.case();
     let body = case.body(&case.units[unit]);
-    let place = Place::of(subject.at, unit);
+    let place = UnitPlace::of(subject.at, unit);
     let (own, _) = index.read.get(&place)?;
     let (theirs, _) = index.read.get(&rule.place)?;
     let (peer, from) = rule.place.find(subject.corpus);

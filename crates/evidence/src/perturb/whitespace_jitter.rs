@@ -1,8 +1,8 @@
 //! `whitespace_jitter`: white space that makes no difference in Markdown is added.
 
-use super::edit::Edits;
+use super::rewrite::Edits;
 use super::sites::{Text, everywhere};
-use super::{Figure, Perturbation, Proposal, Subject};
+use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use kelvin_base::draw::Draw;
 
 /// Widens gaps between paragraphs and between words, and adds single spaces at line ends.
@@ -26,7 +26,7 @@ impl Perturbation for WhitespaceJitter {
         Figure::Invariance
     }
 
-    fn propose(&self, subject: &Subject<'_>) -> Proposal {
+    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
         everywhere(
             subject,
             self.name(),

@@ -3,11 +3,11 @@
 use kelvin_run::config::diagnostic::{Problem, tame};
 use kelvin_run::config::yaml::{Content, Node};
 
-use super::Section;
+use super::NeutralSection;
 
 /// One value of a list, as read from the YAML tree.
-pub(super) enum Entry {
-    Section(Section),
+pub(super) enum WordEntry {
+    Section(NeutralSection),
     Pair(String, String),
     Word(String),
 }
@@ -32,7 +32,7 @@ fn phrase(node: &Node) -> Result<&str, Problem> {
 }
 
 /// A pair of opposites.
-pub(super) fn pair(node: &Node) -> Result<Entry, Problem> {
+pub(super) fn pair(node: &Node) -> Result<WordEntry, Problem> {
     let Content::List(items) = &node.content else {
         return Err(Problem::new(node.at.clone(), "this is not a pair")
             .help("write two opposites as `[one, other]`"));
@@ -59,11 +59,11 @@ pub(super) fn pair(node: &Node) -> Result<Entry, Problem> {
             return Err(Problem::new(node.at.clone(), what));
         }
     }
-    Ok(Entry::Pair(one.to_owned(), other.to_owned()))
+    Ok(WordEntry::Pair(one.to_owned(), other.to_owned()))
 }
 
 /// An entry of a list of words, in the form that this list needs.
-pub(super) fn word(list: &str, node: &Node) -> Result<Entry, Problem> {
+pub(super) fn word(list: &str, node: &Node) -> Result<WordEntry, Problem> {
     let text = phrase(node)?;
     let wrong = match list {
         "hedges" | "courtesies" | "discourse_markers" | "meta_comments"
@@ -80,12 +80,12 @@ pub(super) fn word(list: &str, node: &Node) -> Result<Entry, Problem> {
     };
     match wrong {
         Some(what) => Err(Problem::new(node.at.clone(), what)),
-        None => Ok(Entry::Word(text.to_owned())),
+        None => Ok(WordEntry::Word(text.to_owned())),
     }
 }
 
 /// A section of the filler bank.
-pub(super) fn section(node: &Node) -> Result<Entry, Problem> {
+pub(super) fn section(node: &Node) -> Result<WordEntry, Problem> {
     let wrong = |what: String| Problem::new(node.at.clone(), what);
     let Content::Map(entries) = &node.content else {
         return Err(wrong("this is not a section".to_owned())
@@ -117,7 +117,7 @@ pub(super) fn section(node: &Node) -> Result<Entry, Problem> {
             "write plain paragraphs and lists, without headings, rules, code fences and HTML",
         ));
     }
-    Ok(Entry::Section(Section::new(heading_text, text)))
+    Ok(WordEntry::Section(NeutralSection::new(heading_text, text)))
 }
 
 /// Whether a line could begin a unit, or swallow the unit that comes after the section.

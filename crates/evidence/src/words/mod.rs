@@ -3,7 +3,6 @@
 
 mod entry;
 mod pack;
-mod shipped;
 
 use std::path::Path;
 
@@ -11,7 +10,7 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     /// Neutral sections for `pad_length`; at least [`LEAST_FILLER`].
-    pub filler: Vec<Section>,
+    pub filler: Vec<NeutralSection>,
     /// Pairs of opposite comparators, e.g. ("at least", "at most").
     pub comparators: Vec<(String, String)>,
     /// Further pairs of comparators, flipped only right before a number, e.g. ("over", "under").
@@ -54,7 +53,7 @@ pub struct Words {
 
 /// A neutral section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Section {
+pub struct NeutralSection {
     /// The heading, without `##`.
     pub heading: String,
     /// The section as it is put in: the heading line, an empty line, the text. Lines end in `\n`, and there is no white
@@ -62,7 +61,7 @@ pub struct Section {
     pub markdown: String,
 }
 
-impl Section {
+impl NeutralSection {
     /// Makes a section from a heading without `##` and a text whose lines end in `\n`.
     pub fn new(heading: &str, text: &str) -> Self {
         let markdown = format!("## {}\n\n{}", heading.trim(), text.trim());
@@ -102,7 +101,7 @@ const NAMES: [&str; 20] = [
 
 /// One of the lists.
 enum List<'a> {
-    Sections(&'a mut Vec<Section>),
+    Sections(&'a mut Vec<NeutralSection>),
     Pairs(&'a mut Vec<(String, String)>),
     Words(&'a mut Vec<String>),
 }
@@ -117,10 +116,10 @@ impl Words {
     /// A [`Misuse`](kelvin_base::exit::Misuse) that shows what is wrong with a file, each problem with
     /// its line and what to do.
     pub fn load(root: &Path, packs: &[String], filler: Option<&str>) -> anyhow::Result<Self> {
-        let mut lists = pack::Lists::default();
-        lists.apply_shipped(shipped::DEFAULT)?;
+        let mut lists = pack::WordLists::default();
+        lists.apply_shipped(pack::DEFAULT)?;
         for name in packs {
-            match shipped::pack(name) {
+            match pack::shipped_pack(name) {
                 Some(files) => lists.apply_shipped(files)?,
                 None => lists.apply_folder(root, name)?,
             }

@@ -5,37 +5,35 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use super::entry::{WordEntry, pair, section, word};
+use super::{LEAST_FILLER, List, NAMES, Words};
 use kelvin_base::exit::Misuse;
 use kelvin_base::file;
-use kelvin_run::config::diagnostic;
 use kelvin_run::config::diagnostic::{Problem, tame};
 use kelvin_run::config::hints::nearest;
-use kelvin_run::config::yaml;
 use kelvin_run::config::yaml::{Content, Node};
-
-use super::entry::{Entry, pair, section, word};
-use super::{LEAST_FILLER, List, NAMES, Words, shipped};
+use kelvin_run::config::{diagnostic, yaml};
 
 /// The words while they are read, each entry with the place it is from.
 #[derive(Default)]
-pub(super) struct Lists {
+pub(super) struct WordLists {
     words: Words,
     /// The origin of each entry, by the two parts that must not repeat together: the group of lists, and the entry in
     /// lower case.
-    origins: BTreeMap<(&'static str, String), Origin>,
+    origins: BTreeMap<(&'static str, String), WordOrigin>,
     /// The lists that files of the current pack have filled, each with its file.
     filled: BTreeMap<String, String>,
 }
 
-struct Origin {
+struct WordOrigin {
     list: &'static str,
     file: String,
     line: usize,
 }
 
-impl Lists {
+impl WordLists {
     /// Applies the files of a pack that ships.
-    pub(super) fn apply_shipped(&mut self, files: shipped::Files) -> Result<(), Misuse> {
+    pub(super) fn apply_shipped(&mut self, files: Files) -> Result<(), Misuse> {
         self.filled.clear();
         for (name, text) in files {
             self.apply(Path::new(name), text)?;
@@ -202,15 +200,15 @@ impl Lists {
     fn claim(
         &mut self,
         list: &'static str,
-        entry: &Entry,
+        entry: &WordEntry,
         item: &Node,
         file: &Path,
         source: &str,
     ) -> Result<(), Problem> {
         let keys: Vec<&String> = match entry {
-            Entry::Section(section) => vec![&section.heading],
-            Entry::Pair(one, other) => vec![one, other],
-            Entry::Word(word) => vec![word],
+            WordEntry::Section(section) => vec![&section.heading],
+            WordEntry::Pair(one, other) => vec![one, other],
+            WordEntry::Word(word) => vec![word],
         };
         for key in &keys {
             let Some(origin) = self.origins.get(&(namespace(list), key.to_lowercase())) else {
@@ -224,7 +222,7 @@ impl Lists {
             );
             let problem = Problem::new(item.at.clone(), what);
             return Err(problem.help(match entry {
-                Entry::Pair(..) => {
+                WordEntry::Pair(..) => {
                     "a phrase has one opposite: leave it out, or replace the whole list by writing \
                      it without `extend`"
                 }
@@ -235,7 +233,7 @@ impl Lists {
             .matches('\n')
             .count();
         for key in keys {
-            let origin = Origin {
+            let origin = WordOrigin {
                 list,
                 file: file.display().to_string(),
                 line,
@@ -246,11 +244,11 @@ impl Lists {
         Ok(())
     }
 
-    fn push(&mut self, name: &str, entry: Entry) {
+    fn push(&mut self, name: &str, entry: WordEntry) {
         match (self.words.list(name), entry) {
-            (Some(List::Sections(list)), Entry::Section(section)) => list.push(section),
-            (Some(List::Pairs(list)), Entry::Pair(one, other)) => list.push((one, other)),
-            (Some(List::Words(list)), Entry::Word(word)) => list.push(word),
+            (Some(List::Sections(list)), WordEntry::Section(section)) => list.push(section),
+            (Some(List::Pairs(list)), WordEntry::Pair(one, other)) => list.push((one, other)),
+            (Some(List::Words(list)), WordEntry::Word(word)) => list.push(word),
             _ => {}
         }
     }
@@ -273,7 +271,7 @@ fn read(path: &Path) -> Result<String, Misuse> {
 }
 
 fn no_pack(name: &str, error: &std::io::Error) -> Misuse {
-    let names: Vec<&str> = shipped::PACKS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<&str> = PACKS.iter().map(|(name, _)| *name).collect();
     let help = match nearest(name, &names) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!(
@@ -291,4 +289,32 @@ fn unknown_list(name: &str, at: Range<usize>) -> Problem {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("the lists are: {}", NAMES.join(", ")),
     })
+}
+
+/// Files with the names that messages use for them.
+pub(super) type Files = &'static [(&'static str, &'static str)];
+
+macro_rules! files {
+    ($($file:literal),* $(,)?) => {
+        &[$(($file, include_str!($file))),*]
+    };
+}
+
+/// The files that every run starts with.
+pub(super) const DEFAULT: Files = files![
+    "default/antonyms.yaml",
+    "default/comparators.yaml",
+    "default/filler.yaml",
+    "default/injections.yaml",
+    "default/reading.yaml",
+];
+
+/// The packs that can be asked for by name.
+pub(super) const PACKS: &[(&str, Files)] =
+    &[("legal", files!["legal/contract.yaml", "legal/filler.yaml"])];
+
+/// The files of a pack that ships.
+pub(super) fn shipped_pack(name: &str) -> Option<Files> {
+    let (_, files) = PACKS.iter().find(|(known, _)| *known == name)?;
+    Some(files)
 }

@@ -41,10 +41,10 @@ fn every_list_ships_with_entries() {
 #[test]
 fn every_data_file_of_the_folder_is_part_of_the_program() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/words");
-    let listed: BTreeSet<String> = shipped::PACKS
+    let listed: BTreeSet<String> = pack::PACKS
         .iter()
         .flat_map(|(_, files)| *files)
-        .chain(shipped::DEFAULT)
+        .chain(pack::DEFAULT)
         .map(|(name, _)| (*name).to_owned())
         .collect();
     let mut found = BTreeSet::new();
@@ -332,7 +332,7 @@ fn the_examples_of_the_documentation_load_and_every_list_is_described() {
             "{name} has no row"
         );
     }
-    for (pack, _) in shipped::PACKS {
+    for (pack, _) in pack::PACKS {
         assert!(
             document.contains(&format!("`{pack}`")),
             "{pack} is not named"

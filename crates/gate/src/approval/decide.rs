@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::rules::{Rights, Rules, Standing};
+use super::rules::{DeciderStanding, Rights, Rules};
 use super::{Approval, Decided, State};
 use kelvin_base::clock::of_seconds;
 
@@ -152,13 +152,13 @@ pub fn decide(approval: &mut Approval, facts: &Facts, rights: &BTreeMap<String, 
     let mut may_be_rejected = false;
     for deed in found {
         match rules.standing(&deed.by, rights.get(&deed.by.to_lowercase())) {
-            Standing::May => counting.push(deed),
-            Standing::MayNot(why) => {
+            DeciderStanding::May => counting.push(deed),
+            DeciderStanding::MayNot(why) => {
                 approval
                     .ignored
                     .push(sentence(deed, &format!("`{}` {why}", deed.by)));
             }
-            Standing::Unknown(why) => {
+            DeciderStanding::Unknown(why) => {
                 may_be_rejected |= deed.act == Act::Reject;
                 let why = format!("whether `{}` may decide is not known: {why}", deed.by);
                 approval.unknown.push(sentence(deed, &why));

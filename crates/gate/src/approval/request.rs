@@ -51,7 +51,7 @@ impl Origin {
 
 /// The hidden line.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct HiddenLine {
     version: u32,
     request: Request,
     origin: Origin,
@@ -100,7 +100,7 @@ impl Request {
 ///
 /// Where it would be too long for a comment.
 pub fn write(request: &Request, origin: &Origin) -> Result<String, String> {
-    let line = Line {
+    let line = HiddenLine {
         version: VERSION,
         request: request.clone(),
         origin: origin.clone(),
@@ -120,7 +120,7 @@ pub fn read(body: &str) -> Option<(Request, Origin)> {
     let text = line
         .strip_prefix("<!-- kelvin-approval ")?
         .strip_suffix(" -->")?;
-    let line: Line = serde_json::from_slice(&STANDARD.decode(text).ok()?).ok()?;
+    let line: HiddenLine = serde_json::from_slice(&STANDARD.decode(text).ok()?).ok()?;
     (line.version == VERSION).then_some((line.request, line.origin))
 }
 
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(read(&format!("hello\n{line}")), None);
         assert_eq!(read(&format!("> {line}")), None);
         let later = STANDARD.encode(
-            serde_json::to_vec(&Line {
+            serde_json::to_vec(&HiddenLine {
                 version: VERSION + 1,
                 request,
                 origin,

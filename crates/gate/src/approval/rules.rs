@@ -49,7 +49,7 @@ pub struct Rights {
 
 /// Whether a person may decide.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum DeciderStanding {
     May,
     MayNot(String),
     /// GitHub could not be asked.
@@ -75,33 +75,35 @@ impl Rules {
 
     /// Whether a person may decide. A person without the right to push may not decide, whatever the
     /// configuration says: names of people who were removed from a repository often stay in its files.
-    pub(super) fn standing(&self, login: &str, rights: Option<&Rights>) -> Standing {
+    pub(super) fn standing(&self, login: &str, rights: Option<&Rights>) -> DeciderStanding {
         if !self.may_name(login) {
-            return Standing::MayNot(UNNAMED.to_owned());
+            return DeciderStanding::MayNot(UNNAMED.to_owned());
         }
         let Some(rights) = rights else {
-            return Standing::Unknown("more people answered than GitHub is asked about".to_owned());
+            return DeciderStanding::Unknown(
+                "more people answered than GitHub is asked about".to_owned(),
+            );
         };
         match rights.permission.as_deref() {
-            Err(why) => return Standing::Unknown(why.clone()),
+            Err(why) => return DeciderStanding::Unknown(why.clone()),
             Ok("admin" | "maintain" | "write") => {}
-            Ok(_) => return Standing::MayNot("may not push to this repository".to_owned()),
+            Ok(_) => return DeciderStanding::MayNot("may not push to this repository".to_owned()),
         }
         if self.names(login) {
-            return Standing::May;
+            return DeciderStanding::May;
         }
         let mut unknown = None;
         for (org, team) in self.teams() {
             match rights.teams.get(&format!("{org}/{team}")) {
-                Some(Ok(true)) => return Standing::May,
+                Some(Ok(true)) => return DeciderStanding::May,
                 Some(Ok(false)) => {}
                 Some(Err(why)) => unknown = Some(why.clone()),
                 None => unknown = Some("GitHub was not asked about the team".to_owned()),
             }
         }
         match unknown {
-            Some(why) => Standing::Unknown(why),
-            None => Standing::MayNot(UNNAMED.to_owned()),
+            Some(why) => DeciderStanding::Unknown(why),
+            None => DeciderStanding::MayNot(UNNAMED.to_owned()),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The figures beside a verdict, and the cases that a drop comes from.
 
-use super::{Assembly, Finding};
+use super::{Assembly, MetricFinding};
 use crate::compare::{MetricPair, loss};
 use crate::governing::TypeDecision;
 use crate::look::{GUARD, Look};
@@ -24,7 +24,7 @@ impl Assembly<'_> {
         pair: &MetricPair<'_>,
         policy: Attention,
         look: Option<&Look>,
-        found: &Finding,
+        found: &MetricFinding,
     ) -> MetricVerdict {
         // This turns a loss back into the value: the same function turns both ways.
         let value = |turned: f64| loss(pair.direction, turned);

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use figures::drop_of_values;
 
 use super::answers::ChangedAnswers;
-use super::governing::{Open, TypeDecision, TypeVerdict};
-use super::look::{GUARD, Look, Outcome, Reason as Why, Unmeasured};
-use super::looks::{Decision, Ending};
+use super::governing::{OpenReason, TypeDecision, TypeVerdict};
+use super::look::{GUARD, Look, LookOutcome, LookReason as Why, Unmeasured};
+use super::looks::{LooksEnding, MetricDecision};
 use super::policy::{Attention, Effect, OnSuspected, Policy, Rule};
 use super::sentence;
-use super::unpaired::Seen;
+use super::unpaired::SameNames;
 use super::verdict::{BrokenCase, Cause, MetricVerdict, Rank, Reason, ReasonCode};
 use super::verdict::{Urgency, Verdict, Word};
 use crate::compare::{CasePair, Change, Comparison, MetricPair, Presence, loss};
@@ -26,17 +26,17 @@ pub(super) struct Assembly<'a> {
     pub(super) incomparable: Option<&'a str>,
     pub(super) comparison: &'a Comparison<'a>,
     /// The decision for every metric that has cells.
-    pub(super) decisions: BTreeMap<String, Decision>,
+    pub(super) decisions: BTreeMap<String, MetricDecision>,
     /// The decision for every metric that is judged by its swaps.
     pub(super) types: BTreeMap<String, TypeDecision>,
     /// The look at every metric whose inputs changed.
-    pub(super) unpaired: BTreeMap<String, Seen>,
+    pub(super) unpaired: BTreeMap<String, SameNames>,
     /// Whether the cases whose inputs changed were run again.
     pub(super) ran_unpaired: bool,
 }
 
 /// The result for one metric, before it is put in words.
-struct Finding {
+struct MetricFinding {
     word: Word,
     cause: Cause,
     why: Option<String>,
@@ -228,14 +228,19 @@ impl Assembly<'_> {
     }
 
     /// The finding for a metric.
-    fn found(&self, id: &str, pair: &MetricPair<'_>, decision: Option<&Decision>) -> Finding {
-        let finding = |word, cause| Finding {
+    fn found(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        decision: Option<&MetricDecision>,
+    ) -> MetricFinding {
+        let finding = |word, cause| MetricFinding {
             word,
             cause,
             why: None,
             unpaired: false,
         };
-        let told = |word, cause, why: &str| Finding {
+        let told = |word, cause, why: &str| MetricFinding {
             word,
             cause,
             why: Some(why.to_owned()),
@@ -280,8 +285,8 @@ impl Assembly<'_> {
     }
 
     /// The finding for a metric without values by case, whose noise is unknown.
-    fn by_value(&self, id: &str, pair: &MetricPair<'_>) -> Finding {
-        let finding = |word, cause| Finding {
+    fn by_value(&self, id: &str, pair: &MetricPair<'_>) -> MetricFinding {
+        let finding = |word, cause| MetricFinding {
             word,
             cause,
             why: pair.reason.map(str::to_owned),
@@ -300,8 +305,13 @@ impl Assembly<'_> {
     }
 
     /// The effect of a finding.
-    fn effect(&self, policy: Attention, found: &Finding, ending: Option<Ending>) -> Option<Effect> {
-        let rerun = ending.is_some_and(Ending::was_rerun);
+    fn effect(
+        &self,
+        policy: Attention,
+        found: &MetricFinding,
+        ending: Option<LooksEnding>,
+    ) -> Option<Effect> {
+        let rerun = ending.is_some_and(LooksEnding::was_rerun);
         let effect = match (found.word, found.cause) {
             (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _) => return None,
             (Word::Regression | Word::PendingApproval, _) => Effect::Fail,
@@ -350,16 +360,18 @@ fn added_broken(id: &str, pair: &MetricPair<'_>) -> Option<Reason> {
 }
 
 /// The finding from the swaps of a type.
-const fn of_type(decision: &TypeDecision) -> Finding {
+const fn of_type(decision: &TypeDecision) -> MetricFinding {
     let (word, cause) = match decision.verdict {
         TypeVerdict::Pass | TypeVerdict::MadeRoom => (Word::Pass, Cause::Bounded),
         TypeVerdict::Regression => (Word::Regression, Cause::Drop),
-        TypeVerdict::Open(Open::Suspected | Open::Strays | Open::Trade) => {
+        TypeVerdict::Open(OpenReason::Suspected | OpenReason::Strays | OpenReason::Trade) => {
             (Word::Inconclusive, Cause::Suspected)
         }
-        TypeVerdict::Open(Open::Wide | Open::Noise) => (Word::Inconclusive, Cause::Wide),
+        TypeVerdict::Open(OpenReason::Wide | OpenReason::Noise) => {
+            (Word::Inconclusive, Cause::Wide)
+        }
     };
-    Finding {
+    MetricFinding {
         word,
         cause,
         why: None,
@@ -367,11 +379,11 @@ const fn of_type(decision: &TypeDecision) -> Finding {
     }
 }
 
-fn seen(look: &Look) -> Finding {
+fn seen(look: &Look) -> MetricFinding {
     let word = match look.outcome {
-        Outcome::Regression => Word::Regression,
-        Outcome::Pass => Word::Pass,
-        Outcome::Inconclusive => Word::Inconclusive,
+        LookOutcome::Regression => Word::Regression,
+        LookOutcome::Pass => Word::Pass,
+        LookOutcome::Inconclusive => Word::Inconclusive,
     };
     let cause = match look.reason {
         Why::Drop => Cause::Drop,
@@ -379,7 +391,7 @@ fn seen(look: &Look) -> Finding {
         Why::Suspected => Cause::Suspected,
         Why::Wide => Cause::Wide,
     };
-    Finding {
+    MetricFinding {
         word,
         cause,
         why: None,

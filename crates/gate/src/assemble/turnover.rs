@@ -1,9 +1,9 @@
 //! The effect of lost inputs and of turnover on the verdict of a metric.
 
-use super::{Assembly, Finding};
+use super::{Assembly, MetricFinding};
 use crate::compare::{MetricPair, Presence};
-use crate::look::Reason as Why;
-use crate::looks::Ending;
+use crate::look::LookReason as Why;
+use crate::looks::LooksEnding;
 use crate::losses;
 use crate::missing;
 use crate::missing::Missing;
@@ -18,8 +18,8 @@ impl Assembly<'_> {
         &self,
         id: &str,
         pair: &MetricPair<'_>,
-        paired: Finding,
-    ) -> Finding {
+        paired: MetricFinding,
+    ) -> MetricFinding {
         let is_comparable = pair.presence == Presence::Both && self.incomparable.is_none();
         if !is_comparable || paired.word == Word::Regression {
             return paired;
@@ -28,7 +28,7 @@ impl Assembly<'_> {
             return worse;
         }
         let seen = self.unpaired.get(id);
-        let unpaired = |word, cause| Finding {
+        let unpaired = |word, cause| MetricFinding {
             word,
             cause,
             why: None,
@@ -38,7 +38,7 @@ impl Assembly<'_> {
             return unpaired(Word::Regression, Cause::Drop);
         }
         if let Some((cause, why)) = self.too_little(pair) {
-            return Finding {
+            return MetricFinding {
                 word: Word::Unmeasured,
                 cause,
                 why: Some(why),
@@ -53,7 +53,7 @@ impl Assembly<'_> {
             Some(Why::Wide) if is_alone || (is_thin(pair) && paired.word == Word::Pass) => {
                 unpaired(Word::Inconclusive, Cause::Wide)
             }
-            _ if self.policy.on_edited == Effect::Fail && is_thin(pair) => Finding {
+            _ if self.policy.on_edited == Effect::Fail && is_thin(pair) => MetricFinding {
                 word: Word::Inconclusive,
                 cause: Cause::Edited,
                 why: None,
@@ -66,13 +66,18 @@ impl Assembly<'_> {
 
     /// A finding where many more items were lost than won, so that noise cannot explain it, even if the mean hardly
     /// drops.
-    fn by_items(&self, id: &str, pair: &MetricPair<'_>, paired: &Finding) -> Option<Finding> {
+    fn by_items(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        paired: &MetricFinding,
+    ) -> Option<MetricFinding> {
         if pair.is_failure_rate || self.types.contains_key(id) || self.policy.is_exact() {
             return None;
         }
         let (lost, won) = missing::lost_and_won(pair);
         let is_open = matches!(paired.word, Word::Pass | Word::Inconclusive);
-        (is_open && missing::is_beyond_chance(lost.len(), won)).then(|| Finding {
+        (is_open && missing::is_beyond_chance(lost.len(), won)).then(|| MetricFinding {
             word: Word::Regression,
             cause: Cause::Items,
             why: Some(losses::lost_items(&lost, won)),
@@ -81,7 +86,12 @@ impl Assembly<'_> {
     }
 
     /// A pass may not depend on the measured part if a drop beyond the limit can hide in the missing part.
-    fn with_missing(&self, id: &str, pair: &MetricPair<'_>, paired: Finding) -> Finding {
+    fn with_missing(
+        &self,
+        id: &str,
+        pair: &MetricPair<'_>,
+        paired: MetricFinding,
+    ) -> MetricFinding {
         let look = self
             .decisions
             .get(id)
@@ -94,7 +104,7 @@ impl Assembly<'_> {
         else {
             return paired;
         };
-        Finding {
+        MetricFinding {
             word: match missing.share > self.policy.max_missing {
                 true => Word::Unmeasured,
                 false => Word::Inconclusive,
@@ -139,10 +149,10 @@ impl Assembly<'_> {
     }
 
     /// How the look at the cases of the same name ended.
-    pub(super) const fn ending(&self) -> Ending {
+    pub(super) const fn ending(&self) -> LooksEnding {
         match self.ran_unpaired {
-            true => Ending::StillOpen,
-            false => Ending::NoRerun,
+            true => LooksEnding::StillOpen,
+            false => LooksEnding::NoRerun,
         }
     }
 

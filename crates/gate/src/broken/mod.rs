@@ -4,7 +4,7 @@
 //! applications", Annals of Statistics 49, 2021): how much better the runs of the case fit the hypothesis that
 //! it is broken than its usual noise. It may be computed after every run.
 
-use super::look::{Case, GUARD, are_kept_within, pair};
+use super::look::{GUARD, PairedCase, are_kept_within, pair};
 use kelvin_base::stats::ln_beta;
 
 /// A run is bad if it is worse than the base's median by at least this much.
@@ -30,7 +30,7 @@ const PRIOR_WEIGHT: f64 = 6.0;
 
 /// The finding for a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Finding {
+pub enum BrokenFinding {
     /// The case is not broken: its first run is not bad enough, or its further runs fit its noise.
     Clear,
     /// The case must be run this often in all before more can be said.
@@ -64,7 +64,7 @@ pub struct Demand {
 
 /// The usual noise in a suite: how often a run of an unchanged case is bad.
 #[derive(Clone, Copy, Debug)]
-pub struct Guard {
+pub struct UsualBreaks {
     /// The usual rate of bad runs.
     rate: f64,
     /// The logarithm of the e-value from which a case is called broken.
@@ -79,7 +79,7 @@ pub struct Guard {
 }
 
 /// The bad runs of a case on both sides.
-struct Runs {
+struct BadRuns {
     base: usize,
     bad_base: usize,
     head: Vec<bool>,
@@ -89,12 +89,12 @@ struct Runs {
     is_better: bool,
 }
 
-impl Guard {
+impl UsualBreaks {
     /// Learns the usual noise from the base runs of all cases.
-    pub fn of(cases: &[Case], gated: usize, (deterministic, demand): (bool, Demand)) -> Self {
+    pub fn of(cases: &[PairedCase], gated: usize, (deterministic, demand): (bool, Demand)) -> Self {
         let (mut bad, mut runs, mut count) = (0, 0, 0_usize);
         let mut better = 0;
-        for here in cases.iter().filter_map(|case| Runs::of(case, demand)) {
+        for here in cases.iter().filter_map(|case| BadRuns::of(case, demand)) {
             count += 1;
             better += usize::from(here.is_better);
             if here.base >= FEWEST_BASE_RUNS {
@@ -120,15 +120,15 @@ impl Guard {
     }
 
     /// Judges a case by the runs so far. `may_rerun`: whether more runs are possible.
-    pub fn judge(&self, case: &Case, may_rerun: bool) -> Finding {
-        let Some(runs) = Runs::of(case, self.demand) else {
-            return Finding::Clear;
+    pub fn judge(&self, case: &PairedCase, may_rerun: bool) -> BrokenFinding {
+        let Some(runs) = BadRuns::of(case, self.demand) else {
+            return BrokenFinding::Clear;
         };
         if runs.head.first() != Some(&true) {
-            return Finding::Clear;
+            return BrokenFinding::Clear;
         }
         if self.deterministic {
-            return Finding::Broken { bad: 1, runs: 1 };
+            return BrokenFinding::Broken { bad: 1, runs: 1 };
         }
         // What the configuration demands, and that there is an answer at all, is known to hold on the base after one
         // good run.
@@ -143,13 +143,13 @@ impl Guard {
             let log_e_value = self.log_e_value(&runs, bad, before + 1);
             so_sure = log_e_value;
             if may_be_certain && log_e_value >= self.enough {
-                return Finding::Broken {
+                return BrokenFinding::Broken {
                     bad,
                     runs: before + 1,
                 };
             }
             if log_e_value < 0.0 {
-                return Finding::Clear;
+                return BrokenFinding::Clear;
             }
         }
         let so_far = runs.head.len();
@@ -158,15 +158,17 @@ impl Guard {
             .find(|all| self.log_e_value(&runs, bad + all - so_far, *all) >= self.enough);
         match settled {
             // Failed runs count as runs: asking for them again gives no value.
-            Some(all) if may_rerun && is_known && case.head_runs() < all => Finding::Rerun(all),
-            _ if so_sure >= self.doubtful => Finding::Suspected { bad, runs: so_far },
-            _ => Finding::Clear,
+            Some(all) if may_rerun && is_known && case.head_runs() < all => {
+                BrokenFinding::Rerun(all)
+            }
+            _ if so_sure >= self.doubtful => BrokenFinding::Suspected { bad, runs: so_far },
+            _ => BrokenFinding::Clear,
         }
     }
 
     /// The logarithm of the e-value of `bad` bad runs among `runs`: the ratio of two Beta-binomial
     /// likelihoods.
-    fn log_e_value(&self, seen: &Runs, bad: usize, runs: usize) -> f64 {
+    fn log_e_value(&self, seen: &BadRuns, bad: usize, runs: usize) -> f64 {
         let (bad, good) = (bad as f64, (runs - bad) as f64);
         let likelihood = |(a, b): (f64, f64)| ln_beta(a + bad, b + good) - ln_beta(a, b);
         let usual = (
@@ -177,9 +179,9 @@ impl Guard {
     }
 }
 
-impl Runs {
+impl BadRuns {
     /// None where the base has no value. A run of the head without a value is bad.
-    fn of(case: &Case, demand: Demand) -> Option<Self> {
+    fn of(case: &PairedCase, demand: Demand) -> Option<Self> {
         let (paired, lost) = pair(std::slice::from_ref(case));
         let Some(paired) = paired.first() else {
             let unanswered = Self::unanswered(case, demand);
@@ -206,7 +208,7 @@ impl Runs {
     }
 
     /// The runs of a case without any value on the head.
-    fn unanswered(case: &Case, demand: Demand) -> Option<Self> {
+    fn unanswered(case: &PairedCase, demand: Demand) -> Option<Self> {
         let base = case.cells.iter().map(|cell| cell.base.runs()).max()?;
         // A value from ranks is missing where nothing was found to rank, which is reported as a failure.
         (!demand.by_rank).then(|| Self {

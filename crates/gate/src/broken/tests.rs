@@ -1,4 +1,4 @@
-use super::super::look::{Cell, Draws};
+use super::super::look::{Draws, PairedCell};
 use super::*;
 
 fn losses(losses: &[f64]) -> Draws {
@@ -7,34 +7,34 @@ fn losses(losses: &[f64]) -> Draws {
 }
 
 /// A case of one cell.
-fn case(base: &[f64], head: &[f64]) -> Case {
-    Case {
-        cells: vec![Cell {
+fn case(base: &[f64], head: &[f64]) -> PairedCase {
+    PairedCase {
+        cells: vec![PairedCell {
             base: losses(base),
             head: losses(head),
         }],
         weight: 1.0,
-        ..Case::default()
+        ..PairedCase::default()
     }
 }
 
 /// A suite of cases that never vary and hold, of which the last is the one in question.
-fn suite(count: usize, base: &[f64], head: &[f64]) -> Vec<Case> {
+fn suite(count: usize, base: &[f64], head: &[f64]) -> Vec<PairedCase> {
     let mut cases = vec![case(&[0.0; 3], &[0.0]); count - 1];
     cases.push(case(base, head));
     cases
 }
 
-fn judge(cases: &[Case]) -> Finding {
-    Guard::of(cases, 1, (false, Demand::default())).judge(cases.last().unwrap(), true)
+fn judge(cases: &[PairedCase]) -> BrokenFinding {
+    UsualBreaks::of(cases, 1, (false, Demand::default())).judge(cases.last().unwrap(), true)
 }
 
 #[test]
 fn the_evidence_agrees_with_the_oracle() {
     // Computed with scipy.special.betaln.
     let cases = suite(50, &[0.0; 3], &[1.0]);
-    let guard = Guard::of(&cases, 1, (false, Demand::default()));
-    let runs = Runs::of(&cases[49], Demand::default()).unwrap();
+    let guard = UsualBreaks::of(&cases, 1, (false, Demand::default()));
+    let runs = BadRuns::of(&cases[49], Demand::default()).unwrap();
     for (bad, all, want) in [
         (1, 1, 407.7),
         (2, 2, 3_634.161_747_343_567),
@@ -47,45 +47,51 @@ fn the_evidence_agrees_with_the_oracle() {
 
 #[test]
 fn one_case_that_fell_to_nothing_among_fifty_is_found_by_its_second_run() {
-    assert_eq!(judge(&suite(50, &[0.0; 3], &[1.0])), Finding::Rerun(2));
+    assert_eq!(
+        judge(&suite(50, &[0.0; 3], &[1.0])),
+        BrokenFinding::Rerun(2)
+    );
     assert_eq!(
         judge(&suite(50, &[0.0; 3], &[1.0, 1.0])),
-        Finding::Broken { bad: 2, runs: 2 }
+        BrokenFinding::Broken { bad: 2, runs: 2 }
     );
 }
 
 #[test]
 fn a_case_that_is_well_again_when_run_again_is_dropped() {
     let finding = judge(&suite(20, &[0.0; 3], &[1.0, 0.0, 0.0, 0.0]));
-    assert_eq!(finding, Finding::Clear);
+    assert_eq!(finding, BrokenFinding::Clear);
 }
 
 #[test]
 fn a_first_run_that_is_less_than_half_worse_raises_nothing() {
     assert_eq!(
         judge(&suite(20, &[0.0; 3], &[0.49, 1.0, 1.0])),
-        Finding::Clear
+        BrokenFinding::Clear
     );
     assert!(matches!(
         judge(&suite(20, &[0.0; 3], &[0.5])),
-        Finding::Rerun(_)
+        BrokenFinding::Rerun(_)
     ));
     // Worse than the median, not than the best run.
-    assert_eq!(judge(&suite(20, &[0.0, 0.4, 0.5], &[0.8])), Finding::Clear);
+    assert_eq!(
+        judge(&suite(20, &[0.0, 0.4, 0.5], &[0.8])),
+        BrokenFinding::Clear
+    );
 }
 
 #[test]
 fn a_case_that_was_always_noisy_needs_more_than_its_noise() {
     let noisy = |head: &[f64]| judge(&suite(20, &[0.0, 1.0, 0.0, 1.0, 0.0], head));
-    assert!(matches!(noisy(&[1.0, 1.0]), Finding::Rerun(_)));
-    assert_eq!(noisy(&[1.0, 0.0, 1.0]), Finding::Clear);
+    assert!(matches!(noisy(&[1.0, 1.0]), BrokenFinding::Rerun(_)));
+    assert_eq!(noisy(&[1.0, 0.0, 1.0]), BrokenFinding::Clear);
 }
 
 #[test]
 fn with_fewer_than_three_base_runs_it_only_warns() {
     for base in [vec![0.0], vec![0.0; 2]] {
         let finding = judge(&suite(20, &base, &[1.0; 8]));
-        assert_eq!(finding, Finding::Suspected { bad: 8, runs: 8 });
+        assert_eq!(finding, BrokenFinding::Suspected { bad: 8, runs: 8 });
     }
 }
 
@@ -93,28 +99,28 @@ fn with_fewer_than_three_base_runs_it_only_warns() {
 fn more_cases_and_more_metrics_ask_for_more_evidence() {
     let cases = suite(20, &[0.0; 3], &[1.0, 1.0]);
     let judge =
-        |gated| Guard::of(&cases, gated, (false, Demand::default())).judge(&cases[19], true);
-    assert_eq!(judge(1), Finding::Broken { bad: 2, runs: 2 });
-    assert_eq!(judge(5), Finding::Rerun(3));
+        |gated| UsualBreaks::of(&cases, gated, (false, Demand::default())).judge(&cases[19], true);
+    assert_eq!(judge(1), BrokenFinding::Broken { bad: 2, runs: 2 });
+    assert_eq!(judge(5), BrokenFinding::Rerun(3));
 }
 
 #[test]
 fn it_asks_for_no_more_than_twelve_runs_and_for_none_where_there_can_be_none() {
     let cases = suite(2_000, &[0.0, 1.0, 0.0], &[1.0; 12]);
-    assert!(!matches!(judge(&cases), Finding::Rerun(_)));
+    assert!(!matches!(judge(&cases), BrokenFinding::Rerun(_)));
     let cases = suite(50, &[0.0; 3], &[1.0]);
-    let guard = Guard::of(&cases, 1, (false, Demand::default()));
+    let guard = UsualBreaks::of(&cases, 1, (false, Demand::default()));
     // One bad run of fifty cases is what noise makes now and then.
-    assert_eq!(guard.judge(&cases[49], false), Finding::Clear);
+    assert_eq!(guard.judge(&cases[49], false), BrokenFinding::Clear);
 }
 
 #[test]
 fn a_declared_deterministic_case_is_broken_by_one_run() {
     let cases = suite(5, &[0.0], &[1.0]);
-    let guard = Guard::of(&cases, 1, (true, Demand::default()));
+    let guard = UsualBreaks::of(&cases, 1, (true, Demand::default()));
     assert_eq!(
         guard.judge(&cases[4], true),
-        Finding::Broken { bad: 1, runs: 1 }
+        BrokenFinding::Broken { bad: 1, runs: 1 }
     );
 }
 
@@ -125,22 +131,22 @@ fn a_case_that_the_head_gave_no_value_for_is_run_again_and_broken_where_it_gives
         cases[19].cells[0].head = vec![None; runs].into();
         judge(&cases)
     };
-    assert!(matches!(silent(1), Finding::Rerun(_)));
-    assert!(matches!(silent(8), Finding::Broken { .. }));
+    assert!(matches!(silent(1), BrokenFinding::Rerun(_)));
+    assert!(matches!(silent(8), BrokenFinding::Broken { .. }));
 }
 
 #[test]
 fn what_is_declared_needs_one_good_run_of_the_base_and_ranks_are_never_certain() {
     let cases = suite(20, &[0.0], &[1.0; 8]);
-    let judge = |demand| Guard::of(&cases, 1, (false, demand)).judge(&cases[19], true);
+    let judge = |demand| UsualBreaks::of(&cases, 1, (false, demand)).judge(&cases[19], true);
     let declared = Demand {
         is_declared: true,
         by_rank: false,
     };
-    assert!(matches!(judge(declared), Finding::Broken { .. }));
+    assert!(matches!(judge(declared), BrokenFinding::Broken { .. }));
     let ranks = Demand {
         is_declared: false,
         by_rank: true,
     };
-    assert!(matches!(judge(ranks), Finding::Suspected { .. }));
+    assert!(matches!(judge(ranks), BrokenFinding::Suspected { .. }));
 }

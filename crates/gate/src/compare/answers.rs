@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::Measured;
 use kelvin_base::digest::Digest;
-use kelvin_record::{Answer, Answered, AnsweredInput, AnsweredItem, ComparedItem, Nouns};
+use kelvin_record::{Answer, AnsweredInput, AnsweredItem, ComparedItem, Nouns, SectionAnswers};
 
 /// The answers of one probe on both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -60,7 +60,7 @@ pub(super) fn pair<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a
     let probes = base.answered.iter();
     let both = probes.filter_map(|(probe, before)| {
         let after = head.answered.get(probe)?;
-        let sides = Sides {
+        let sides = AnswerSides {
             probe,
             base: (base, before),
             head: (head, after),
@@ -70,13 +70,13 @@ pub(super) fn pair<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a
     both.collect()
 }
 
-struct Sides<'s, 'a> {
+struct AnswerSides<'s, 'a> {
     probe: &'s str,
-    base: (&'s Measured<'a>, &'s Answered<'a>),
-    head: (&'s Measured<'a>, &'s Answered<'a>),
+    base: (&'s Measured<'a>, &'s SectionAnswers<'a>),
+    head: (&'s Measured<'a>, &'s SectionAnswers<'a>),
 }
 
-impl Sides<'_, '_> {
+impl AnswerSides<'_, '_> {
     fn pairs(&self) -> AnswerPairs {
         let (before, after) = (self.base.1, self.head.1);
         let is_shared = |name: &str| after.types.iter().any(|(other, _)| *other == name);

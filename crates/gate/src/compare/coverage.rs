@@ -79,7 +79,7 @@ impl Extent {
 }
 
 /// One cell of a side.
-struct Planned<'a> {
+struct PlannedCell<'a> {
     part: VariantPart<'a>,
     /// The digest of its input; none where the case itself is the cell.
     input: Option<Digest>,
@@ -87,13 +87,13 @@ struct Planned<'a> {
 }
 
 /// A metric of both sides with the sides themselves.
-pub(super) struct Sides<'s, 'a> {
+pub(super) struct MetricSides<'s, 'a> {
     pub(super) id: &'s str,
     pub(super) metrics: (Option<&'a Metric>, Option<&'a Metric>),
     pub(super) sides: (&'s Measured<'a>, &'s Measured<'a>),
 }
 
-impl<'a> Sides<'_, 'a> {
+impl<'a> MetricSides<'_, 'a> {
     /// The coverage of these cases.
     pub(super) fn coverage(&self, names: &BTreeSet<&'a str>) -> Coverage<'a> {
         let mut found = Coverage::default();
@@ -174,9 +174,9 @@ impl<'a> Sides<'_, 'a> {
         (base.items.get(probe), head.items.get(probe))
     }
 
-    fn cells(&self, name: &str, value: &'a CaseValue, side: &Measured<'a>) -> Vec<Planned<'a>> {
+    fn cells(&self, name: &str, value: &'a CaseValue, side: &Measured<'a>) -> Vec<PlannedCell<'a>> {
         if value.cells.is_empty() {
-            return vec![Planned {
+            return vec![PlannedCell {
                 part: VariantPart::default(),
                 input: None,
                 measured: value.value.is_some_and(f64::is_finite),
@@ -185,7 +185,7 @@ impl<'a> Sides<'_, 'a> {
         value
             .cells
             .iter()
-            .map(|(variant, cell)| Planned {
+            .map(|(variant, cell)| PlannedCell {
                 part: self.part(name, variant, side),
                 input: Some(cell.input),
                 measured: mean(&cell.values).is_some(),
@@ -219,11 +219,11 @@ impl<'a> Sides<'_, 'a> {
             (base, head) = (joined(base), joined(head));
         }
         let is_of_both = !base.is_empty() || self.sides.0.item(self.id, name).is_some();
-        let by_input: BTreeMap<Option<Digest>, &Planned<'_>> = match self.is_edited(name) {
+        let by_input: BTreeMap<Option<Digest>, &PlannedCell<'_>> = match self.is_edited(name) {
             true => BTreeMap::new(),
             false => head.iter().map(|cell| (cell.input, cell)).collect(),
         };
-        let mut tally: BTreeMap<VariantPart<'a>, Tally> = BTreeMap::new();
+        let mut tally: BTreeMap<VariantPart<'a>, CellTally> = BTreeMap::new();
         let mut seen: BTreeMap<Option<Digest>, bool> = BTreeMap::new();
         for cell in &base {
             let other = by_input
@@ -312,7 +312,7 @@ impl<'a> Sides<'_, 'a> {
 
 /// Counts of the cells of one part of a case.
 #[derive(Default)]
-struct Tally {
+struct CellTally {
     /// Cells of the base, measured or not.
     of_base: usize,
     /// Measured on both sides.
@@ -330,11 +330,11 @@ struct Tally {
 }
 
 /// The cells of a case joined to one, which has a value where any of them has.
-fn joined(cells: Vec<Planned<'_>>) -> Vec<Planned<'_>> {
+fn joined(cells: Vec<PlannedCell<'_>>) -> Vec<PlannedCell<'_>> {
     if cells.is_empty() {
         return cells;
     }
-    vec![Planned {
+    vec![PlannedCell {
         part: VariantPart::default(),
         input: None,
         measured: cells.iter().any(|cell| cell.measured),

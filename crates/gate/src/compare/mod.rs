@@ -2,7 +2,6 @@
 //! input, by variant. Everything else is counted as not comparable.
 
 mod answers;
-mod change;
 mod coverage;
 mod pair;
 mod stored;
@@ -11,12 +10,11 @@ mod turnover;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kelvin_base::digest::Digest;
-use kelvin_record::Shard;
-use kelvin_record::{Answered, ComparedItems, Direction, Metric, Nouns, Range};
+use kelvin_record::{ComparedItems, Direction, Metric, Nouns, Range, SectionAnswers, Shard};
 
 pub use answers::{AnswerPairs, FieldsBeside, ItemAnswers};
-pub use change::Change;
 pub use coverage::Coverage;
+pub use pair::Change;
 pub use stored::{StoredComparison, StoredMetric};
 pub use turnover::{Turnover, Unpaired};
 
@@ -31,7 +29,7 @@ pub struct Measured<'a> {
     /// The items of each probe, by its name.
     pub items: BTreeMap<&'a str, ComparedItems<'a>>,
     /// The answers to the items, by the name of the probe.
-    pub answered: BTreeMap<&'a str, Answered<'a>>,
+    pub answered: BTreeMap<&'a str, SectionAnswers<'a>>,
     /// The cases that the run was restricted to; empty means all.
     pub only: &'a [String],
     /// The shard of these cases that the run measured; none means all of them.
@@ -149,7 +147,7 @@ pub struct CellPair<'a> {
 /// How many cases and variants of a metric can be compared, and how many cannot, by reason.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ComparableCounts {
     /// Cases with at least one cell that both sides measured.
     pub compared: usize,
     /// Cells that both sides measured.
@@ -224,8 +222,8 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
 impl<'a> MetricPair<'a> {
     /// Counts the cases by how they changed.
     #[cfg(test)]
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+    pub fn counts(&self) -> ComparableCounts {
+        let mut counts = ComparableCounts::default();
         for case in self.cases.values() {
             match case.change {
                 Change::Added => counts.added += 1,

@@ -1,12 +1,14 @@
 //! The pairing of metrics, cases and cells.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::coverage::Sides;
-use super::turnover::Whole;
-use super::{CasePair, CellPair, Change, Measured, MetricPair, Presence, Unpaired, loss, mean};
+use super::coverage::MetricSides;
+use super::turnover::WholeMetric;
+use super::{CasePair, CellPair, GUARD, Measured, MetricPair, Presence, Unpaired, loss, mean};
 use kelvin_base::digest::Digest;
-use kelvin_record::{CaseValue, Cell, ComparedItem, Metric, Range, probe_of};
+use kelvin_record::{CaseValue, Cell, ComparedItem, Direction, Metric, Range, probe_of};
 
 /// Pairs one metric; none if neither side has it.
 pub(super) fn metric<'a>(
@@ -26,7 +28,7 @@ pub(super) fn metric<'a>(
     };
     let value = |side: Option<&Metric>| side?.value.filter(|value| value.is_finite());
     let either = |is_so: fn(&Metric) -> bool| [sides.0, sides.1].into_iter().flatten().any(is_so);
-    let both = Sides {
+    let both = MetricSides {
         id,
         metrics: sides,
         sides: (base, head),
@@ -61,7 +63,7 @@ pub(super) fn metric<'a>(
 }
 
 /// Every case of either side. A case that a restricted run left out is neither lost nor new.
-fn names<'a>(both: &Sides<'_, 'a>) -> BTreeSet<&'a str> {
+fn names<'a>(both: &MetricSides<'_, 'a>) -> BTreeSet<&'a str> {
     [both.metrics.0, both.metrics.1]
         .iter()
         .flatten()
@@ -72,12 +74,12 @@ fn names<'a>(both: &Sides<'_, 'a>) -> BTreeSet<&'a str> {
 }
 
 fn cases<'a>(
-    both: &Sides<'_, 'a>,
+    both: &MetricSides<'_, 'a>,
     names: &BTreeSet<&'a str>,
     metric: &Metric,
 ) -> BTreeMap<&'a str, CasePair<'a>> {
     let per_case = |side: Option<&'a Metric>, name: &str| side?.per_case.get(name);
-    let whole = Whole::of(both, names);
+    let whole = WholeMetric::of(both, names);
     names
         .iter()
         .map(|&name| {
@@ -268,4 +270,44 @@ fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
         .iter()
         .map(|(variant, values)| cell(Some(&**variant), Some(values.input), &values.values))
         .collect()
+}
+
+/// What became of a case between base and head.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// It is better.
+    Win,
+    /// It is worse.
+    Loss,
+    /// It is as it was.
+    Draw,
+    /// All that it had is gone: it is now at the worst value there is, and was not.
+    Regression,
+    /// Only the head has it; shown and not gated.
+    Added,
+    /// Only the base has it: coverage that was lost.
+    Removed,
+    /// Its text is another; shown and not gated.
+    Edited,
+    /// One side has no value, or no variant with the same input.
+    Unmeasured,
+}
+
+impl Change {
+    /// How a case changed between two values.
+    pub(super) fn between(metric: &Metric, base: f64, head: f64) -> Self {
+        let direction = metric.direction;
+        let (before, after) = (loss(direction, base), loss(direction, head));
+        let worst = metric.range.low.map(|low| loss(direction, low));
+        let gone = |loss: f64| worst.is_some_and(|worst| loss >= worst - GUARD);
+        match after - before {
+            drop if drop.abs() <= GUARD => Self::Draw,
+            drop if drop < 0.0 => Self::Win,
+            _ if direction == Direction::Higher && gone(after) && !gone(before) => Self::Regression,
+            _ => Self::Loss,
+        }
+    }
 }

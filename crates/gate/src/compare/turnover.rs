@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::coverage::Sides;
+use super::coverage::MetricSides;
 use super::{Measured, mean};
 use kelvin_base::digest::Digest;
 use kelvin_record::{CaseValue, Cell, ComparedItems, VariantPart};
@@ -77,14 +77,14 @@ pub struct Unpaired {
 }
 
 /// Computes [`Unpaired`] from the cases of a metric.
-pub(super) struct Whole<'s, 'a> {
-    both: &'s Sides<'s, 'a>,
+pub(super) struct WholeMetric<'s, 'a> {
+    both: &'s MetricSides<'s, 'a>,
     /// The kinds and types that count into the metric on both sides.
     common: BTreeSet<VariantPart<'a>>,
 }
 
-impl<'s, 'a> Whole<'s, 'a> {
-    pub(super) fn of(both: &'s Sides<'s, 'a>, names: &BTreeSet<&'a str>) -> Self {
+impl<'s, 'a> WholeMetric<'s, 'a> {
+    pub(super) fn of(both: &'s MetricSides<'s, 'a>, names: &BTreeSet<&'a str>) -> Self {
         let base = both.parts(names, both.metrics.0, both.sides.0);
         let head = both.parts(names, both.metrics.1, both.sides.1);
         Self {

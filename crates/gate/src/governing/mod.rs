@@ -16,10 +16,11 @@ mod words;
 
 pub use own::{OtherAnswer, OwnAnswers};
 pub use rule::{
-    Asked, Limit, Looks, Open, Rules, Status, Suite, TypeEnding, TypeFigures, TypeVerdict,
+    FollowUp, LossLimit, OpenReason, Status, SuiteLooks, SuiteRules, SwapSuite, TypeEnding,
+    TypeFigures, TypeVerdict,
 };
 
-use super::looks::Ending;
+use super::looks::LooksEnding;
 use crate::compare::AnswerPairs;
 use kelvin_record::Nouns;
 
@@ -37,7 +38,7 @@ pub struct TypeDecision {
     /// The verdict on the type.
     pub verdict: TypeVerdict,
     /// How the looks ended.
-    pub ending: Ending,
+    pub ending: LooksEnding,
     /// How often the base was run.
     pub base_runs: usize,
     /// The types that decide now but did not on the base.
@@ -52,7 +53,7 @@ pub struct TypeDecision {
 pub(super) fn by_metric(
     pairs: &AnswerPairs,
     ended: TypeEnding,
-    (looks, rules): (&Looks, &Rules<'_>),
+    (looks, rules): (&SuiteLooks, &SuiteRules<'_>),
 ) -> Vec<(String, TypeDecision)> {
     let names = || pairs.types.iter().zip(&ended.types);
     let new: Vec<String> = names()

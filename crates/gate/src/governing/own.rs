@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::{Answers, Own, Side, Suite};
+use super::rule::{Answers, SuiteSide, SwapSuite, UsualAnswers};
 use crate::compare::{AnswerPairs, FieldsBeside, ItemAnswers};
 use kelvin_record::Answer;
 
@@ -17,7 +17,7 @@ const APART: f64 = 3.3;
 /// The own answers of the items of a probe.
 pub struct OwnAnswers<'p> {
     items: BTreeMap<&'p str, &'p ItemAnswers>,
-    suite: Suite,
+    suite: SwapSuite,
     /// By the place of the item in the suite.
     is_changed: Vec<bool>,
 }
@@ -55,7 +55,7 @@ impl<'p> OwnAnswers<'p> {
     /// answer.
     pub fn of(pairs: &'p AnswerPairs) -> Self {
         let items = pairs.items.iter();
-        let suite = Suite::of(pairs);
+        let suite = SwapSuite::of(pairs);
         Self {
             items: items.map(|item| (item.name.as_str(), item)).collect(),
             is_changed: match &suite.answers {
@@ -123,8 +123,8 @@ fn sides(item: &ItemAnswers) -> (impl Iterator<Item = &Answer>, impl Iterator<It
     (base, head)
 }
 
-fn classes(base: &Side<u32>, head: &Side<u32>) -> Vec<bool> {
-    let (mut before, after) = (Own::of(base), Own::of(head));
+fn classes(base: &SuiteSide<u32>, head: &SuiteSide<u32>) -> Vec<bool> {
+    let (mut before, after) = (UsualAnswers::of(base), UsualAnswers::of(head));
     // The noise of the base excuses a head, and more noise than that is a change. A base that was run once knows of none.
     if base.own.iter().all(|own| own.len() <= 1) {
         before.at_least(&after);
@@ -163,7 +163,7 @@ fn is_usual(e: f64, answer: u32, answers: &[u32]) -> f64 {
     odds / (1.0 + odds)
 }
 
-fn numbers(base: &Side<f64>, head: &Side<f64>) -> Vec<bool> {
+fn numbers(base: &SuiteSide<f64>, head: &SuiteSide<f64>) -> Vec<bool> {
     let (before, after) = (spreads(base), spreads(head));
     let pooled = |side: &[(f64, f64, f64)]| {
         let (sum, all) = side
@@ -192,7 +192,7 @@ fn numbers(base: &Side<f64>, head: &Side<f64>) -> Vec<bool> {
 }
 
 /// For each case: the mean, the sum of the squared distances to it, and the degrees of freedom.
-fn spreads(side: &Side<f64>) -> Vec<(f64, f64, f64)> {
+fn spreads(side: &SuiteSide<f64>) -> Vec<(f64, f64, f64)> {
     let cases = side.own.iter();
     cases
         .map(|own| {

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::rule::{Answers, Case, Item, Side, Suite};
+use super::rule::{Answers, SuiteCase, SuiteSide, SuiteSwap, SwapSuite};
 use crate::compare::{AnswerPairs, ItemAnswers};
 use kelvin_record::Answer;
 
 /// With at most this many different answers, numbers count as classes: a rating has one of five values.
 const MOST_CLASSES: usize = 6;
 
-impl Suite {
+impl SwapSuite {
     /// Builds the suite from the answers of one probe. A missing answer of the head counts as an answer that moved
     /// nothing, which is the worst for a swap. A missing answer of the base tells nothing.
     pub fn of(pairs: &AnswerPairs) -> Self {
@@ -30,7 +30,7 @@ impl Suite {
                 .iter()
                 .filter(|swap| swap.answers.0.iter().any(Option::is_some));
             items.extend(known.map(|swap| {
-                Item {
+                SuiteSwap {
                     case,
                     of_type: swap.of_type,
                     donor: swap
@@ -62,7 +62,7 @@ impl Suite {
             types: pairs.types.iter().map(|(name, _)| name.clone()).collect(),
             cases: answered
                 .iter()
-                .map(|item| Case {
+                .map(|item| SuiteCase {
                     name: item.name.clone(),
                     own: item.own_names.clone(),
                 })
@@ -125,7 +125,7 @@ fn side<A: Copy + PartialEq>(
     items: &[&ItemAnswers],
     of_head: bool,
     answer: &mut dyn FnMut(&Answer) -> A,
-) -> Side<A> {
+) -> SuiteSide<A> {
     let (mut owns, mut swaps, mut draws) = (Vec::new(), Vec::new(), 0);
     for item in items {
         let (base, head) = own(item);
@@ -154,7 +154,7 @@ fn side<A: Copy + PartialEq>(
         }
         owns.push(of_case);
     }
-    Side {
+    SuiteSide {
         own: owns,
         swaps,
         draws,

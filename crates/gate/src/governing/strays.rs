@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::rule::{Looks, Rules, Suite, TypeVerdict};
-use super::{Open, TypeDecision};
+use super::rule::{SuiteLooks, SuiteRules, SwapSuite, TypeVerdict};
+use super::{OpenReason, TypeDecision};
 use crate::compare::{AnswerPairs, ItemAnswers};
 use kelvin_record::Answer;
 
@@ -33,35 +33,35 @@ pub struct Strays {
 pub(super) fn open(
     decisions: &mut [(String, TypeDecision)],
     pairs: &AnswerPairs,
-    looks: &Looks,
-    rules: &Rules<'_>,
+    looks: &SuiteLooks,
+    rules: &SuiteRules<'_>,
 ) {
-    if Suite::of(pairs).is_of_numbers() {
+    if SwapSuite::of(pairs).is_of_numbers() {
         let passed = decisions.iter_mut().map(|(_, decision)| decision);
         passed
             .filter(|decision| {
                 matches!(decision.verdict, TypeVerdict::Pass | TypeVerdict::MadeRoom)
             })
             .filter(|decision| decision.figures.has > FAR * decision.figures.had.max(1.0))
-            .for_each(|decision| decision.verdict = TypeVerdict::Open(Open::Strays));
+            .for_each(|decision| decision.verdict = TypeVerdict::Open(OpenReason::Strays));
         return;
     }
     let Some((known, strays)) = without(pairs) else {
         return;
     };
-    let held = looks.give_up(&Suite::of(&known), rules);
+    let held = looks.give_up(&SwapSuite::of(&known), rules);
     let types = decisions.iter_mut().zip(held.types).zip(strays);
     for (((_, decision), (_, _, by_known)), strays) in types {
         let is_doubted = matches!(
             by_known,
-            TypeVerdict::Regression | TypeVerdict::Open(Open::Suspected)
+            TypeVerdict::Regression | TypeVerdict::Open(OpenReason::Suspected)
         );
         let is_told = matches!(
             decision.verdict,
-            TypeVerdict::Regression | TypeVerdict::Open(Open::Suspected)
+            TypeVerdict::Regression | TypeVerdict::Open(OpenReason::Suspected)
         );
         if let Some(strays) = strays.filter(|_| is_doubted && !is_told) {
-            decision.verdict = TypeVerdict::Open(Open::Strays);
+            decision.verdict = TypeVerdict::Open(OpenReason::Strays);
             decision.strays = Some(strays);
         }
     }

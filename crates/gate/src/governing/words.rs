@@ -1,7 +1,7 @@
 //! The sentences about a type.
 
-use super::{Open, Status, TypeDecision, TypeFigures, TypeVerdict};
-use crate::looks::Ending;
+use super::{OpenReason, Status, TypeDecision, TypeFigures, TypeVerdict};
+use crate::looks::LooksEnding;
 use crate::sentence::{name, names};
 use kelvin_page::display;
 use kelvin_record::Nouns;
@@ -38,24 +38,24 @@ impl TypeDecision {
         self.verdict == TypeVerdict::Pass && self.figures.is_blind()
     }
 
-    fn open(&self, open: Open, of: &str, seen: &str) -> String {
+    fn open(&self, open: OpenReason, of: &str, seen: &str) -> String {
         let Nouns { item, items } = &self.nouns;
         let settles = match (open, self.ending) {
-            (Open::Strays, _) => {
+            (OpenReason::Strays, _) => {
                 format!("a {item} that is given such an answer, or somebody who may approve, can tell")
             }
-            (Open::Trade, _) => {
+            (OpenReason::Trade, _) => {
                 "another type may stand in its way or decides more often, so that only right answers, or somebody \
                  who may approve, can tell"
                     .to_owned()
             }
-            (_, Ending::NoRerun) => "nothing was run again; `--rerun` would tell more".to_owned(),
-            (_, Ending::RerunBefore) => {
+            (_, LooksEnding::NoRerun) => "nothing was run again; `--rerun` would tell more".to_owned(),
+            (_, LooksEnding::RerunBefore) => {
                 format!("it stayed open when the run had run doubtful {items} again")
             }
-            (_, Ending::NoBudget) => "the budget allows no re-run".to_owned(),
-            (_, Ending::BudgetSpent) => "the budget for re-runs ran out".to_owned(),
-            (_, Ending::AnswersKept) => {
+            (_, LooksEnding::NoBudget) => "the budget allows no re-run".to_owned(),
+            (_, LooksEnding::BudgetSpent) => "the budget for re-runs ran out".to_owned(),
+            (_, LooksEnding::AnswersKept) => {
                 "its re-runs came from answers that the pipeline keeps, and tell nothing of its noise"
                     .to_owned()
             }
@@ -70,11 +70,11 @@ impl TypeDecision {
             _ => format!("more {items} in which it alone decides would tell"),
         };
         match open {
-            Open::Suspected if self.figures.moved_head == 0 => {
+            OpenReason::Suspected if self.figures.moved_head == 0 => {
                 format!("{of} may be lost: {seen}; {settles}")
             }
-            Open::Suspected => format!("{of} may be lost in part: {seen}; {settles}"),
-            Open::Strays => {
+            OpenReason::Suspected => format!("{of} may be lost in part: {seen}; {settles}"),
+            OpenReason::Strays => {
                 let to = match &self.strays {
                     Some(strays) => format!(
                         "and {} get answers that no {item} is given, such as {}",
@@ -85,9 +85,9 @@ impl TypeDecision {
                 };
                 format!("{of} may be lost: {seen}, {to}; {settles}")
             }
-            Open::Trade => format!("{of} decides less often: {seen}; {settles}"),
-            Open::Wide => format!("a loss of {of} is not ruled out: {seen}; {settles}"),
-            Open::Noise => format!(
+            OpenReason::Trade => format!("{of} decides less often: {seen}; {settles}"),
+            OpenReason::Wide => format!("a loss of {of} is not ruled out: {seen}; {settles}"),
+            OpenReason::Noise => format!(
                 "a loss of {of} could hide in noise, since many {items} are answered less steadily than on the base: \
                  {seen}"
             ),

@@ -1,7 +1,7 @@
 //! The sources of the error of a drop, case by case: they show where more runs would reduce it.
 
-use super::Case;
-use super::paired::{Paired, Part, Side, pair};
+use super::PairedCase;
+use super::paired::{CaseSide, NoisePart, Paired, pair};
 use super::usual::Usual;
 
 /// The number of runs as which the noise of all cases together counts beside the noise of the case itself.
@@ -9,7 +9,7 @@ const WEIGHT_OF_ALL: f64 = 1.0;
 
 /// The part of one case in the error of a drop.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Doubt {
+pub(crate) struct ErrorShare {
     /// The index of the case.
     pub(crate) place: usize,
     /// The square of its share in the drop.
@@ -27,25 +27,25 @@ pub(crate) struct Doubt {
 }
 
 /// The doubts about every case that both sides measured.
-pub(crate) fn doubts(cases: &[Case]) -> Vec<Doubt> {
+pub(crate) fn doubts(cases: &[PairedCase]) -> Vec<ErrorShare> {
     let (paired, _) = pair(cases);
     let total: f64 = paired.iter().map(Paired::samples).sum();
     let usual = usual(&paired);
     let of_case = |case: &Paired| {
         let sides = case.sides();
         let crosses = cases[case.place()].crosses;
-        let parts = [sides.0, sides.1].map(Side::shared);
+        let parts = [sides.0, sides.1].map(CaseSide::shared);
         let shared = mixed(&parts, usual.0).max(unconfirmed(case));
-        let parts: Vec<Part> = [sides.0, sides.1]
+        let parts: Vec<NoisePart> = [sides.0, sides.1]
             .iter()
             .filter_map(|side| side.own())
             .collect();
         let own = if crosses { mixed(&parts, usual.1) } else { 0.0 };
-        let runs = |side: &Side| {
+        let runs = |side: &CaseSide| {
             let shared = side.shared().runs as usize;
             (shared, side.own().map_or(shared, |own| own.runs as usize))
         };
-        Doubt {
+        ErrorShare {
             place: case.place(),
             weight: (case.samples() / total).powi(2),
             shared,
@@ -78,7 +78,7 @@ fn usual(paired: &[Paired]) -> (f64, f64) {
 
 /// The variance of a case on both sides together, shrunk towards the usual one: two runs that agree do
 /// not mean that the case never varies.
-fn mixed(parts: &[Part], usual: f64) -> f64 {
+fn mixed(parts: &[NoisePart], usual: f64) -> f64 {
     let (mut sum, mut freedom) = (WEIGHT_OF_ALL * usual, WEIGHT_OF_ALL);
     for part in parts {
         if let Some(variance) = part.variance {

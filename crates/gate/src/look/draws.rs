@@ -10,12 +10,12 @@ pub struct Draws {
     /// compared with no other repeat.
     pub pairs: Vec<Vec<Option<f64>>>,
     /// How many answers each report has, in turn, where the answers come from several reports. Empty for one report.
-    pub reports: Vec<Answers>,
+    pub reports: Vec<AnswerTotals>,
 }
 
 /// How many answers a report has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Answers {
+pub struct AnswerTotals {
     /// The number of losses of repeats.
     values: usize,
     /// The number of answers to the cell's own input in the pairs.
@@ -45,7 +45,7 @@ impl Draws {
         let mut joined = Self::default();
         let mut before = 0;
         for (part, shared) in parts.into_iter().zip(shared) {
-            let mut answers = Answers {
+            let mut answers = AnswerTotals {
                 values: part.values.len(),
                 own: 0,
                 shared,

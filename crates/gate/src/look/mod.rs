@@ -12,7 +12,7 @@ mod paired;
 mod usual;
 
 pub(super) use between::are_kept_within;
-pub(super) use doubt::{Doubt, doubts};
+pub(super) use doubt::{ErrorShare, doubts};
 pub use draws::Draws;
 pub(super) use exact::chance;
 pub(super) use paired::pair;
@@ -34,9 +34,9 @@ const POWER: f64 = 0.80;
 
 /// One case with the values of both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Case {
+pub struct PairedCase {
     /// The cells that both sides ran: the variants whose input was the same, or the case itself.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<PairedCell>,
     /// How many samples of the metric each cell stands for; 1 where cells are variants.
     pub weight: f64,
     /// How many inputs are run with every repeat of the case beside its own input.
@@ -48,14 +48,14 @@ pub struct Case {
 
 /// One cell on both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Cell {
+pub struct PairedCell {
     /// The values of the base.
     pub base: Draws,
     /// The values of the head.
     pub head: Draws,
 }
 
-impl Case {
+impl PairedCase {
     /// How often the cell was run on the head, failed runs included.
     pub fn head_runs(&self) -> usize {
         self.cells
@@ -79,7 +79,7 @@ pub enum Noise {
 
 /// The parameters of a look.
 #[derive(Clone, Copy, Debug)]
-pub struct Question {
+pub struct LookSettings {
     /// The limit of the drop, in the metric's own unit. A larger drop is a regression.
     pub max_drop: f64,
     /// The largest possible drop: the width of the metric's range, which is infinite where the
@@ -97,7 +97,7 @@ pub struct Question {
 
 /// The outcome of a look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LookOutcome {
     /// The head is worse, and noise does not explain it.
     Regression,
     /// The head is not worse by more than is allowed.
@@ -108,7 +108,7 @@ pub enum Outcome {
 
 /// The reason for the outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum LookReason {
     /// The drop is beyond the limit and beyond its noise.
     Drop,
     /// The drop is bounded below the limit.
@@ -121,7 +121,7 @@ pub enum Reason {
 
 /// The source of the bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
+pub enum BoundsSource {
     /// The pipeline is declared deterministic.
     Declared,
     /// Both sides are equal, value by value.
@@ -138,11 +138,11 @@ pub enum Basis {
 #[derive(Clone, Debug)]
 pub struct Look {
     /// The outcome.
-    pub outcome: Outcome,
+    pub outcome: LookOutcome,
     /// The reason for the outcome.
-    pub reason: Reason,
+    pub reason: LookReason,
     /// The source of the bounds.
-    pub basis: Basis,
+    pub basis: BoundsSource,
     /// The mean loss of the base over the cells that both sides have.
     pub base: f64,
     /// The mean loss of the head over these cells.
@@ -208,8 +208,8 @@ impl Look {
     #[cfg(test)]
     pub fn rerun(&self) -> &[usize] {
         match self.outcome {
-            Outcome::Inconclusive => &self.unstable,
-            Outcome::Regression | Outcome::Pass => &[],
+            LookOutcome::Inconclusive => &self.unstable,
+            LookOutcome::Regression | LookOutcome::Pass => &[],
         }
     }
 }
@@ -219,7 +219,7 @@ impl Look {
 /// # Errors
 ///
 /// Where the metric was not measured on one side or the other, or in too few cases.
-pub fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasured> {
+pub fn look(cases: &[PairedCase], question: &LookSettings) -> Result<Look, Unmeasured> {
     let (paired, lost) = pair(cases);
     let measured = paired.len() + lost.len();
     if measured == 0 {
@@ -244,7 +244,8 @@ pub fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasured> {
     let regressed = beyond
         && bounds.lower.is_some_and(|lower| lower > GUARD)
         && drop - spread.rests_on_single_runs(&paired, total) > question.max_drop + GUARD;
-    let enough = spread.basis != Basis::Cases || moved == 0 || paired.len() >= noise::FEW_CASES;
+    let enough =
+        spread.basis != BoundsSource::Cases || moved == 0 || paired.len() >= noise::FEW_CASES;
     let upper = bounds
         .upper
         .map(|upper| upper.min(question.widest.max(drop)));
@@ -253,10 +254,10 @@ pub fn look(cases: &[Case], question: &Question) -> Result<Look, Unmeasured> {
         || upper.is_some_and(|upper| upper <= question.max_drop + GUARD)
             && drop + spread.gained_on_single_runs(&paired, total) <= question.max_drop + GUARD;
     let (outcome, reason) = match () {
-        () if regressed => (Outcome::Regression, Reason::Drop),
-        () if bounded && enough => (Outcome::Pass, Reason::Bounded),
-        () if beyond => (Outcome::Inconclusive, Reason::Suspected),
-        () => (Outcome::Inconclusive, Reason::Wide),
+        () if regressed => (LookOutcome::Regression, LookReason::Drop),
+        () if bounded && enough => (LookOutcome::Pass, LookReason::Bounded),
+        () if beyond => (LookOutcome::Inconclusive, LookReason::Suspected),
+        () => (LookOutcome::Inconclusive, LookReason::Wide),
     };
     let cells: usize = paired.iter().map(Paired::cells).sum();
     let few = (cells as f64) < FEW_CELLS * paired.len() as f64;

@@ -3,7 +3,7 @@
 use super::between::Between;
 use super::paired::Paired;
 use super::usual::Usual;
-use super::{Basis, Noise, POWER, Question, UPPER_CONFIDENCE};
+use super::{BoundsSource, LookSettings, Noise, POWER, UPPER_CONFIDENCE};
 use kelvin_base::stats;
 
 /// With one run on each side and fewer cases than this, a metric in which a case moved cannot pass.
@@ -14,25 +14,25 @@ pub(super) const FEW_CASES: usize = 5;
 const NEXT_ALPHA: f64 = 0.03;
 
 /// How far a drop may be off.
-pub(super) struct Spread {
+pub(super) struct DropSpread {
     /// The source of this knowledge.
-    pub(super) basis: Basis,
+    pub(super) basis: BoundsSource,
     /// How far the whole drop may be off.
-    whole: Error,
+    whole: MeanError,
     /// The standard error of the cases that the base ran once, which no re-run of the head can reduce.
     of_single_bases: f64,
     /// The loss of cases with a single value on each side, where the noise comes from repeats: their
     /// re-runs failed, or came from answers that the pipeline keeps.
     unrepeated: f64,
     /// How far the rest of the drop may be off.
-    rest: Error,
+    rest: MeanError,
     /// How far stored reports of the base differ, which no run of today reduces.
     between: Option<Between>,
 }
 
 /// How far a mean may be off.
 #[derive(Clone, Copy)]
-struct Error {
+struct MeanError {
     /// The standard error; infinite where one case and one run each tell nothing.
     standard: f64,
     /// The degrees of freedom of its t distribution, at least 1.
@@ -46,8 +46,8 @@ pub(super) struct Bounds {
 }
 
 /// The spread of a drop over `total` samples.
-pub(super) fn spread(cases: &[Paired], total: f64, drop: f64, noise: Noise) -> Spread {
-    let of = |basis, whole| Spread {
+pub(super) fn spread(cases: &[Paired], total: f64, drop: f64, noise: Noise) -> DropSpread {
+    let of = |basis, whole| DropSpread {
         basis,
         whole,
         of_single_bases: 0.0,
@@ -56,10 +56,10 @@ pub(super) fn spread(cases: &[Paired], total: f64, drop: f64, noise: Noise) -> S
         between: None,
     };
     let spread = match noise {
-        _ if cases.iter().all(Paired::is_identical) => of(Basis::Identical, Error::NONE),
-        Noise::Declared => of(Basis::Declared, Error::NONE),
+        _ if cases.iter().all(Paired::is_identical) => of(BoundsSource::Identical, MeanError::NONE),
+        Noise::Declared => of(BoundsSource::Declared, MeanError::NONE),
         Noise::Repeats if is_repeated(cases) => between_repeats(cases, total),
-        Noise::Repeats | Noise::Cases => of(Basis::Cases, between_cases(cases, total, drop)),
+        Noise::Repeats | Noise::Cases => of(BoundsSource::Cases, between_cases(cases, total, drop)),
     };
     match (noise, Between::of(cases, total)) {
         (Noise::Repeats | Noise::Cases, Some(between)) => spread.wider_by(between),
@@ -74,15 +74,15 @@ fn is_repeated(cases: &[Paired]) -> bool {
     })
 }
 
-fn between_repeats(cases: &[Paired], total: f64) -> Spread {
+fn between_repeats(cases: &[Paired], total: f64) -> DropSpread {
     let usual = Usual::of(cases);
     let whole = within(&usual, cases.iter(), total);
     let is_unrepeated = |case: &&Paired| is_single(case) && case.sides().0.is_single();
     let is_base_single = |case: &&Paired| case.sides().0.is_single();
-    Spread {
+    DropSpread {
         basis: match cases.iter().any(varies_in_repeats) {
-            true => Basis::Repeats,
-            false => Basis::Still,
+            true => BoundsSource::Repeats,
+            false => BoundsSource::Still,
         },
         whole,
         of_single_bases: within(&usual, cases.iter().filter(is_base_single), total).standard,
@@ -103,7 +103,7 @@ fn varies_in_repeats(case: &Paired) -> bool {
 
 /// The variances within the cases add up; the degrees of freedom are those of Welch, "The
 /// generalization of Student's problem", Biometrika 34 (1947), and Satterthwaite (1946).
-fn within<'a>(usual: &Usual, cases: impl Iterator<Item = &'a Paired>, total: f64) -> Error {
+fn within<'a>(usual: &Usual, cases: impl Iterator<Item = &'a Paired>, total: f64) -> MeanError {
     let (mut variance, mut squares) = (0.0, 0.0);
     for case in cases {
         let share = (case.samples() / total).powi(2);
@@ -112,7 +112,7 @@ fn within<'a>(usual: &Usual, cases: impl Iterator<Item = &'a Paired>, total: f64
             squares += (share * term).powi(2) / freedom;
         }
     }
-    Error {
+    MeanError {
         standard: variance.sqrt(),
         freedom: if squares > 0.0 {
             (variance * variance / squares).max(1.0)
@@ -124,7 +124,7 @@ fn within<'a>(usual: &Usual, cases: impl Iterator<Item = &'a Paired>, total: f64
 
 /// The variance between the cases (Cochran, "Sampling Techniques", 1977, section 6.4), the only estimate with one
 /// run on each side.
-fn between_cases(cases: &[Paired], total: f64, drop: f64) -> Error {
+fn between_cases(cases: &[Paired], total: f64, drop: f64) -> MeanError {
     let n = cases.len() as f64;
     let squares: f64 = cases
         .iter()
@@ -136,7 +136,7 @@ fn between_cases(cases: &[Paired], total: f64, drop: f64) -> Error {
         () if cases.len() < 2 => f64::INFINITY,
         () => (n / (n - 1.0) * squares).sqrt(),
     };
-    Error {
+    MeanError {
         standard,
         freedom: (n - 1.0).max(1.0),
     }
@@ -159,7 +159,7 @@ fn is_single(case: &Paired) -> bool {
     case.sides().1.is_single()
 }
 
-impl Spread {
+impl DropSpread {
     /// Widens the spread, where the reports of the base differ more than their own noise explains.
     fn wider_by(self, between: Between) -> Self {
         Self {
@@ -184,7 +184,7 @@ impl Spread {
     pub(super) fn bounds(&self, drop: f64, alpha: f64) -> Bounds {
         // A look that may spend no alpha has no lower bound, except for a pipeline that is declared deterministic.
         let lower = match () {
-            () if self.basis == Basis::Declared => Some(drop),
+            () if self.basis == BoundsSource::Declared => Some(drop),
             () if alpha <= 0.0 => None,
             // Nobody knows how much of a difference between two single runs is luck. So the difference
             // does not count as a drop, but it does not hide what repeats confirm either.
@@ -209,7 +209,7 @@ impl Spread {
 
     /// The true drop that is found with a power of four in five: it must exceed the limit and its
     /// noise, even with bad luck.
-    pub(super) fn detectable(&self, question: &Question, alpha: f64) -> Option<f64> {
+    pub(super) fn detectable(&self, question: &LookSettings, alpha: f64) -> Option<f64> {
         let alpha = if alpha > 0.0 {
             alpha
         } else {
@@ -222,7 +222,7 @@ impl Spread {
     /// The part of the drop from cases with a single run of the head, where the noise comes from repeats:
     /// their re-run failed. No regression may depend on this part.
     pub(super) fn rests_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
-        if !matches!(self.basis, Basis::Still | Basis::Repeats) {
+        if !matches!(self.basis, BoundsSource::Still | BoundsSource::Repeats) {
             return 0.0;
         }
         lost_on_single_runs(cases, total)
@@ -231,7 +231,7 @@ impl Spread {
     /// The gain of cases with a single run of the base, as a positive number: that run may by chance
     /// have been worse than the base usually is. No pass may depend on this gain.
     pub(super) fn gained_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
-        if !matches!(self.basis, Basis::Still | Basis::Repeats) {
+        if !matches!(self.basis, BoundsSource::Still | BoundsSource::Repeats) {
             return 0.0;
         }
         cases
@@ -242,7 +242,7 @@ impl Spread {
     }
 }
 
-impl Error {
+impl MeanError {
     const NONE: Self = Self {
         standard: 0.0,
         freedom: 1.0,

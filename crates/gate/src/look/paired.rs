@@ -1,7 +1,7 @@
 //! One case with the cells that two sides share: its mean loss, and how far the mean varies from run to run.
 
 use super::draws::Draws;
-use super::{Case, Cell, GUARD};
+use super::{GUARD, PairedCase, PairedCell};
 
 /// A case with at least one cell that both sides measured.
 pub(crate) struct Paired {
@@ -9,12 +9,12 @@ pub(crate) struct Paired {
     cells: usize,
     weight: f64,
     identical: bool,
-    base: Side,
-    head: Side,
+    base: CaseSide,
+    head: CaseSide,
 }
 
 /// One side of the case.
-pub(crate) struct Side {
+pub(crate) struct CaseSide {
     /// The mean over the shared cells.
     mean: f64,
     /// The mean of every repeat that gave any value.
@@ -22,9 +22,9 @@ pub(crate) struct Side {
     /// Whether any two values of one cell differ.
     varies: bool,
     /// How the mean varies with the answer to the input that all cells share.
-    shared: Part,
+    shared: NoisePart,
     /// How the mean varies with the answers to the cells' own inputs; none where `shared` contains both.
-    own: Option<Part>,
+    own: Option<NoisePart>,
     /// The variance of a single cell between the answers to its own input, and the degrees of freedom
     /// that it was taken from; 0 of them where nothing was repeated.
     cell: (f64, f64),
@@ -45,14 +45,14 @@ pub(super) struct OfReport {
 
 /// A part of the noise of a case.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Part {
+pub(super) struct NoisePart {
     /// The variance of the case's mean loss between single runs; none below two of them.
     pub(super) variance: Option<f64>,
     /// The number of runs.
     pub(super) runs: f64,
 }
 
-impl Part {
+impl NoisePart {
     /// Takes the pooled variance of both, weighted by degrees of freedom, if its own is smaller.
     pub(super) fn at_least_as_noisy_as(self, other: Self) -> Self {
         let together = self.variance.zip(other.variance).map(|(own, other_own)| {
@@ -69,19 +69,19 @@ impl Part {
 
 /// Splits the cases that the base measured into those that the head measured too, and the indices
 /// of those that the head lost.
-pub(crate) fn pair(cases: &[Case]) -> (Vec<Paired>, Vec<usize>) {
+pub(crate) fn pair(cases: &[PairedCase]) -> (Vec<Paired>, Vec<usize>) {
     let mut paired = Vec::with_capacity(cases.len());
     let mut lost = Vec::new();
     for (place, case) in cases.iter().enumerate() {
-        let common: Vec<&Cell> = case
+        let common: Vec<&PairedCell> = case
             .cells
             .iter()
             .filter(|cell| cell.base.mean().is_some() && cell.head.mean().is_some())
             .collect();
         if !common.is_empty() {
-            let side = |of: fn(&Cell) -> &Draws| {
+            let side = |of: fn(&PairedCell) -> &Draws| {
                 let cells: Vec<&Draws> = common.iter().map(|cell| of(cell)).collect();
-                Side::of(&cells)
+                CaseSide::of(&cells)
             };
             paired.push(Paired {
                 place,
@@ -142,12 +142,12 @@ impl Paired {
     }
 
     /// The base and the head.
-    pub(crate) const fn sides(&self) -> (&Side, &Side) {
+    pub(crate) const fn sides(&self) -> (&CaseSide, &CaseSide) {
         (&self.base, &self.head)
     }
 }
 
-impl Side {
+impl CaseSide {
     fn of(cells: &[&Draws]) -> Self {
         let count = cells.len() as f64;
         let means: Vec<f64> = cells.iter().filter_map(|cell| cell.mean()).collect();
@@ -157,7 +157,7 @@ impl Side {
         let (shared, own, cell) = match is_crossed {
             true => crossed(cells, &means),
             false => {
-                let part = Part {
+                let part = NoisePart {
                     variance: variance(&repeats),
                     runs: repeats.len() as f64,
                 };
@@ -203,11 +203,11 @@ impl Side {
         self.shared.runs < 2.0 && self.own.is_none_or(|own| own.runs < 2.0)
     }
 
-    pub(super) const fn shared(&self) -> Part {
+    pub(super) const fn shared(&self) -> NoisePart {
         self.shared
     }
 
-    pub(super) const fn own(&self) -> Option<Part> {
+    pub(super) const fn own(&self) -> Option<NoisePart> {
         self.own
     }
 
@@ -231,11 +231,11 @@ impl Side {
 /// "Jackknifing U-statistics", Annals of Mathematical Statistics 40, 1969): the variance of the means
 /// that fix one answer of one kind. The joint effect of both kinds is counted in each part, so that
 /// the error is rather too large than too small.
-fn crossed(cells: &[&Draws], means: &[f64]) -> (Part, Option<Part>, (f64, f64)) {
+fn crossed(cells: &[&Draws], means: &[f64]) -> (NoisePart, Option<NoisePart>, (f64, f64)) {
     let count = cells.len() as f64;
     let rounds = cells.iter().map(|cell| cell.shared_runs()).max();
     let rows = rows(cells, means, rounds.unwrap_or(0), Draws::with_shared);
-    let shared = Part {
+    let shared = NoisePart {
         variance: variance(&rows),
         runs: rows.len() as f64,
     };
@@ -251,7 +251,7 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (Part, Option<Part>, (f64, f64)) 
             freedom += (own.len() - 1) as f64;
         }
     }
-    let own = Part {
+    let own = NoisePart {
         // This is the mean over the cells; those without repeats are assumed to vary like the others.
         variance: (known > 0.0).then(|| sum / known / count),
         runs: most as f64,
@@ -273,7 +273,7 @@ fn by_report(cells: &[&Draws]) -> Vec<Option<OfReport>> {
         if own.iter().any(|cell| cell.mean().is_none()) {
             return None;
         }
-        let side = Side::of(&own);
+        let side = CaseSide::of(&own);
         let parts = [Some(side.shared), side.own].into_iter().flatten();
         let known = parts.filter_map(|part| Some(part.variance? / part.runs));
         Some(OfReport {

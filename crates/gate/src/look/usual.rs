@@ -4,7 +4,7 @@
 //! is assumed to vary like the other side, like the other cases, and at least as much as single calls were
 //! seen to differ.
 
-use super::paired::{Paired, Part};
+use super::paired::{NoisePart, Paired};
 
 /// The number of runs as which the noise of all cases together counts beside that of the case itself, where a side
 /// ran the case once.
@@ -37,7 +37,11 @@ pub(super) struct Usual {
 impl Usual {
     /// Computes the usual noise from all cases of both sides.
     pub(super) fn of(cases: &[Paired]) -> Self {
-        let (mut shared, mut own, mut cell) = (Mean::default(), Mean::default(), Mean::default());
+        let (mut shared, mut own, mut cell) = (
+            MeanVariance::default(),
+            MeanVariance::default(),
+            MeanVariance::default(),
+        );
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for case in cases {
             let (base, head) = case.sides();
@@ -90,7 +94,8 @@ impl Usual {
         let least = of_calls * self.reach(case);
         // The noise of a base with several reports is well known: if a few runs of the head agree, that does not mean
         // that the head has less noise.
-        let of_head = |base: Part, head: Part| match case.sides().0.by_report().is_empty() {
+        let of_head = |base: NoisePart, head: NoisePart| match case.sides().0.by_report().is_empty()
+        {
             true => head,
             false => head.at_least_as_noisy_as(base),
         };
@@ -135,7 +140,12 @@ impl Usual {
 }
 
 /// Adds the contribution of both sides to one part of the noise.
-fn add(terms: &mut Vec<(f64, f64)>, (one, other): (Part, Part), usual: Option<f64>, least: f64) {
+fn add(
+    terms: &mut Vec<(f64, f64)>,
+    (one, other): (NoisePart, NoisePart),
+    usual: Option<f64>,
+    least: f64,
+) {
     match (one.variance, other.variance) {
         (Some(here), Some(there)) => {
             terms.push((here / one.runs, one.runs - 1.0));
@@ -154,7 +164,7 @@ fn add(terms: &mut Vec<(f64, f64)>, (one, other): (Part, Part), usual: Option<f6
 /// Adds a side with repeats, and the other side, which has a single run.
 fn borrow(
     terms: &mut Vec<(f64, f64)>,
-    (part, known): (Part, f64),
+    (part, known): (NoisePart, f64),
     runs: f64,
     usual: Option<f64>,
     least: f64,
@@ -168,13 +178,13 @@ fn borrow(
 
 /// A mean variance, weighted by degrees of freedom.
 #[derive(Default)]
-struct Mean {
+struct MeanVariance {
     sum: f64,
     freedom: f64,
 }
 
-impl Mean {
-    fn take(&mut self, part: Part) {
+impl MeanVariance {
+    fn take(&mut self, part: NoisePart) {
         if let Some(variance) = part.variance {
             self.add(variance, part.runs - 1.0);
         }

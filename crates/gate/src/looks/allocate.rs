@@ -4,9 +4,9 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::{Means, Rerun, Side, Subject};
+use super::{GatedMetric, Means, Rerun, Side};
 use crate::look;
-use crate::look::{Case, Doubt, Look};
+use crate::look::{ErrorShare, Look, PairedCase};
 use kelvin_record::{Repeats, WantedRepeats};
 
 /// The runs of an unstable case before the second look, where its own input can be repeated without
@@ -48,8 +48,8 @@ const CHEAPER: [(Repeats, usize); 3] = [
 const NO_ERROR: f64 = 1e-9;
 
 /// An open metric with its last look.
-pub(super) struct Open<'a> {
-    pub(super) subject: &'a Subject,
+pub(super) struct OpenMetric<'a> {
+    pub(super) subject: &'a GatedMetric,
     pub(super) look: &'a Look,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct Allocation<'a> {
 }
 
 /// A case and how often it was run.
-struct Item {
+struct CaseRuns {
     variants: usize,
     base: Repeats,
     head: Repeats,
@@ -71,7 +71,7 @@ struct Item {
 
 /// One possible run of a case on a side: its own input, its variants, or both.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum CaseShare {
     Input,
     Variants,
     Both,
@@ -90,7 +90,7 @@ impl Allocation<'_> {
     ///
     /// With a fixed base, all cases must be run again: if only the cases that moved are, the luck of the
     /// head averages out but that of the base stays, and the drop is biased by it.
-    pub(super) fn opening(&self, open: &[Open<'_>]) -> Option<Rerun> {
+    pub(super) fn opening(&self, open: &[OpenMetric<'_>]) -> Option<Rerun> {
         let full = std::iter::once((OPENING, OPENING_OF_ALL));
         full.chain(CHEAPER).find_map(|(crossed, all)| {
             let mut rerun = Rerun::default();
@@ -117,13 +117,13 @@ impl Allocation<'_> {
 
     /// Whether repeats of a fixed base tell how much the answers to the variants vary, so that
     /// repeats of the head's variants can wait.
-    fn knows_variants(&self, case: &Case) -> bool {
+    fn knows_variants(&self, case: &PairedCase) -> bool {
         let mut cells = case.cells.iter();
         !self.means.base && cells.any(|cell| cell.base.repeats_variants())
     }
 
     /// The indices of the cases that the first re-run includes.
-    fn to_repeat(&self, open: &Open<'_>) -> Vec<usize> {
+    fn to_repeat(&self, open: &OpenMetric<'_>) -> Vec<usize> {
         match self.means.base {
             true => open.look.unstable.clone(),
             false => open.look.judged.clone(),
@@ -131,7 +131,7 @@ impl Allocation<'_> {
     }
 
     /// The next re-run, of about `batch` calls. None where no run is left.
-    pub(super) fn next(&self, open: &[Open<'_>], batch: usize) -> Option<Rerun> {
+    pub(super) fn next(&self, open: &[OpenMetric<'_>], batch: usize) -> Option<Rerun> {
         let items = items(open, self.fresh);
         let gains = gains(open);
         let mut want_in_all: BTreeMap<(&str, Side), Repeats> = BTreeMap::new();
@@ -144,7 +144,7 @@ impl Allocation<'_> {
                 }
                 let there = items[name].runs(side);
                 want_in_all.insert((name, side), there);
-                let candidate = Candidate {
+                let candidate = RunCandidate {
                     name,
                     side,
                     what: *what,
@@ -190,7 +190,7 @@ impl Allocation<'_> {
     }
 
     /// The re-run, if it requests any run and the remaining calls suffice.
-    fn affordable(&self, rerun: Rerun, items: &BTreeMap<&str, Item>) -> Option<Rerun> {
+    fn affordable(&self, rerun: Rerun, items: &BTreeMap<&str, CaseRuns>) -> Option<Rerun> {
         let cost = |side: Side, wanted: &WantedRepeats| -> usize {
             let of_each = wanted.iter().map(|(name, runs)| {
                 let item = &items[name.as_str()];
@@ -203,7 +203,7 @@ impl Allocation<'_> {
     }
 }
 
-impl Item {
+impl CaseRuns {
     const fn runs(&self, side: Side) -> Repeats {
         match side {
             Side::Base => self.base,
@@ -225,8 +225,8 @@ fn want(rerun: &mut Rerun, side: Side, name: &str, runs: Repeats) {
 
 /// Every case of the open metrics, with the number of its runs. Repeats of a base that was not run beside the
 /// head do not count, since the first new runs replace them.
-fn items<'o>(open: &[Open<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, Item> {
-    let mut items: BTreeMap<&str, Item> = BTreeMap::new();
+fn items<'o>(open: &[OpenMetric<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, CaseRuns> {
+    let mut items: BTreeMap<&str, CaseRuns> = BTreeMap::new();
     for open in open {
         for doubt in look::doubts(&open.subject.cases) {
             let name = &open.subject.names[doubt.place];
@@ -235,7 +235,7 @@ fn items<'o>(open: &[Open<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, I
                 true => runs(doubt.base),
                 false => Repeats::default(),
             };
-            let item = items.entry(name).or_insert(Item {
+            let item = items.entry(name).or_insert(CaseRuns {
                 variants: 0,
                 base,
                 head: runs(doubt.head),
@@ -250,8 +250,8 @@ fn items<'o>(open: &[Open<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, I
 
 /// How much one run of a kind would reduce the errors, if it were the only one: the sum over the open metrics
 /// of its variance, as a share of their variances.
-fn gains<'o>(open: &[Open<'o>]) -> BTreeMap<(&'o str, What), f64> {
-    let mut gains: BTreeMap<(&str, What), f64> = BTreeMap::new();
+fn gains<'o>(open: &[OpenMetric<'o>]) -> BTreeMap<(&'o str, CaseShare), f64> {
+    let mut gains: BTreeMap<(&str, CaseShare), f64> = BTreeMap::new();
     for open in open {
         let variance = open.look.error.powi(2).max(NO_ERROR);
         for doubt in look::doubts(&open.subject.cases) {
@@ -264,10 +264,10 @@ fn gains<'o>(open: &[Open<'o>]) -> BTreeMap<(&'o str, What), f64> {
             };
             match open.subject.cases[doubt.place].crosses {
                 true => {
-                    add(What::Input, doubt.shared);
-                    add(What::Variants, doubt.own);
+                    add(CaseShare::Input, doubt.shared);
+                    add(CaseShare::Variants, doubt.own);
                 }
-                false => add(What::Both, doubt.shared),
+                false => add(CaseShare::Both, doubt.shared),
             }
         }
     }
@@ -275,34 +275,34 @@ fn gains<'o>(open: &[Open<'o>]) -> BTreeMap<(&'o str, What), f64> {
 }
 
 /// Whether a case moved or was run again; any other case is left alone.
-pub(super) const fn is_in_doubt(doubt: &Doubt) -> bool {
+pub(super) const fn is_in_doubt(doubt: &ErrorShare) -> bool {
     let is_single = doubt.base.0 < 2 && doubt.base.1 < 2 && doubt.head.0 < 2 && doubt.head.1 < 2;
     doubt.is_unstable || !is_single
 }
 
 /// One more run of something.
-struct Candidate<'a> {
+struct RunCandidate<'a> {
     name: &'a str,
     side: Side,
-    what: What,
+    what: CaseShare,
     gain: f64,
     runs: Repeats,
     variants: usize,
 }
 
-impl Candidate<'_> {
+impl RunCandidate<'_> {
     const fn next(&self) -> Repeats {
         let Repeats { input, variants } = self.runs;
         match self.what {
-            What::Input => Repeats {
+            CaseShare::Input => Repeats {
                 input: input + 1,
                 variants,
             },
-            What::Variants => Repeats {
+            CaseShare::Variants => Repeats {
                 input,
                 variants: variants + 1,
             },
-            What::Both => Repeats {
+            CaseShare::Both => Repeats {
                 input: input + 1,
                 variants: variants + 1,
             },
@@ -311,18 +311,18 @@ impl Candidate<'_> {
 
     const fn cost(&self) -> usize {
         match self.what {
-            What::Input => 1,
-            What::Variants => self.variants,
-            What::Both => 1 + self.variants,
+            CaseShare::Input => 1,
+            CaseShare::Variants => self.variants,
+            CaseShare::Both => 1 + self.variants,
         }
     }
 
     /// How much it reduces the errors for each call: from v / n to v / (n + 1).
     fn worth(&self) -> f64 {
         let runs = match self.what {
-            What::Input => self.runs.input,
-            What::Variants => self.runs.variants,
-            What::Both => self.runs.input.min(self.runs.variants),
+            CaseShare::Input => self.runs.input,
+            CaseShare::Variants => self.runs.variants,
+            CaseShare::Both => self.runs.input.min(self.runs.variants),
         } as f64;
         let cost = self.cost();
         if cost == 0 || runs == 0.0 {
@@ -332,21 +332,21 @@ impl Candidate<'_> {
     }
 }
 
-impl PartialEq for Candidate<'_> {
+impl PartialEq for RunCandidate<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Candidate<'_> {}
+impl Eq for RunCandidate<'_> {}
 
-impl PartialOrd for Candidate<'_> {
+impl PartialOrd for RunCandidate<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Candidate<'_> {
+impl Ord for RunCandidate<'_> {
     /// The most valuable candidate is the largest; among equal ones the first by name.
     fn cmp(&self, other: &Self) -> Ordering {
         let key = |candidate: &Self| (candidate.side, candidate.what);

@@ -1,7 +1,7 @@
 //! Whether the affordable calls can decide a metric at all. Where they cannot, no further call is made.
 
 use super::Side;
-use super::allocate::{Allocation, Open, is_in_doubt};
+use super::allocate::{Allocation, OpenMetric, is_in_doubt};
 use crate::look;
 
 /// The approximate number of standard errors by which a drop must exceed 0 to be called.
@@ -12,7 +12,7 @@ const TO_PASS: f64 = 1.35;
 
 /// Whether the remaining calls may decide the metric: if the drop moved by as much as the error may still shrink, it
 /// would exceed the remaining error.
-pub(super) fn is_there(open: &Open<'_>, allocation: &Allocation<'_>) -> bool {
+pub(super) fn is_there(open: &OpenMetric<'_>, allocation: &Allocation<'_>) -> bool {
     let look = open.look;
     if !look.error.is_finite() {
         return true;
@@ -34,7 +34,7 @@ pub(super) fn is_there(open: &Open<'_>, allocation: &Allocation<'_>) -> bool {
 
 /// The share of the variance that remains if all remaining calls are spent evenly on the sides that
 /// can be run.
-fn share_left(open: &Open<'_>, allocation: &Allocation<'_>) -> f64 {
+fn share_left(open: &OpenMetric<'_>, allocation: &Allocation<'_>) -> f64 {
     let doubts: Vec<_> = look::doubts(&open.subject.cases)
         .into_iter()
         .filter(is_in_doubt)

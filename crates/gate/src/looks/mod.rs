@@ -3,14 +3,14 @@
 
 mod allocate;
 mod hope;
-mod tested;
 
+use allocate::{Allocation, OpenMetric};
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::look::{self, Basis, Case, Look, Noise, Outcome, Question, Unmeasured};
-use allocate::{Allocation, Open};
+use super::look::{
+    self, BoundsSource, Look, LookOutcome, LookSettings, Noise, PairedCase, Unmeasured,
+};
 use kelvin_record::WantedRepeats;
-use tested::tested;
 
 /// The most looks after the first one.
 const ROUNDS: usize = 4;
@@ -34,11 +34,11 @@ const FEWEST_MOVED: usize = 5;
 
 /// One gated metric: its cases by name, in the same order at every look.
 #[derive(Clone, Debug)]
-pub struct Subject {
+pub struct GatedMetric {
     /// The names of the cases.
     pub names: Vec<String>,
     /// The cases, as many.
-    pub cases: Vec<Case>,
+    pub cases: Vec<PairedCase>,
     /// The limit of the drop. A larger drop is a regression.
     pub max_drop: f64,
     /// The largest possible drop: the width of the metric's range, infinite where that is open.
@@ -61,11 +61,11 @@ pub struct Means {
 
 /// The next step.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum LooksStep {
     /// Run cases again, never from the cache, and look again.
     Rerun(Rerun),
     /// Every metric is decided.
-    Decided(BTreeMap<String, Decision>),
+    Decided(BTreeMap<String, MetricDecision>),
 }
 
 /// The runs to make: how often each input should have been run in all.
@@ -88,16 +88,16 @@ pub enum Side {
 
 /// The decision about one metric.
 #[derive(Clone, Debug)]
-pub struct Decision {
+pub struct MetricDecision {
     /// The look that decided, or the last one; or why no look was possible.
     pub look: Result<Look, Unmeasured>,
     /// How the looks ended.
-    pub ending: Ending,
+    pub ending: LooksEnding,
 }
 
 /// How the looks at a metric ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum LooksEnding {
     /// There is a verdict.
     Decided,
     /// The metric is open after all re-runs, or no affordable run would decide it.
@@ -116,7 +116,7 @@ pub enum Ending {
     AnswersKept,
 }
 
-impl Ending {
+impl LooksEnding {
     /// Whether the noise was measured by running doubtful cases again.
     pub const fn was_rerun(self) -> bool {
         matches!(
@@ -141,7 +141,7 @@ pub struct Looks {
     calls: usize,
     /// The cases whose base was run beside the head.
     fresh: BTreeSet<String>,
-    decided: BTreeMap<String, Decision>,
+    decided: BTreeMap<String, MetricDecision>,
     /// The last look at every open metric.
     open: BTreeMap<String, Look>,
 }
@@ -184,7 +184,7 @@ impl Looks {
     }
 
     /// Looks at all runs so far, with the same metrics every time. `calls`: how many may still be made, on both sides.
-    pub fn next(&mut self, subjects: &BTreeMap<String, Subject>, calls: usize) -> Step {
+    pub fn next(&mut self, subjects: &BTreeMap<String, GatedMetric>, calls: usize) -> LooksStep {
         if self.rounds == 0 {
             self.calls = calls;
         }
@@ -197,17 +197,17 @@ impl Looks {
             }
             match self.look(subject, gated) {
                 Ok(look) if self.is_open(&look) => drop(self.open.insert(id.clone(), look)),
-                done => self.close(id, done, Ending::Decided),
+                done => self.close(id, done, LooksEnding::Decided),
             }
         }
         if self.open.is_empty() {
-            return Step::Decided(self.decided.clone());
+            return LooksStep::Decided(self.decided.clone());
         }
         if self.means.head_runs < 2 && !self.means.base {
-            return Step::Decided(self.end(subjects, Ending::NoRerun));
+            return LooksStep::Decided(self.end(subjects, LooksEnding::NoRerun));
         }
         if self.rounds >= ROUNDS {
-            return Step::Decided(self.end(subjects, Ending::StillOpen));
+            return LooksStep::Decided(self.end(subjects, LooksEnding::StillOpen));
         }
         let doubtful = self.doubtful(subjects);
         let allocation = Allocation {
@@ -221,7 +221,7 @@ impl Looks {
                 .iter()
                 .any(|open| hope::is_there(open, &allocation)) =>
             {
-                return Step::Decided(self.end(subjects, Ending::StillOpen));
+                return LooksStep::Decided(self.end(subjects, LooksEnding::StillOpen));
             }
             _ => allocation
                 .next(&doubtful, self.calls / ROUNDS)
@@ -229,61 +229,64 @@ impl Looks {
         };
         let Some(rerun) = rerun else {
             let ending = match self.rounds {
-                0 if !self.was_run_again => Ending::NoBudget,
-                _ => Ending::BudgetSpent,
+                0 if !self.was_run_again => LooksEnding::NoBudget,
+                _ => LooksEnding::BudgetSpent,
             };
-            return Step::Decided(self.end(subjects, ending));
+            return LooksStep::Decided(self.end(subjects, ending));
         };
         self.fresh.extend(rerun.base.keys().cloned());
         self.rounds += 1;
-        Step::Rerun(rerun)
+        LooksStep::Rerun(rerun)
     }
 
     /// Looks again at the decided metrics, so that every figure covers all runs. A metric that would not pass any more
     /// is open again, and gets its share of the false alarms from then on. A regression, or a metric that was left
     /// open, stays so.
-    fn look_again(&mut self, subjects: &BTreeMap<String, Subject>) {
+    fn look_again(&mut self, subjects: &BTreeMap<String, GatedMetric>) {
         let gated = self.undecided(subjects) + 1;
-        for (id, Decision { look, ending }) in std::mem::take(&mut self.decided) {
+        for (id, MetricDecision { look, ending }) in std::mem::take(&mut self.decided) {
             let before = look.as_ref().ok().map(|look| look.outcome);
             let decision = match (before, self.look(&subjects[&id], gated)) {
-                (Some(Outcome::Pass), Ok(now)) if now.outcome != Outcome::Pass => continue,
-                (Some(was), Ok(now)) if was == now.outcome => Decision {
+                (Some(LookOutcome::Pass), Ok(now)) if now.outcome != LookOutcome::Pass => continue,
+                (Some(was), Ok(now)) if was == now.outcome => MetricDecision {
                     look: Ok(now),
                     ending,
                 },
-                _ => Decision { look, ending },
+                _ => MetricDecision { look, ending },
             };
             self.decided.insert(id, decision);
         }
     }
 
     /// Ends all looks that are still open because the requested runs could not be made.
-    pub fn give_up(&mut self, subjects: &BTreeMap<String, Subject>) -> BTreeMap<String, Decision> {
+    pub fn give_up(
+        &mut self,
+        subjects: &BTreeMap<String, GatedMetric>,
+    ) -> BTreeMap<String, MetricDecision> {
         // Where the budget ended before the first look, there is one look at the existing runs.
         if self.open.is_empty()
             && self.decided.is_empty()
-            && let Step::Decided(decided) = self.next(subjects, 0)
+            && let LooksStep::Decided(decided) = self.next(subjects, 0)
         {
             return decided;
         }
         // The last requested re-run was not made.
         self.rounds = self.rounds.saturating_sub(1);
         let ending = match self.rounds {
-            0 if !self.was_run_again => Ending::NoBudget,
-            _ => Ending::BudgetSpent,
+            0 if !self.was_run_again => LooksEnding::NoBudget,
+            _ => LooksEnding::BudgetSpent,
         };
         self.end(subjects, ending)
     }
 
     /// Takes the look that the runs so far allow. The first look spends no alpha, unless the cases that
     /// moved were run often enough before it.
-    fn look(&self, subject: &Subject, gated: usize) -> Result<Look, Unmeasured> {
+    fn look(&self, subject: &GatedMetric, gated: usize) -> Result<Look, Unmeasured> {
         let first = look::look(&subject.cases, &self.question(subject, gated, 0.0))?;
         // The runs for another judgement were chosen by the luck of the head, and the luck of the base stays.
         let has_enough = !self.was_run_again && runs(subject, &first) >= ENOUGH_RUNS;
         let may_spend = self.rounds > 0 || has_enough;
-        if first.outcome != Outcome::Inconclusive || !may_spend {
+        if first.outcome != LookOutcome::Inconclusive || !may_spend {
             return Ok(first);
         }
         let alpha = if self.means.head_runs < 2 {
@@ -298,26 +301,26 @@ impl Looks {
     /// Whether further runs are needed before the look counts.
     fn is_open(&self, look: &Look) -> bool {
         match look.outcome {
-            Outcome::Inconclusive => true,
+            LookOutcome::Inconclusive => true,
             // The drop may come from the day of the base.
-            Outcome::Regression => {
+            LookOutcome::Regression => {
                 self.rounds == 0 && self.means.base && self.noise != Noise::Declared
             }
-            Outcome::Pass => false,
+            LookOutcome::Pass => false,
         }
     }
 
     /// The open metrics that need further runs. Once one metric is a regression, these are only the possible
     /// regressions: the job fails anyway.
-    fn doubtful<'s>(&'s self, subjects: &'s BTreeMap<String, Subject>) -> Vec<Open<'s>> {
-        let is_regression = |decision: &Decision| {
+    fn doubtful<'s>(&'s self, subjects: &'s BTreeMap<String, GatedMetric>) -> Vec<OpenMetric<'s>> {
+        let is_regression = |decision: &MetricDecision| {
             let look = decision.look.as_ref();
-            look.is_ok_and(|look| look.outcome == Outcome::Regression)
+            look.is_ok_and(|look| look.outcome == LookOutcome::Regression)
         };
         let has_failed = self.decided.values().any(is_regression);
         let open = self.open.iter();
-        open.filter(|(_, look)| !has_failed || look.reason == look::Reason::Suspected)
-            .map(|(id, look)| Open {
+        open.filter(|(_, look)| !has_failed || look.reason == look::LookReason::Suspected)
+            .map(|(id, look)| OpenMetric {
                 subject: &subjects[id],
                 look,
             })
@@ -326,7 +329,7 @@ impl Looks {
 
     /// The number of metrics among which a look divides its false alarms: those that are not decided yet. A metric that
     /// has passed cannot cause one any more, so a probe that passes at once takes no power from its neighbours.
-    fn undecided(&self, subjects: &BTreeMap<String, Subject>) -> usize {
+    fn undecided(&self, subjects: &BTreeMap<String, GatedMetric>) -> usize {
         let open = subjects.iter();
         tested(open.filter_map(|(id, subject)| (!self.decided.contains_key(id)).then_some(subject)))
     }
@@ -334,19 +337,23 @@ impl Looks {
     /// Closes every open metric.
     fn end(
         &mut self,
-        subjects: &BTreeMap<String, Subject>,
-        ending: Ending,
-    ) -> BTreeMap<String, Decision> {
+        subjects: &BTreeMap<String, GatedMetric>,
+        ending: LooksEnding,
+    ) -> BTreeMap<String, MetricDecision> {
         let gated = tested(subjects.values());
         for (id, look) in std::mem::take(&mut self.open) {
             let subject = &subjects[&id];
             let is_first = self.rounds == 0 && runs(subject, &look) < ENOUGH_RUNS;
             let look = match ending {
-                Ending::NoRerun | Ending::NoBudget if is_first && !self.answers_are_kept => {
+                LooksEnding::NoRerun | LooksEnding::NoBudget
+                    if is_first && !self.answers_are_kept =>
+                {
                     self.without_repeats(subject, gated, look)
                 }
                 // Only the runs for another judgement exist. They are looked at once.
-                Ending::BudgetSpent if self.rounds == 0 => self.last_look(subject, gated, look),
+                LooksEnding::BudgetSpent if self.rounds == 0 => {
+                    self.last_look(subject, gated, look)
+                }
                 _ => look,
             };
             self.close(&id, Ok(look), ending);
@@ -356,19 +363,19 @@ impl Looks {
 
     /// The decision with one run of the head and no other possible: the drop must stand out from the differences
     /// between at least five cases that moved, and chance must not make it where the metric says how likely it may.
-    fn without_repeats(&self, subject: &Subject, gated: usize, first: Look) -> Look {
-        let question = Question {
+    fn without_repeats(&self, subject: &GatedMetric, gated: usize, first: Look) -> Look {
+        let question = LookSettings {
             noise: Noise::Cases,
             ..self.question(subject, gated, ALPHA)
         };
         match look::look(&subject.cases, &question) {
-            Ok(look) if look.outcome == Outcome::Regression => careful(look, first, subject),
+            Ok(look) if look.outcome == LookOutcome::Regression => careful(look, first, subject),
             _ => tested_exactly(first, subject),
         }
     }
 
     /// The look at the runs that another judgement requested.
-    fn last_look(&self, subject: &Subject, gated: usize, first: Look) -> Look {
+    fn last_look(&self, subject: &GatedMetric, gated: usize, first: Look) -> Look {
         let question = self.question(subject, gated, ALPHA_OF_A_LOOK);
         match look::look(&subject.cases, &question) {
             Ok(look) => careful(look, first, subject),
@@ -377,22 +384,22 @@ impl Looks {
     }
 
     /// Notes how the looks at a metric ended, if it is still open; otherwise it is decided.
-    fn close(&mut self, id: &str, look: Result<Look, Unmeasured>, open: Ending) {
+    fn close(&mut self, id: &str, look: Result<Look, Unmeasured>, open: LooksEnding) {
         let ending = match &look {
-            Ok(look) if look.outcome == Outcome::Inconclusive => match open {
-                Ending::NoRerun => open,
-                _ if self.answers_are_kept => Ending::AnswersKept,
-                _ if open.was_rerun() && look.is_unconfirmed => Ending::RerunsFailed,
+            Ok(look) if look.outcome == LookOutcome::Inconclusive => match open {
+                LooksEnding::NoRerun => open,
+                _ if self.answers_are_kept => LooksEnding::AnswersKept,
+                _ if open.was_rerun() && look.is_unconfirmed => LooksEnding::RerunsFailed,
                 _ => open,
             },
-            _ => Ending::Decided,
+            _ => LooksEnding::Decided,
         };
         self.decided
-            .insert(id.to_owned(), Decision { look, ending });
+            .insert(id.to_owned(), MetricDecision { look, ending });
     }
 
-    const fn question(&self, subject: &Subject, gated: usize, alpha: f64) -> Question {
-        Question {
+    const fn question(&self, subject: &GatedMetric, gated: usize, alpha: f64) -> LookSettings {
+        LookSettings {
             max_drop: subject.max_drop,
             widest: subject.widest,
             alpha,
@@ -405,15 +412,15 @@ impl Looks {
 
 /// The same look, but a regression that depends on single runs alone does not count unless enough cases moved, and unless
 /// the exact test leaves no doubt where the metric asks for it.
-fn careful(look: Look, first: Look, subject: &Subject) -> Look {
-    if look.basis != Basis::Cases {
+fn careful(look: Look, first: Look, subject: &GatedMetric) -> Look {
+    if look.basis != BoundsSource::Cases {
         return look;
     }
     let look = tested_exactly(look, subject);
     let may_be_chance =
         (look.chance.zip(subject.exact_at)).is_some_and(|(chance, limit)| chance > limit);
     match look.outcome {
-        Outcome::Regression if look.moved < FEWEST_MOVED || may_be_chance => {
+        LookOutcome::Regression if look.moved < FEWEST_MOVED || may_be_chance => {
             tested_exactly(first, subject)
         }
         _ => look,
@@ -421,7 +428,7 @@ fn careful(look: Look, first: Look, subject: &Subject) -> Look {
 }
 
 /// Adds how likely chance alone makes the drop, where the metric asks for that.
-fn tested_exactly(look: Look, subject: &Subject) -> Look {
+fn tested_exactly(look: Look, subject: &GatedMetric) -> Look {
     Look {
         chance: subject.exact_at.map(|_| look::chance(&look.shares)),
         ..look
@@ -429,13 +436,13 @@ fn tested_exactly(look: Look, subject: &Subject) -> Look {
 }
 
 /// Whether all doubtful cases were repeated on the head before the first look.
-fn has_repeats(open: &[Open<'_>]) -> bool {
+fn has_repeats(open: &[OpenMetric<'_>]) -> bool {
     let runs = open.iter().map(|open| runs(open.subject, open.look));
     runs.min().is_some_and(|runs| runs >= ENOUGH_RUNS)
 }
 
 /// The fewest runs of an unstable case on the head.
-fn runs(subject: &Subject, look: &Look) -> usize {
+fn runs(subject: &GatedMetric, look: &Look) -> usize {
     let runs = look.unstable.iter();
     let runs = runs.map(|at| subject.cases[*at].head_runs());
     runs.min().unwrap_or(0)
@@ -443,5 +450,18 @@ fn runs(subject: &Subject, look: &Look) -> usize {
 
 #[cfg(test)]
 mod again_tests;
+
+/// Among how many metrics a false alarm is divided. The failure rate of a pipeline that never failed
+/// on either side cannot give one, and takes nothing from the others.
+pub(super) fn tested<'s>(subjects: impl Iterator<Item = &'s GatedMetric>) -> usize {
+    let has_failures = |subject: &GatedMetric| {
+        let cells = subject.cases.iter().flat_map(|case| &case.cells);
+        let mut losses = cells.flat_map(|cell| cell.base.values.iter().chain(&cell.head.values));
+        losses.any(|loss| loss.is_some_and(|loss| loss > look::GUARD))
+    };
+    let counts = |subject: &&GatedMetric| !subject.is_failure_rate || has_failures(subject);
+    subjects.filter(counts).count().max(1)
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,9 @@
-use super::super::look::{Cell, Draws, Reason};
+use super::super::look::{Draws, LookReason, PairedCell};
 use super::*;
 use kelvin_record::{Repeats, Wanted};
 
 /// A case of nine cells: on each side, how many are bad in each run.
-pub(super) fn case(base: &[usize], head: &[usize]) -> Case {
+pub(super) fn case(base: &[usize], head: &[usize]) -> PairedCase {
     let cells = (0..9)
         .map(|cell| {
             let losses = |runs: &[usize]| -> Draws {
@@ -13,13 +13,13 @@ pub(super) fn case(base: &[usize], head: &[usize]) -> Case {
                     .collect::<Vec<Option<f64>>>()
                     .into()
             };
-            Cell {
+            PairedCell {
                 base: losses(base),
                 head: losses(head),
             }
         })
         .collect();
-    Case {
+    PairedCase {
         cells,
         weight: 1.0,
         variants: 9,
@@ -27,8 +27,8 @@ pub(super) fn case(base: &[usize], head: &[usize]) -> Case {
     }
 }
 
-pub(super) fn suite(cases: Vec<Case>) -> BTreeMap<String, Subject> {
-    let subject = Subject {
+pub(super) fn suite(cases: Vec<PairedCase>) -> BTreeMap<String, GatedMetric> {
+    let subject = GatedMetric {
         names: (0..cases.len()).map(|at| format!("c{at:02}")).collect(),
         cases,
         max_drop: 0.05,
@@ -52,7 +52,7 @@ const STORED: Means = Means {
 };
 
 /// Looks once more, with more calls left than it can use.
-pub(super) fn next(looks: &mut Looks, subjects: &BTreeMap<String, Subject>) -> Step {
+pub(super) fn next(looks: &mut Looks, subjects: &BTreeMap<String, GatedMetric>) -> LooksStep {
     looks.next(subjects, PLENTY)
 }
 
@@ -60,25 +60,25 @@ fn looks(means: Means) -> Looks {
     Looks::new(means, false, 0.1)
 }
 
-fn asked(step: &Step) -> &Rerun {
+fn asked(step: &LooksStep) -> &Rerun {
     match step {
-        Step::Rerun(rerun) => rerun,
-        Step::Decided(_) => panic!("{step:?}"),
+        LooksStep::Rerun(rerun) => rerun,
+        LooksStep::Decided(_) => panic!("{step:?}"),
     }
 }
 
-fn only(step: Step) -> (Look, Ending) {
+fn only(step: LooksStep) -> (Look, LooksEnding) {
     match step {
-        Step::Decided(decisions) => {
+        LooksStep::Decided(decisions) => {
             let decision = decisions["m"].clone();
             (decision.look.unwrap(), decision.ending)
         }
-        Step::Rerun(_) => panic!("{step:?}"),
+        LooksStep::Rerun(_) => panic!("{step:?}"),
     }
 }
 
 /// Ten cases, of which `bad` have lost four of nine cells for good.
-pub(super) fn dropped(bad: usize, runs: usize) -> Vec<Case> {
+pub(super) fn dropped(bad: usize, runs: usize) -> Vec<PairedCase> {
     (0..10)
         .map(|at| {
             let (lost, runs) = if at < bad { (4, runs) } else { (0, 1) };
@@ -90,7 +90,10 @@ pub(super) fn dropped(bad: usize, runs: usize) -> Vec<Case> {
 #[test]
 fn an_unchanged_stable_pipeline_costs_nothing_extra() {
     let (look, ending) = only(next(&mut looks(RERUN), &suite(dropped(0, 1))));
-    assert_eq!((look.outcome, ending), (Outcome::Pass, Ending::Decided));
+    assert_eq!(
+        (look.outcome, ending),
+        (LookOutcome::Pass, LooksEnding::Decided)
+    );
 }
 
 #[test]
@@ -106,9 +109,12 @@ fn a_drop_is_confirmed_by_three_runs_of_all_cases_where_the_base_stays_as_it_is(
     let (look, ending) = only(next(&mut looks, &suite(dropped(3, 3))));
     assert_eq!(
         (look.outcome, look.basis),
-        (Outcome::Regression, Basis::Still)
+        (LookOutcome::Regression, BoundsSource::Still)
     );
-    assert_eq!((look.alpha, ending), (ALPHA_OF_A_LOOK, Ending::Decided));
+    assert_eq!(
+        (look.alpha, ending),
+        (ALPHA_OF_A_LOOK, LooksEnding::Decided)
+    );
 }
 
 #[test]
@@ -139,9 +145,9 @@ fn the_next_calls_go_to_the_answer_that_varies() {
         pairs: vec![inputs.iter().map(|loss| Some(f64::from(*loss))).collect(); 2],
         ..Draws::default()
     };
-    let noisy = Case {
+    let noisy = PairedCase {
         cells: vec![
-            Cell {
+            PairedCell {
                 base: draws(&[0, 1, 0, 1]),
                 head: draws(&[1, 0, 0, 1]),
             };
@@ -171,21 +177,21 @@ fn noise_that_never_settles_is_inconclusive_after_all_rounds() {
             .collect();
         let other: Vec<usize> = head.iter().map(|bad| 9 - bad).collect();
         let case = |at| case(&[0, 9, 1], if at < 4 { &head } else { &other });
-        (0..6).map(case).collect::<Vec<Case>>()
+        (0..6).map(case).collect::<Vec<PairedCase>>()
     };
     let mut looks = looks(RERUN);
     let mut runs = 1;
     let (look, ending) = loop {
         match next(&mut looks, &suite(noisy(runs))) {
-            Step::Rerun(rerun) => {
+            LooksStep::Rerun(rerun) => {
                 let most = rerun.head.values().map(|runs| runs.input).max();
                 assert!(most > Some(runs), "it asks for what there is: {rerun:?}");
                 runs = most.expect("it asks for something");
             }
-            decided @ Step::Decided(_) => break only(decided),
+            decided @ LooksStep::Decided(_) => break only(decided),
         }
     };
-    assert_eq!(look.outcome, Outcome::Inconclusive);
+    assert_eq!(look.outcome, LookOutcome::Inconclusive);
     assert!(ending.was_rerun(), "{ending:?}");
     assert!(
         (3..=5).contains(&runs),
@@ -200,21 +206,21 @@ fn a_failed_rerun_does_not_ask_for_ever() {
     let mut asked = 0;
     let (_, ending) = loop {
         match next(&mut looks, &stuck) {
-            Step::Rerun(_) => asked += 1,
-            decided @ Step::Decided(_) => break only(decided),
+            LooksStep::Rerun(_) => asked += 1,
+            decided @ LooksStep::Decided(_) => break only(decided),
         }
     };
     // Nothing confirms the drop, and nothing excuses it.
-    assert_eq!(ending, Ending::RerunsFailed);
+    assert_eq!(ending, LooksEnding::RerunsFailed);
     assert!((1..=ROUNDS).contains(&asked), "{asked}");
 }
 
 #[test]
 fn what_was_repeated_already_needs_no_rerun() {
     let (look, _) = only(next(&mut looks(RERUN), &suite(dropped(3, 5))));
-    assert_eq!(look.outcome, Outcome::Regression);
+    assert_eq!(look.outcome, LookOutcome::Regression);
     let step = next(&mut looks(RERUN), &suite(dropped(1, 3)));
-    assert!(matches!(step, Step::Decided(_)), "{step:?}");
+    assert!(matches!(step, LooksStep::Decided(_)), "{step:?}");
 }
 
 #[test]
@@ -235,7 +241,11 @@ fn a_budget_that_buys_nothing_leaves_it_open() {
     let (look, ending) = only(looks(RERUN).next(&suite(dropped(3, 1)), 2));
     assert_eq!(
         (look.outcome, look.reason, ending),
-        (Outcome::Inconclusive, Reason::Suspected, Ending::NoBudget)
+        (
+            LookOutcome::Inconclusive,
+            LookReason::Suspected,
+            LooksEnding::NoBudget
+        )
     );
 }
 
@@ -251,14 +261,14 @@ fn a_small_budget_buys_fewer_repeats_of_all_cases() {
 fn what_was_asked_for_and_not_run_is_no_look() {
     let mut looks = looks(RERUN);
     let suite = suite(dropped(3, 1));
-    assert!(matches!(next(&mut looks, &suite), Step::Rerun(_)));
+    assert!(matches!(next(&mut looks, &suite), LooksStep::Rerun(_)));
     let decision = &looks.give_up(&suite)["m"];
     let look = decision.look.as_ref().unwrap();
     assert_eq!(
         (look.outcome, look.reason),
-        (Outcome::Inconclusive, Reason::Suspected)
+        (LookOutcome::Inconclusive, LookReason::Suspected)
     );
-    assert_eq!(decision.ending, Ending::NoBudget);
+    assert_eq!(decision.ending, LooksEnding::NoBudget);
 }
 
 #[test]
@@ -272,15 +282,19 @@ fn stored_reports_are_red_only_if_five_cases_moved_and_stand_out() {
     let (look, ending) = stored(7, 4);
     assert_eq!(
         (look.outcome, look.basis, ending),
-        (Outcome::Regression, Basis::Cases, Ending::Decided)
+        (
+            LookOutcome::Regression,
+            BoundsSource::Cases,
+            LooksEnding::Decided
+        )
     );
     let (look, ending) = stored(4, 9);
     assert_eq!(
         (look.outcome, look.reason),
-        (Outcome::Inconclusive, Reason::Suspected)
+        (LookOutcome::Inconclusive, LookReason::Suspected)
     );
-    assert_eq!(ending, Ending::NoRerun);
-    assert_eq!(stored(1, 2).0.outcome, Outcome::Pass);
+    assert_eq!(ending, LooksEnding::NoRerun);
+    assert_eq!(stored(1, 2).0.outcome, LookOutcome::Pass);
 }
 
 #[test]
@@ -297,13 +311,13 @@ fn where_a_metric_asks_for_it_single_runs_are_red_only_if_the_exact_test_leaves_
     };
     // Nine lost and none won: chance makes that in 1 of 512, and by the rule of the looks it would be red.
     let look = stored(9, 0);
-    assert_eq!(look.outcome, Outcome::Inconclusive);
+    assert_eq!(look.outcome, LookOutcome::Inconclusive);
     assert!((look.chance.unwrap() - 1.0 / 512.0).abs() < 1e-9);
     let look = stored(10, 0);
-    assert_eq!(look.outcome, Outcome::Regression);
+    assert_eq!(look.outcome, LookOutcome::Regression);
     assert!(look.chance.unwrap() < 0.001);
-    assert_eq!(stored(13, 2).outcome, Outcome::Inconclusive);
-    assert_eq!(stored(0, 0).outcome, Outcome::Pass);
+    assert_eq!(stored(13, 2).outcome, LookOutcome::Inconclusive);
+    assert_eq!(stored(0, 0).outcome, LookOutcome::Pass);
 }
 
 #[test]
@@ -313,8 +327,8 @@ fn a_single_head_run_against_a_repeated_base_is_judged_like_one_on_each_side() {
         let cases = (0..20).map(|at| case(&[0, 0, 0], &[if at < bad { 5 } else { 0 }]));
         only(next(&mut looks(STORED), &suite(cases.collect())))
     };
-    assert_eq!(cases(4).0.reason, Reason::Suspected);
-    assert_eq!(cases(8).0.basis, Basis::Cases);
+    assert_eq!(cases(4).0.reason, LookReason::Suspected);
+    assert_eq!(cases(8).0.basis, BoundsSource::Cases);
 }
 
 #[test]
@@ -330,14 +344,14 @@ fn a_base_that_can_be_run_is_run_beside_the_head_wherever_something_is_open() {
     let mut other = one.clone();
     // The base is still as good: a regression.
     let (look, _) = only(next(&mut one, &suite(dropped(3, 3))));
-    assert_eq!(look.outcome, Outcome::Regression);
+    assert_eq!(look.outcome, LookOutcome::Regression);
     // The service had drifted: the base is as bad today.
     let drifted = (0..10).map(|at| match at {
         0..3 => case(&[4; 3], &[4; 3]),
         _ => case(&[0; 3], &[0]),
     });
     let (look, _) = only(next(&mut other, &suite(drifted.collect())));
-    assert_eq!(look.outcome, Outcome::Pass);
+    assert_eq!(look.outcome, LookOutcome::Pass);
 }
 
 #[test]
@@ -351,7 +365,7 @@ fn no_regression_is_called_against_a_base_of_another_day_that_can_be_run() {
     let step = next(&mut looks, &suite(dropped(3, 5)));
     assert_eq!(asked(&step).base.len(), 3);
     let (look, _) = only(next(&mut looks, &suite(dropped(3, 5))));
-    assert_eq!(look.outcome, Outcome::Regression);
+    assert_eq!(look.outcome, LookOutcome::Regression);
 }
 
 #[test]
@@ -360,7 +374,7 @@ fn a_declared_deterministic_pipeline_is_decided_by_one_run() {
     let (look, _) = only(next(&mut looks, &suite(dropped(3, 1))));
     assert_eq!(
         (look.outcome, look.basis),
-        (Outcome::Regression, Basis::Declared)
+        (LookOutcome::Regression, BoundsSource::Declared)
     );
 }
 
@@ -375,12 +389,12 @@ fn metrics_are_decided_each_by_itself_and_share_alpha() {
     let mut looks = looks(RERUN);
     assert_eq!(asked(&next(&mut looks, &subjects)).head.len(), 10);
     subjects.insert("m".to_owned(), suite(dropped(3, 3)).remove("m").unwrap());
-    let Step::Decided(decisions) = next(&mut looks, &subjects) else {
+    let LooksStep::Decided(decisions) = next(&mut looks, &subjects) else {
         panic!("still open");
     };
     let outcome = |id: &str| decisions[id].look.as_ref().map(|look| look.outcome);
-    assert_eq!(outcome("m"), Ok(Outcome::Regression));
-    assert_eq!(outcome("still"), Ok(Outcome::Pass));
+    assert_eq!(outcome("m"), Ok(LookOutcome::Regression));
+    assert_eq!(outcome("still"), Ok(LookOutcome::Pass));
     assert_eq!(outcome("gone"), Err(&Unmeasured::Nothing));
     let alpha = decisions["m"].look.as_ref().unwrap().alpha;
     // The two others were decided by the first look.
@@ -388,11 +402,11 @@ fn metrics_are_decided_each_by_itself_and_share_alpha() {
     subjects.insert("m".to_owned(), suite(dropped(3, 1)).remove("m").unwrap());
     subjects.insert("too".to_owned(), suite(dropped(3, 1)).remove("m").unwrap());
     let mut looks = Looks::new(RERUN, false, 0.1);
-    assert!(matches!(next(&mut looks, &subjects), Step::Rerun(_)));
+    assert!(matches!(next(&mut looks, &subjects), LooksStep::Rerun(_)));
     for id in ["m", "too"] {
         subjects.insert(id.to_owned(), suite(dropped(3, 3)).remove("m").unwrap());
     }
-    let Step::Decided(decisions) = next(&mut looks, &subjects) else {
+    let LooksStep::Decided(decisions) = next(&mut looks, &subjects) else {
         panic!("still open");
     };
     let alpha = decisions["m"].look.as_ref().unwrap().alpha;
@@ -404,12 +418,12 @@ fn repeats_from_memory_measure_no_noise_and_do_not_fail_what_noise_may_explain()
     let cases = suite(dropped(3, 1));
     let mut looks = looks(RERUN);
     looks.answers_are_kept(true);
-    assert!(matches!(next(&mut looks, &cases), Step::Rerun(_)));
+    assert!(matches!(next(&mut looks, &cases), LooksStep::Rerun(_)));
     let decision = &looks.give_up(&cases)["m"];
-    assert_eq!(decision.ending, Ending::AnswersKept);
+    assert_eq!(decision.ending, LooksEnding::AnswersKept);
     assert!(decision.ending.was_rerun());
     // Where nothing was to be run again, that stays the reason.
     let mut stored = super::Looks::new(STORED, false, 0.1);
     stored.answers_are_kept(true);
-    assert_eq!(only(next(&mut stored, &cases)).1, Ending::NoRerun);
+    assert_eq!(only(next(&mut stored, &cases)).1, LooksEnding::NoRerun);
 }

@@ -126,9 +126,9 @@ impl Report {
     }
 
     /// What was measured and how, without the measured code.
-    pub fn suite(&self) -> Suite {
+    pub fn suite(&self) -> MeasuredSuite {
         let probes = self.probes.iter();
-        Suite {
+        MeasuredSuite {
             config: self.run.fingerprints.config,
             items: probes
                 .map(|(name, section)| (name.to_owned(), section.fingerprint().items))
@@ -156,14 +156,14 @@ impl Report {
 
 /// The part that two reports of one configuration share, whatever its name is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Suite {
+pub struct MeasuredSuite {
     /// Everything in the configuration that changes what is measured.
     config: Digest,
     /// The items of each probe; none where they are not known.
     items: BTreeMap<String, Option<Digest>>,
 }
 
-impl Suite {
+impl MeasuredSuite {
     /// Whether both measured the same items with the same settings.
     pub fn is_like(&self, other: &Self) -> bool {
         self == other && self.items.values().all(Option::is_some)

@@ -128,11 +128,11 @@ impl fmt::Display for BadBundle {
 #[derive(Deserialize)]
 struct Versions {
     schema_version: u32,
-    report: OfReport,
+    report: BundledReport,
 }
 
 #[derive(Deserialize)]
-struct OfReport {
+struct BundledReport {
     schema_version: u32,
 }
 

@@ -7,9 +7,11 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 
-use super::failure::{self, Failure};
-use super::post::{self, Check, Conclusion, Mode, Posted, Shown, Stamp, Sticky};
-use super::{Level, Publication, annotations, commands, outputs, summary};
+use super::failure::{self, UnmeasuredRun};
+use super::post::{
+    self, CommentMode, CommentStamp, Conclusion, OpenCheckRun, Posted, ShownCheckRun, Sticky,
+};
+use super::{Level, Publication, annotations, commands, outputs};
 use crate::Client;
 use kelvin_gate::Judgement;
 use kelvin_gate::compare::Change;
@@ -24,11 +26,11 @@ pub struct Surfaces<'a> {
     /// The file that `GITHUB_STEP_SUMMARY` names.
     pub summary: Option<PathBuf>,
     /// The check run that was opened.
-    pub check: Option<Check<'a>>,
+    pub check: Option<OpenCheckRun<'a>>,
     /// The client; none where there is no token.
     pub client: Option<&'a Client>,
     /// When a comment is written.
-    pub comment: Mode,
+    pub comment: CommentMode,
     /// Whether workflow commands have an effect here.
     pub on_github: bool,
     /// Prints a text.
@@ -55,7 +57,7 @@ pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Opt
         &surfaces,
         surfaces.summary.as_ref(),
         "the job summary",
-        || summary::render(publication),
+        || outputs::job_summary(publication),
     );
     if let Some(text) = publication.judgement.and_then(alarm)
         && surfaces.on_github
@@ -68,7 +70,7 @@ pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Opt
         Some(check) => {
             let judgement = publication.judgement;
             let conclusion = judgement.map_or(Conclusion::Neutral, Conclusion::of);
-            let shown = Shown {
+            let shown = ShownCheckRun {
                 title: title(publication.judgement),
                 summary: super::comment::render(publication, 60_000),
                 text: None,
@@ -106,7 +108,11 @@ pub enum Reach {
 
 /// Publishes a run that ended before anything was measured, and returns the address of the comment, if one was
 /// replaced.
-pub fn fail(failure: &Failure<'_>, mut surfaces: Surfaces<'_>, reach: Reach) -> Option<String> {
+pub fn fail(
+    failure: &UnmeasuredRun<'_>,
+    mut surfaces: Surfaces<'_>,
+    reach: Reach,
+) -> Option<String> {
     if surfaces.on_github {
         (surfaces.say)(&match failure::annotation(failure) {
             Some(annotation) => commands::annotations(&[annotation]),
@@ -127,7 +133,7 @@ pub fn fail(failure: &Failure<'_>, mut surfaces: Surfaces<'_>, reach: Reach) -> 
         return None;
     }
     if let Some(check) = surfaces.check.take() {
-        let shown = Shown {
+        let shown = ShownCheckRun {
             title: failure::title(failure),
             summary: failure::page(failure),
             text: None,
@@ -147,20 +153,20 @@ pub fn fail(failure: &Failure<'_>, mut surfaces: Surfaces<'_>, reach: Reach) -> 
 
 /// Replaces an existing comment by the failure. It does not write a first comment: the job is red, which nobody takes
 /// for a pass.
-fn replace(failure: &Failure<'_>, surfaces: &Surfaces<'_>, reach: Reach) -> Option<String> {
+fn replace(failure: &UnmeasuredRun<'_>, surfaces: &Surfaces<'_>, reach: Reach) -> Option<String> {
     let context = failure.context;
     let (client, pull_request) = (surfaces.client?, context.pull_request?);
-    if context.read_only || surfaces.comment == Mode::Off {
+    if context.read_only || surfaces.comment == CommentMode::Off {
         return None;
     }
     let sticky = Sticky {
         pull_request,
         key: &context.comment_key,
         mode: match surfaces.comment {
-            Mode::New => Mode::New,
-            _ => Mode::OnChange,
+            CommentMode::New => CommentMode::New,
+            _ => CommentMode::OnChange,
         },
-        stamp: &Stamp::of(context),
+        stamp: &CommentStamp::of(context),
         quiet: true,
         keeps_its_own: reach == Reach::EarlierRuns,
     };
@@ -194,10 +200,10 @@ fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<Str
     let (Some(client), Some(pull_request)) = (surfaces.client, context.pull_request) else {
         return None;
     };
-    if context.read_only || surfaces.comment == Mode::Off {
+    if context.read_only || surfaces.comment == CommentMode::Off {
         return None;
     }
-    let stamp = Stamp::of(context);
+    let stamp = CommentStamp::of(context);
     let sticky = Sticky {
         pull_request,
         key: &context.comment_key,

@@ -11,7 +11,7 @@ const REASON: usize = 4_000;
 
 /// A run that ended before anything was measured.
 #[derive(Clone, Debug)]
-pub struct Failure<'a> {
+pub struct UnmeasuredRun<'a> {
     /// The circumstances of the run.
     pub context: &'a Context,
     /// The kind of the failure, in a sentence without its full stop; our own text.
@@ -26,7 +26,7 @@ pub struct Failure<'a> {
 }
 
 /// The page: the comment, the job summary and the check run.
-pub fn page(failure: &Failure<'_>) -> String {
+pub fn page(failure: &UnmeasuredRun<'_>) -> String {
     let context = failure.context;
     let kelvin = named(&context.configuration, 40);
     let head: String = context
@@ -53,12 +53,12 @@ pub fn page(failure: &Failure<'_>) -> String {
 }
 
 /// The failure in one line.
-pub fn title(failure: &Failure<'_>) -> String {
+pub fn title(failure: &UnmeasuredRun<'_>) -> String {
     safe::cut(&format!("Not checked: {}", failure.what), 200)
 }
 
 /// A remark at the place of the failure, where there is one.
-pub fn annotation(failure: &Failure<'_>) -> Option<Annotation> {
+pub fn annotation(failure: &UnmeasuredRun<'_>) -> Option<Annotation> {
     let (path, line) = failure.place.clone()?;
     Some(Annotation {
         level: failure.level,
@@ -84,7 +84,7 @@ mod tests {
             ..Context::default()
         };
         for reason in kelvin_page::fixture::corpus() {
-            let failure = Failure {
+            let failure = UnmeasuredRun {
                 context: &context,
                 what: "`setup` failed",
                 reason: format!("first\n{reason}\n```\n# forged\n@everybody"),

@@ -13,7 +13,6 @@ pub mod failure;
 pub mod mask;
 pub mod outputs;
 pub mod post;
-pub mod summary;
 
 use std::path::Path;
 

@@ -1,10 +1,11 @@
 //! The outputs of the step, and the file in which the runner expects them.
 
+use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
-use serde_json::{Map, Value};
-
 use super::Publication;
+use super::comment::{ListLimits, fit, sections};
+use kelvin_gate::report;
 use kelvin_gate::verdict::{MetricVerdict, Word};
 use kelvin_page::safe;
 
@@ -98,6 +99,35 @@ pub fn file(outputs: &[(&str, String)]) -> String {
         let _ = write!(text, "{name}<<{delimiter}\n{value}\n{delimiter}\n");
     }
     text
+}
+
+/// The bytes of the summary; GitHub takes 1,048,576 bytes for a step.
+const BUDGET: usize = 1_000_000;
+/// The bytes that are reserved for the report.
+const REPORT: usize = 600_000;
+const LISTS: ListLimits = ListLimits {
+    metrics: 200,
+    cases: 500,
+    answers: 10,
+    excerpts: 10,
+    notices: 200,
+};
+
+/// The summary. It contains the report completely or not at all.
+pub fn job_summary(publication: &Publication<'_>) -> String {
+    let report = report::page::to_markdown(publication.report);
+    let whole = report.len() <= REPORT;
+    let room = BUDGET - if whole { report.len() } else { 0 } - 1_000;
+    let mut page = fit(sections(publication, LISTS), room);
+    if whole {
+        page.push_str("\n---\n\n");
+        page.push_str(&report);
+    } else {
+        page.push_str(
+            "\nThe report of the check is too long for this page; it is in `report.html`.\n",
+        );
+    }
+    page
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::blocks::{BlockView, Budget};
+use super::blocks::{BlockView, PageSpace};
 use super::foreign::shortened;
 use super::head::StatementView;
 use super::{environment, put};
@@ -29,7 +29,7 @@ struct ArticleView {
 pub fn write_article(to: &mut dyn Write, article: Article<'_>) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
     // An article shows no texts side by side.
-    let mut budget = Budget::new(&|_, _| None);
+    let mut budget = PageSpace::new(&|_, _| None);
     let title = shortened(&article.title);
     let view = ArticleView {
         plain_title: title.show(|_, text| text.to_owned()),

@@ -24,7 +24,7 @@ const ROWS: usize = 15_000;
 const NOTICES: usize = 100;
 
 /// The space on a page.
-pub(super) struct Budget<'a> {
+pub(super) struct PageSpace<'a> {
     texts: &'a Texts<'a>,
     diffs: usize,
     bytes: usize,
@@ -36,7 +36,7 @@ pub(super) struct Budget<'a> {
     pub(super) rows_left_out: usize,
 }
 
-impl<'a> Budget<'a> {
+impl<'a> PageSpace<'a> {
     /// The full budget.
     pub(super) fn new(texts: &'a Texts<'a>) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl ItemShown {
         item: ItemView<'_>,
         anchor: usize,
         least: &'static str,
-        budget: &mut Budget<'_>,
+        budget: &mut PageSpace<'_>,
     ) -> Self {
         let signals = item.signals.iter().map(|signal| Mini {
             name: signal.name,
@@ -128,7 +128,7 @@ pub(super) struct TextColumn {
 
 impl TextColumn {
     /// As much of a text as fits on the page.
-    fn of(intro: &Phrase, text: &str, budget: &mut Budget<'_>) -> Self {
+    fn of(intro: &Phrase, text: &str, budget: &mut PageSpace<'_>) -> Self {
         let mut text = safe::lines(text);
         let is_cut = text.len() > budget.beside.max(CUT_TEXT);
         if is_cut {
@@ -145,7 +145,7 @@ impl TextColumn {
 }
 
 impl BlockView {
-    pub(super) fn of(block: Block<'_>, least: &'static str, budget: &mut Budget<'_>) -> Self {
+    pub(super) fn of(block: Block<'_>, least: &'static str, budget: &mut PageSpace<'_>) -> Self {
         match block {
             Block::Heading(text) => Self::Heading {
                 text: shortened(&text),
@@ -218,7 +218,7 @@ pub(super) struct TableView {
 }
 
 impl TableView {
-    pub(super) fn of(table: &Table, least: &'static str, budget: &mut Budget<'_>) -> Self {
+    pub(super) fn of(table: &Table, least: &'static str, budget: &mut PageSpace<'_>) -> Self {
         let mut rows = Vec::with_capacity(table.rows.len());
         let mut more = 0;
         for row in &table.rows {
@@ -266,7 +266,7 @@ pub(super) struct DetailView {
 }
 
 impl RowView {
-    fn of(row: &TableRow, budget: &mut Budget<'_>) -> Self {
+    fn of(row: &TableRow, budget: &mut PageSpace<'_>) -> Self {
         let mut cells = row.cells.iter();
         let name = cells.next().map(|cell| shortened(&cell.text));
         Self {
@@ -285,7 +285,7 @@ impl RowView {
 }
 
 impl DetailView {
-    pub(super) fn of(detail: &Detail, budget: &mut Budget<'_>) -> Self {
+    pub(super) fn of(detail: &Detail, budget: &mut PageSpace<'_>) -> Self {
         match detail {
             Detail::Chips(title, chips) => Self {
                 chips: chips.iter().map(ChipView::of).collect(),
@@ -315,7 +315,7 @@ impl DetailView {
         }
     }
 
-    fn compare(&mut self, item: &str, part: &str, budget: &mut Budget<'_>) {
+    fn compare(&mut self, item: &str, part: &str, budget: &mut PageSpace<'_>) {
         if budget.diffs == 0 || budget.bytes == 0 {
             budget.diffs_left_out += 1;
             self.note = Some("The diff was left out to keep this page quick.");

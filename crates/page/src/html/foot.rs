@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::blocks::{BlockView, Budget, NoticeRow};
+use super::blocks::{BlockView, NoticeRow, PageSpace};
 use super::script;
 use crate::{DISCLAIMER, FailedInvocation, NoticeCount, RunPage, safe};
 
@@ -52,7 +52,7 @@ impl Foot {
         page: RunPage<'_>,
         items: Option<(&'static str, &'static str)>,
         anchors: &dyn Fn(usize, &str) -> Option<usize>,
-        budget: &mut Budget<'_>,
+        budget: &mut PageSpace<'_>,
     ) -> Self {
         let mut failures = Vec::new();
         let mut failed = 0;

@@ -5,7 +5,7 @@ use std::io;
 use minijinja::Environment;
 use serde::Serialize;
 
-use super::blocks::Budget;
+use super::blocks::PageSpace;
 use super::foot::FailureView;
 use super::foreign::shortened;
 use super::opening::OpeningView;
@@ -137,7 +137,7 @@ impl Head {
     pub(super) fn of(
         page: &RunPage<'_>,
         environment: &Environment<'_>,
-        budget: &mut Budget<'_>,
+        budget: &mut PageSpace<'_>,
     ) -> io::Result<Self> {
         let opening = OpeningView::of(page, environment, budget)?;
         let headword = page.headword();

@@ -21,7 +21,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use super::RunPage;
-use blocks::{Budget, ItemShown};
+use blocks::{ItemShown, PageSpace};
 use foot::Foot;
 use head::Head;
 
@@ -53,7 +53,7 @@ const TEMPLATES: [(&str, &str); 8] = [
 /// The errors of the writer.
 pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io::Result<()> {
     let environment = environment().map_err(io::Error::other)?;
-    let mut budget = Budget::new(texts);
+    let mut budget = PageSpace::new(texts);
     let head = Head::of(&page, &environment, &mut budget)?;
     put(to, &environment, "head.html", &head)?;
     drop(head);

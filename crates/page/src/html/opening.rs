@@ -6,7 +6,7 @@ use std::io;
 use minijinja::Environment;
 use serde::Serialize;
 
-use super::blocks::{Budget, DetailView, TableView};
+use super::blocks::{DetailView, PageSpace, TableView};
 use super::diff::words;
 use super::foreign::shortened;
 use super::rendered;
@@ -118,7 +118,7 @@ impl OpeningView {
     pub(super) fn of(
         page: &RunPage<'_>,
         environment: &Environment<'_>,
-        budget: &mut Budget<'_>,
+        budget: &mut PageSpace<'_>,
     ) -> io::Result<Option<Self>> {
         let Some(opening) = &page.opening else {
             return Ok(None);
@@ -285,7 +285,7 @@ fn link(path: &str) -> String {
 }
 
 impl FlipView {
-    fn of(flip: &FlippedAnswer, anchor: Option<usize>, budget: &mut Budget<'_>) -> Self {
+    fn of(flip: &FlippedAnswer, anchor: Option<usize>, budget: &mut PageSpace<'_>) -> Self {
         let detail = Detail::Difference {
             title: "what was changed in the input",
             item: flip.item.clone(),

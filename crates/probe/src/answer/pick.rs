@@ -40,7 +40,7 @@ pub(super) struct Trail {
 /// The value at `path`; for a key that occurs twice, the last value counts.
 pub(super) fn pick(text: &str, path: &[String]) -> Result<Value, Miss> {
     let seen = RefCell::new(Trail::default());
-    let step = Step {
+    let step = PathStep {
         path,
         depth: 0,
         seen: &seen,
@@ -60,13 +60,13 @@ pub(super) fn pick(text: &str, path: &[String]) -> Result<Value, Miss> {
 
 /// One key of the path, and the value that it is looked up in.
 #[derive(Clone, Copy)]
-struct Step<'a> {
+struct PathStep<'a> {
     path: &'a [String],
     depth: usize,
     seen: &'a RefCell<Trail>,
 }
 
-impl Step<'_> {
+impl PathStep<'_> {
     fn next(self) -> Self {
         Self {
             depth: self.depth + 1,
@@ -84,7 +84,7 @@ impl Step<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Step<'_> {
+impl<'de> DeserializeSeed<'de> for PathStep<'_> {
     type Value = Option<Value>;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Self::Value, D::Error> {
@@ -95,7 +95,7 @@ impl<'de> DeserializeSeed<'de> for Step<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Step<'_> {
+impl<'de> Visitor<'de> for PathStep<'_> {
     type Value = Option<Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

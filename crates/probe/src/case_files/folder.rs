@@ -18,7 +18,7 @@ use kelvin_base::notice::{Code, Notice};
 
 /// The file of a case.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CaseFile {
     /// The stem: the name of the case.
     pub name: Arc<str>,
     /// The path from which it is read.
@@ -31,14 +31,14 @@ pub struct Entry {
 #[derive(Debug, Default)]
 pub struct Found {
     /// The files, sorted by name.
-    pub files: Vec<Entry>,
+    pub files: Vec<CaseFile>,
     /// One notice for each reason why files were left out.
     pub notices: Vec<Notice>,
     /// Files whose names cannot be names of cases.
     pub problems: Vec<Misuse>,
     /// The tables of labels that lie beside cases, in the order of their paths. They are no cases, and no pipeline is
     /// given one.
-    pub labels: Vec<Entry>,
+    pub labels: Vec<CaseFile>,
 }
 
 /// What the table of labels beside cases is called.
@@ -58,7 +58,7 @@ const NESTED_BUDGET: usize = 10_000;
 pub fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
     let written = cases.trim_end_matches('/');
     let folder = root.join(written);
-    let mut search = Search {
+    let mut search = FolderSearch {
         root,
         glob: None,
         cases: Vec::new(),
@@ -103,7 +103,7 @@ pub fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
 
 /// Reads a case into an existing buffer: most files are small, and asking for the size of one takes as long as reading
 /// it.
-pub fn read(entry: &Entry, bytes: &mut Vec<u8>) -> Result<String, Misuse> {
+pub fn read(entry: &CaseFile, bytes: &mut Vec<u8>) -> Result<String, Misuse> {
     bytes.clear();
     File::open(&entry.path)
         .and_then(|file| file.take(u64::MAX).read_to_end(bytes))
@@ -185,17 +185,17 @@ fn relative(root: &Path, written: &str) -> String {
 }
 
 /// A walk through the folder of the cases.
-struct Search<'a> {
+struct FolderSearch<'a> {
     root: &'a Path,
     glob: Option<GlobMatcher>,
-    cases: Vec<Entry>,
+    cases: Vec<CaseFile>,
     ignored: BTreeMap<Ignored, BTreeSet<String>>,
     problems: Vec<Misuse>,
-    labels: Vec<Entry>,
+    labels: Vec<CaseFile>,
     budget: usize,
 }
 
-impl Search<'_> {
+impl FolderSearch<'_> {
     /// Lists a folder: with a glob everything below it, otherwise only its own files.
     fn list(&mut self, folder: &Path, shown_as: &str) -> Result<(), Misuse> {
         self.walk(folder, shown_as, 0).map_err(|error| {
@@ -234,7 +234,7 @@ impl Search<'_> {
         let nested = depth > 0 && self.glob.is_none();
         // A link to nothing counts as well: whoever reads it is told that it cannot be read.
         if name == LABELS && !listed.is_dir() && !nested {
-            self.labels.push(Entry {
+            self.labels.push(CaseFile {
                 name: LABELS.into(),
                 path: path.to_path_buf(),
                 shown: shown_as.into(),
@@ -285,7 +285,7 @@ impl Search<'_> {
                 None => self.refuse(&shown_as, "is not UTF-8"),
                 Some(name) => match wrong_with(name) {
                     Some(wrong) => self.refuse(&shown_as, wrong),
-                    None => self.cases.push(Entry {
+                    None => self.cases.push(CaseFile {
                         name: name.into(),
                         path: path.to_path_buf(),
                         shown: shown_as.into(),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
 
-pub use folder::{Entry, Found, LABELS, base, find, read};
+pub use folder::{CaseFile, Found, LABELS, base, find, read};
 pub use names::stem;
 
 /// A case as a whole, not cut into units.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::labelled::{are_named, rank, relabel};
 use super::newcomers::Newcomers;
-use super::targets::{self, Target};
+use super::targets::{self, RelevanceTarget};
 use super::{ChunkerVersionMatch, OversizedHit};
 use crate::record::{AnswerRecord, chunker_versions};
 use crate::{Hit, QueryRecord, Ranking, RetrievalSection, SpanRule};
@@ -86,7 +86,7 @@ impl Alignment {
         let head_tells = hits(head).next().is_none() || hits(head).any(has_spans);
         let knows_passages = base.items.iter().any(|(id, query)| {
             let targets = targets::of(query, head.items.get(id), true);
-            targets.iter().any(Target::is_passage)
+            targets.iter().any(RelevanceTarget::is_passage)
         });
         let by_span = base_tells && knows_passages;
         Self {
@@ -268,7 +268,7 @@ impl Alignment {
         &mut self,
         id: &str,
         after: &mut QueryRecord,
-        (targets, own): (&[Target], &BTreeSet<String>),
+        (targets, own): (&[RelevanceTarget], &BTreeSet<String>),
         depth: usize,
         reading: Viewpoint,
     ) {
@@ -301,7 +301,7 @@ impl Alignment {
 /// are many times as long as their passage.
 fn place(
     query: &mut QueryRecord,
-    targets: &[Target],
+    targets: &[RelevanceTarget],
     depth: usize,
     rule: SpanRule,
 ) -> Vec<(u32, f64)> {

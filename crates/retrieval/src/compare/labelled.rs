@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::spans::Passage;
-use super::targets::{self, Target};
+use super::targets::{self, RelevanceTarget};
 use crate::{Hit, Labels, QueryRecord, Ranking, Retrieved, SpanRule};
 
 /// Ranks the hits of a run by the given labels, as far as the hits are kept.
@@ -54,7 +54,7 @@ pub(crate) fn by_document(labels: &Labels, hits: &[Hit], rule: SpanRule) -> Opti
     let has_spans = hits.iter().any(|hit| !hit.spans.is_empty());
     let spans = labels.expected_spans.iter().filter(|_| has_spans);
     let passages = spans.filter_map(|span| Passage::new(&span.doc_id, &[(span.start, span.end)]));
-    let mut all: Vec<Target> = passages.map(Target::Passage).collect();
+    let mut all: Vec<RelevanceTarget> = passages.map(RelevanceTarget::Passage).collect();
     let in_spans: BTreeSet<&str> = labels
         .expected_spans
         .iter()
@@ -64,7 +64,7 @@ pub(crate) fn by_document(labels: &Labels, hits: &[Hit], rule: SpanRule) -> Opti
     all.extend(
         docs.chain(in_spans.iter().copied())
             .filter(|doc| !has_spans || !in_spans.contains(doc))
-            .map(|doc| Target::Document(doc.to_owned())),
+            .map(|doc| RelevanceTarget::Document(doc.to_owned())),
     );
     targets::find(&all, hits, rule).map(|place| place.held)
 }

@@ -35,7 +35,7 @@ pub(super) struct InPart {
 
 /// Where a passage was found.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct PassagePlace {
     /// The rank of the first hit that contributes.
     pub(super) rank: u32,
     /// The rank at which at least half of the passage has been seen.
@@ -46,7 +46,7 @@ pub(super) struct Place {
 }
 
 /// The overlap of one hit with a passage.
-struct Part {
+struct HitOverlap {
     rank: u32,
     /// The ranges of the passage that the hit has.
     common: Vec<Range>,
@@ -70,13 +70,13 @@ impl Passage {
     }
 
     /// Finds where the hits have at least half of the passage; none where they have less.
-    pub(super) fn find(&self, hits: &[Hit], rule: SpanRule) -> Option<Place> {
+    pub(super) fn find(&self, hits: &[Hit], rule: SpanRule) -> Option<PassagePlace> {
         let parts = (1..).zip(hits).map(|(rank, hit)| self.part(rank, hit));
-        let parts: Vec<Part> = parts.filter(|part| !part.common.is_empty()).collect();
+        let parts: Vec<HitOverlap> = parts.filter(|part| !part.common.is_empty()).collect();
         match rule {
             SpanRule::HalfOfExpected => {
                 let part = parts.iter().find(|part| self.is_half(&part.common))?;
-                Some(Place {
+                Some(PassagePlace {
                     rank: part.rank,
                     held: part.rank,
                     oversized: self.oversized(std::slice::from_ref(part)),
@@ -107,7 +107,7 @@ impl Passage {
         found
     }
 
-    fn together(&self, parts: &[Part]) -> Option<Place> {
+    fn together(&self, parts: &[HitOverlap]) -> Option<PassagePlace> {
         let mut seen: Vec<Range> = Vec::new();
         let last = parts.iter().position(|part| {
             seen = united([seen.as_slice(), &part.common].concat());
@@ -116,7 +116,7 @@ impl Passage {
         let parts = &parts[..=last];
         let held = parts[last].rank;
         let first = parts.iter().find(|part| self.contributes(part));
-        Some(Place {
+        Some(PassagePlace {
             // Pieces too small to contribute one by one count where they have added up.
             rank: first.map_or(held, |part| part.rank),
             held,
@@ -124,7 +124,7 @@ impl Passage {
         })
     }
 
-    fn part(&self, rank: u32, hit: &Hit) -> Part {
+    fn part(&self, rank: u32, hit: &Hit) -> HitOverlap {
         let is_here = |span: &&Span| match span.doc_id.as_str() {
             "" => hit.doc_id == self.doc,
             doc => doc == self.doc,
@@ -143,7 +143,7 @@ impl Passage {
                 self.ranges.iter().map(within)
             })
             .collect();
-        Part {
+        HitOverlap {
             rank,
             common: united(common),
             length: length(&own),
@@ -156,13 +156,13 @@ impl Passage {
 
     /// Whether a hit is about the passage: it has a quarter of the passage, or at least half of the hit lies in the
     /// passage, as do the pieces of a finer chunker.
-    fn contributes(&self, part: &Part) -> bool {
+    fn contributes(&self, part: &HitOverlap) -> bool {
         let common = length(&part.common);
         CONTRIBUTES * common >= length(&self.ranges) || 2 * common >= part.length
     }
 
-    fn oversized(&self, parts: &[Part]) -> Vec<(u32, f64)> {
-        let times = |part: &Part| part.length as f64 / length(&self.ranges) as f64;
+    fn oversized(&self, parts: &[HitOverlap]) -> Vec<(u32, f64)> {
+        let times = |part: &HitOverlap| part.length as f64 / length(&self.ranges) as f64;
         parts
             .iter()
             .filter(|part| self.contributes(part))

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::spans::{InPart, Passage, Place};
+use super::spans::{InPart, Passage, PassagePlace};
 use crate::SpanRule;
 use crate::{Hit, QueryRecord};
 
 /// Something that should be found, whatever the chunks are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Target {
+pub(super) enum RelevanceTarget {
     /// Any hit of a document.
     Document(String),
     /// A passage of a document.
@@ -21,7 +21,11 @@ pub(super) enum Target {
 /// head. They are the first of these that is known: the spans of the golden set; the spans of the expected chunks that
 /// the base found; the expected documents; the documents of the expected chunks by the corpus of the base and by the
 /// hits that matched; the same by the corpus of the head. Empty where nothing is expected, or nothing is known.
-pub(super) fn of(base: &QueryRecord, head: Option<&QueryRecord>, by_span: bool) -> Vec<Target> {
+pub(super) fn of(
+    base: &QueryRecord,
+    head: Option<&QueryRecord>,
+    by_span: bool,
+) -> Vec<RelevanceTarget> {
     let labels = &base.labels;
     if !labels.chunks && !labels.docs {
         return Vec::new();
@@ -39,7 +43,7 @@ pub(super) fn of(base: &QueryRecord, head: Option<&QueryRecord>, by_span: bool) 
             .filter_map(|span| Passage::new(&span.doc_id, &[(span.start, span.end)]));
         let others = expected.difference(&span_docs).copied();
         return passages
-            .map(Target::Passage)
+            .map(RelevanceTarget::Passage)
             .chain(documents(others))
             .collect();
     }
@@ -68,7 +72,7 @@ pub(super) fn of(base: &QueryRecord, head: Option<&QueryRecord>, by_span: bool) 
 
 /// Whether the head expects other documents than the base, although both say so by chunks only:
 /// then its golden entry was edited in more than the names of chunks.
-pub(super) fn moved(base: &[Target], head: &QueryRecord) -> bool {
+pub(super) fn moved(base: &[RelevanceTarget], head: &QueryRecord) -> bool {
     let labels = &head.labels;
     let theirs = corpus_docs(head);
     if !labels.expected_docs.is_empty() || !labels.expected_spans.is_empty() || theirs.is_empty() {
@@ -78,15 +82,21 @@ pub(super) fn moved(base: &[Target], head: &QueryRecord) -> bool {
 }
 
 /// Where the first of the targets is found among hits.
-pub(super) fn find(targets: &[Target], hits: &[Hit], rule: SpanRule) -> Option<Place> {
-    let places: Vec<Place> = targets
+pub(super) fn find(
+    targets: &[RelevanceTarget],
+    hits: &[Hit],
+    rule: SpanRule,
+) -> Option<PassagePlace> {
+    let places: Vec<PassagePlace> = targets
         .iter()
         .filter_map(|target| match target {
-            Target::Passage(passage) | Target::Covered(passage) => passage.find(hits, rule),
-            Target::Document(doc) => {
+            RelevanceTarget::Passage(passage) | RelevanceTarget::Covered(passage) => {
+                passage.find(hits, rule)
+            }
+            RelevanceTarget::Document(doc) => {
                 let at = hits.iter().position(|hit| hit.doc_id == *doc)?;
                 let rank = u32::try_from(at + 1).ok()?;
-                Some(Place {
+                Some(PassagePlace {
                     rank,
                     held: rank,
                     oversized: Vec::new(),
@@ -94,7 +104,7 @@ pub(super) fn find(targets: &[Target], hits: &[Hit], rule: SpanRule) -> Option<P
             }
         })
         .collect();
-    Some(Place {
+    Some(PassagePlace {
         rank: places.iter().map(|place| place.rank).min()?,
         held: places.iter().map(|place| place.held).min()?,
         oversized: places
@@ -105,12 +115,12 @@ pub(super) fn find(targets: &[Target], hits: &[Hit], rule: SpanRule) -> Option<P
 }
 
 /// What hits have of passages that are known from a chunk alone, where the hits have half of no passage.
-pub(super) fn in_part(targets: &[Target], hits: &[Hit], own: &BTreeSet<String>) -> InPart {
+pub(super) fn in_part(targets: &[RelevanceTarget], hits: &[Hit], own: &BTreeSet<String>) -> InPart {
     let parts: Vec<InPart> = targets
         .iter()
         .filter_map(|target| match target {
-            Target::Covered(passage) => Some(passage.in_part(hits, own)),
-            Target::Document(_) | Target::Passage(_) => None,
+            RelevanceTarget::Covered(passage) => Some(passage.in_part(hits, own)),
+            RelevanceTarget::Document(_) | RelevanceTarget::Passage(_) => None,
         })
         .collect();
     InPart {
@@ -119,7 +129,7 @@ pub(super) fn in_part(targets: &[Target], hits: &[Hit], own: &BTreeSet<String>) 
     }
 }
 
-impl Target {
+impl RelevanceTarget {
     /// Whether the target says which part of a document is wanted.
     pub(super) const fn is_passage(&self) -> bool {
         matches!(self, Self::Passage(_) | Self::Covered(_))
@@ -160,7 +170,7 @@ fn passages(
     chunks: &BTreeMap<&str, Option<&str>>,
     matched: &BTreeMap<&str, &Hit>,
     expected: &BTreeSet<&str>,
-) -> Vec<Target> {
+) -> Vec<RelevanceTarget> {
     let covered = |hit: &Hit| {
         let own = hit
             .spans
@@ -191,10 +201,10 @@ fn passages(
             ),
         }
     }
-    let others: Vec<Target> = documents(others).collect();
+    let others: Vec<RelevanceTarget> = documents(others).collect();
     found
         .into_values()
-        .map(Target::Covered)
+        .map(RelevanceTarget::Covered)
         .chain(others)
         .collect()
 }
@@ -205,6 +215,7 @@ fn corpus_docs(query: &QueryRecord) -> BTreeSet<&str> {
     docs.map(String::as_str).collect()
 }
 
-fn documents<'d>(docs: impl IntoIterator<Item = &'d str>) -> impl Iterator<Item = Target> {
-    docs.into_iter().map(|doc| Target::Document(doc.to_owned()))
+fn documents<'d>(docs: impl IntoIterator<Item = &'d str>) -> impl Iterator<Item = RelevanceTarget> {
+    docs.into_iter()
+        .map(|doc| RelevanceTarget::Document(doc.to_owned()))
 }

@@ -133,7 +133,7 @@ pub fn read(file: &Path, exist: Option<Exist<'_>>) -> anyhow::Result<Vec<GoldenQ
     if let Some(misuse) = table(file) {
         return Err(misuse.into());
     }
-    let source = load::read_within(file, yaml::Room::ITEMS)?;
+    let source = load::read_within(file, yaml::YamlLimits::ITEMS)?;
     let queries = understand(&source, exist);
     queries.map_err(|found| diagnostic::misuse(file, &source, found).into())
 }
@@ -152,7 +152,8 @@ fn table(file: &Path) -> Option<Misuse> {
 }
 
 fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>, Vec<Problem>> {
-    let tree = yaml::parse_within(source, yaml::Room::ITEMS).map_err(|problem| vec![problem])?;
+    let tree =
+        yaml::parse_within(source, yaml::YamlLimits::ITEMS).map_err(|problem| vec![problem])?;
     if matches!(tree.content, Content::Null) {
         let empty = Problem::new(0..0, "the file has no queries");
         return Err(vec![empty.help("add an entry with `id` and `query`")]);

@@ -16,7 +16,7 @@ use crate::golden::GoldenQuery;
 #[derive(Debug, Deserialize)]
 pub(super) struct Output {
     hits: Vec<RawHit>,
-    answer: Option<RawAnswer>,
+    answer: Option<RawRetrievedAnswer>,
     chunker_version: Option<String>,
 }
 
@@ -35,7 +35,7 @@ struct RawHit {
 }
 
 #[derive(Debug, Deserialize)]
-struct RawAnswer {
+struct RawRetrievedAnswer {
     #[serde(default)]
     text: String,
     grounded: bool,
@@ -175,7 +175,7 @@ impl Output {
 
     /// The distinct citations of an answer, each with the hit that it names. A document may go by another name in a
     /// citation: its path, as the hits or the corpus tell it.
-    fn cited(&self, answer: &RawAnswer, corpus: Option<&Documents>) -> Vec<Cited> {
+    fn cited(&self, answer: &RawRetrievedAnswer, corpus: Option<&Documents>) -> Vec<Cited> {
         let mut cited: Vec<Cited> = Vec::new();
         for Citation { doc_id, chunk_id } in &answer.citations {
             let by_path = corpus.and_then(|corpus| corpus.paths.get(doc_id));
@@ -200,7 +200,7 @@ impl Output {
     }
 
     /// The citations that lead nowhere: they name nothing in the corpus or, without a corpus, no hit.
-    fn broken(&self, answer: &RawAnswer, corpus: Option<&Documents>) -> Vec<String> {
+    fn broken(&self, answer: &RawRetrievedAnswer, corpus: Option<&Documents>) -> Vec<String> {
         let resolves = |citation: &Citation| match corpus {
             Some(corpus) => {
                 let chunk = citation.chunk_id.as_ref();

@@ -70,7 +70,7 @@ const fn expects(labels: &Labels) -> bool {
 }
 
 /// A query in the order in which it is shown.
-struct Shown<'a> {
+struct ShownQuery<'a> {
     id: &'a str,
     query: &'a QueryRecord,
     failed: usize,
@@ -84,14 +84,14 @@ struct Shown<'a> {
 pub(super) fn items(run: RetrievalRun<'_>) -> ItemList<'_> {
     let (queries, demands) = (run.queries, run.demands());
     let places: BTreeMap<&str, usize> = queries.keys().map(String::as_str).zip(0..).collect();
-    let mut shown: Vec<Shown<'_>> = queries
+    let mut shown: Vec<ShownQuery<'_>> = queries
         .iter()
-        .map(|(id, query)| Shown::of(id, query, demands))
+        .map(|(id, query)| ShownQuery::of(id, query, demands))
         .collect();
     // The order is stable, so queries that are equally good stay in the order of their names.
     shown.sort_by(|one, other| {
-        let reciprocal = |shown: &Shown<'_>| shown.reciprocal.unwrap_or(f64::INFINITY);
-        let goes_wrong = |shown: &Shown<'_>| shown.failed > 0 || !shown.wrong.is_empty();
+        let reciprocal = |shown: &ShownQuery<'_>| shown.reciprocal.unwrap_or(f64::INFINITY);
+        let goes_wrong = |shown: &ShownQuery<'_>| shown.failed > 0 || !shown.wrong.is_empty();
         goes_wrong(other)
             .cmp(&goes_wrong(one))
             .then(reciprocal(one).total_cmp(&reciprocal(other)))
@@ -108,7 +108,7 @@ pub(super) fn items(run: RetrievalRun<'_>) -> ItemList<'_> {
     }
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownQuery<'a> {
     fn of(id: &'a str, query: &'a QueryRecord, demands: Demands) -> Self {
         let depth = demands.depth;
         let labels = &query.labels;

@@ -15,13 +15,13 @@ use kelvin_base::exit::Misuse;
 use serde::de::DeserializeOwned;
 
 pub use qrels::{Judgements, Qrels};
-pub use run::{Ranked, scan};
+pub use run::{RankedQuery, scan};
 
 /// A query, a document, and its grade or score.
 type Row<'t, N> = (Cow<'t, str>, Cow<'t, str>, N);
 
 /// The layout of the lines in one kind of file.
-struct Layout<N> {
+struct LineLayout<N> {
     /// The names of the TREC columns. The query is always the first one and the document the third.
     columns: &'static [&'static str],
     /// The column with the number.
@@ -35,7 +35,7 @@ struct Layout<N> {
 /// Takes one row with the line in which it stands, or says what is wrong with it.
 type Take<'a, 't, N> = &'a mut dyn FnMut(usize, Row<'t, N>) -> Result<(), String>;
 
-impl<N: DeserializeOwned> Layout<N> {
+impl<N: DeserializeOwned> LineLayout<N> {
     /// Passes on every row of a file. The extension of the file tells its format.
     fn read<'t>(&self, path: &Path, text: &'t str, take: Take<'_, 't, N>) -> Result<(), Misuse> {
         let ending = path.extension().and_then(|ending| ending.to_str());

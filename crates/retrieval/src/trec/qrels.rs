@@ -7,7 +7,7 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
 use serde::Deserialize;
 
-use super::{Layout, Row, load, quoted, wrong};
+use super::{LineLayout, Row, load, quoted, wrong};
 
 /// The judgements of every query, by its id.
 #[derive(Clone, Debug, Default)]
@@ -45,13 +45,13 @@ impl Judgements {
 /// A judgement in a line of JSON.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Judged {
+struct JudgementLine {
     query_id: String,
     doc_id: String,
     relevance: i64,
 }
 
-const LAYOUT: Layout<i64> = Layout {
+const LAYOUT: LineLayout<i64> = LineLayout {
     columns: &["query", "iteration", "document", "grade"],
     number: 3,
     parse: |grade| {
@@ -60,7 +60,7 @@ const LAYOUT: Layout<i64> = Layout {
             .map_err(|_| "the grade must be a whole number")
     },
     json: |line| {
-        let row: Judged = serde_json::from_str(line)?;
+        let row: JudgementLine = serde_json::from_str(line)?;
         Ok((row.query_id.into(), row.doc_id.into(), row.relevance))
     },
 };

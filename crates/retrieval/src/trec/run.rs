@@ -8,10 +8,10 @@ use std::path::Path;
 use kelvin_base::exit::Misuse;
 use serde::Deserialize;
 
-use super::{Layout, Row, load, quoted, wrong};
+use super::{LineLayout, Row, load, quoted, wrong};
 
 /// A document that was retrieved.
-struct Retrieved<'t> {
+struct RetrievedDocument<'t> {
     document: Cow<'t, str>,
     /// The score in single precision, in which trec_eval compares scores.
     score: f32,
@@ -19,7 +19,7 @@ struct Retrieved<'t> {
     line: usize,
 }
 
-impl Retrieved<'_> {
+impl RetrievedDocument<'_> {
     /// Compares by score, highest first, then by document, last first: the order of trec_eval.
     fn order(&self, other: &Self) -> Ordering {
         let score = other.score.partial_cmp(&self.score);
@@ -30,18 +30,18 @@ impl Retrieved<'_> {
 }
 
 /// The hits of one query in the order of trec_eval.
-pub struct Ranked<'a> {
-    hits: &'a [Retrieved<'a>],
+pub struct RankedQuery<'a> {
+    hits: &'a [RetrievedDocument<'a>],
     ranks: HashMap<&'a str, u32>,
 }
 
-impl<'a> Ranked<'a> {
+impl<'a> RankedQuery<'a> {
     /// Puts hits in order.
     ///
     /// # Errors
     ///
     /// The second hit of a document.
-    fn new(hits: &'a mut [Retrieved<'_>]) -> Result<Self, (usize, String)> {
+    fn new(hits: &'a mut [RetrievedDocument<'_>]) -> Result<Self, (usize, String)> {
         // The line decides as well, so that of two hits with one document the later one is reported.
         hits.sort_unstable_by(|one, other| one.order(other).then(one.line.cmp(&other.line)));
         let mut ranks = HashMap::with_capacity(hits.len());
@@ -87,7 +87,7 @@ struct HitRow {
 }
 
 /// As in trec_eval, the rank is ignored.
-const LAYOUT: Layout<f64> = Layout {
+const LAYOUT: LineLayout<f64> = LineLayout {
     columns: &["query", "Q0", "document", "rank", "score", "run"],
     number: 4,
     parse: |score| match score.parse::<f64>() {
@@ -108,16 +108,16 @@ const LAYOUT: Layout<f64> = Layout {
 /// for one query.
 pub fn scan<T>(
     path: &Path,
-    judge: &dyn Fn(&str, &Ranked<'_>) -> T,
+    judge: &dyn Fn(&str, &RankedQuery<'_>) -> T,
 ) -> Result<BTreeMap<String, T>, Misuse> {
     let text = load(path)?;
-    let mut queries: BTreeMap<Cow<'_, str>, Vec<Retrieved<'_>>> = BTreeMap::new();
+    let mut queries: BTreeMap<Cow<'_, str>, Vec<RetrievedDocument<'_>>> = BTreeMap::new();
     LAYOUT.read(path, &text, &mut |line,
                                     (query, document, score): Row<
         '_,
         f64,
     >| {
-        queries.entry(query).or_default().push(Retrieved {
+        queries.entry(query).or_default().push(RetrievedDocument {
             document,
             score: score as f32,
             line,
@@ -128,7 +128,7 @@ pub fn scan<T>(
         return Err(wrong(path, 1, "there is no hit in the file"));
     }
     let judged = queries.into_iter().map(|(query, mut hits)| {
-        let ranked = Ranked::new(&mut hits).map_err(|(line, what)| wrong(path, line, what))?;
+        let ranked = RankedQuery::new(&mut hits).map_err(|(line, what)| wrong(path, line, what))?;
         Ok((query.to_string(), judge(&query, &ranked)))
     });
     judged.collect()

@@ -186,7 +186,7 @@ pub(super) fn name(source: &str) -> Option<String> {
 
 /// Reads the file as text.
 pub fn read(file: &Path) -> anyhow::Result<String> {
-    read_within(file, yaml::Room::CONFIGURATION)
+    read_within(file, yaml::YamlLimits::CONFIGURATION)
 }
 
 /// Reads a file as [`read`] does, with another limit.
@@ -194,7 +194,7 @@ pub fn read(file: &Path) -> anyhow::Result<String> {
 /// # Errors
 ///
 /// As [`read`].
-pub fn read_within(file: &Path, room: yaml::Room) -> anyhow::Result<String> {
+pub fn read_within(file: &Path, room: yaml::YamlLimits) -> anyhow::Result<String> {
     let name = diagnostic::tame(&file.display().to_string());
     let mut bytes = Vec::new();
     let read =

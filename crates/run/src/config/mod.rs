@@ -9,12 +9,10 @@ pub mod configure;
 pub mod diagnostic;
 mod edits;
 pub mod hints;
-mod identity;
 pub mod load;
 mod measuring;
 mod models;
 pub mod placeholder;
-mod quote;
 mod raw;
 pub mod shape;
 mod wanted;
@@ -29,14 +27,16 @@ use std::time::Duration;
 
 use crate::judge::JudgeSettings;
 use crate::targets::{Address, ModelSettings};
+use kelvin_base::digest::{Digest, Fields};
+use kelvin_record::settings::{BaselineSettings, BaselineSource, GateSettings, OnSuspected};
+
 pub use around::{Around, lasts};
 pub use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
 pub use diagnostic::Problem;
 pub use edits::{Edited, edits, is_same_data};
 pub use hints::nearest;
-use kelvin_record::settings::{BaselineSettings, BaselineSource, GateSettings, OnSuspected};
 pub use measuring::measuring_as;
-pub use quote::quote;
+pub use yaml::quote;
 
 /// Everything a check needs to know, read and checked up front.
 #[derive(Clone, Debug)]
@@ -307,4 +307,30 @@ impl Config {
 /// The `name` in the text of a configuration, also where the rest of it cannot be read.
 pub fn name(text: &str) -> Option<String> {
     load::name(text)
+}
+
+impl Config {
+    /// The digest of everything that changes what is measured, as each kind of probe says. The commands, the
+    /// jobs, the limits and the places of files are not part of it.
+    ///
+    /// The digest of a kind is a field in the digest of the next kind, so that a kind that a file
+    /// does not configure leaves no trace: the digests of reports from before there was such a kind
+    /// stay the same.
+    pub fn measured(&self) -> Digest {
+        let mut before: Option<(&str, Digest)> = None;
+        for probe in &self.probes {
+            let fields = match before {
+                None => Fields::of("kelvin/config/v1"),
+                Some((name, digest)) => {
+                    let domain = format!("kelvin/config/{}/v1", probe.name);
+                    Fields::of(&domain).field(name, digest.bytes())
+                }
+            };
+            before = Some((probe.name, probe.settings.measured(fields).digest()));
+        }
+        before.map_or_else(
+            || Fields::of("kelvin/config/v1").digest(),
+            |(_, digest)| digest,
+        )
+    }
 }

@@ -22,7 +22,7 @@ pub fn problems(node: &Node, schema: &Value, source: &str, hint: &Hint<'_>) -> V
         Some(Content::Map(models)) => models.iter().map(|(name, _)| &*name.text).collect(),
         _ => Vec::new(),
     };
-    let mut walk = Walk {
+    let mut walk = ShapeWalk {
         models,
         source,
         root: schema,
@@ -34,7 +34,7 @@ pub fn problems(node: &Node, schema: &Value, source: &str, hint: &Hint<'_>) -> V
     walk.found
 }
 
-struct Walk<'a> {
+struct ShapeWalk<'a> {
     /// The names of the models that the file declares.
     models: Vec<&'a str>,
     source: &'a str,
@@ -44,7 +44,7 @@ struct Walk<'a> {
     found: Vec<Problem>,
 }
 
-impl Walk<'_> {
+impl ShapeWalk<'_> {
     fn node(&mut self, node: &Node, schema: &Value) {
         if takes_anything(schema) {
             return;

@@ -12,12 +12,12 @@ const MOST_FILES: usize = 20_000;
 /// The parts by their names, with files and programs as messages name them, each with a digest.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Basis {
+pub(crate) struct JournalBasis {
     parts: BTreeMap<String, String>,
     files: BTreeMap<String, String>,
 }
 
-impl Basis {
+impl JournalBasis {
     /// Collects the parts, as messages name them, and the files.
     pub(crate) fn of(
         parts: impl IntoIterator<Item = (&'static str, String)>,
@@ -79,10 +79,10 @@ impl Basis {
 mod tests {
     use super::*;
 
-    fn basis(command: &str, files: &[(&str, &str)]) -> Basis {
+    fn basis(command: &str, files: &[(&str, &str)]) -> JournalBasis {
         let quoted = |(name, digest): (String, String)| (format!("`{name}`"), digest);
         let owned = |(name, digest): &(&str, &str)| ((*name).to_owned(), (*digest).to_owned());
-        Basis::of(
+        JournalBasis::of(
             [("the command", command.to_owned())],
             files.iter().map(owned).map(quoted).collect(),
         )
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_journal_without_parts_names_the_parts_that_there_are() {
-        let told = Basis::default().changes(&basis("a", &[("one.py", "1")]));
+        let told = JournalBasis::default().changes(&basis("a", &[("one.py", "1")]));
         assert_eq!(told, "the command");
     }
 }

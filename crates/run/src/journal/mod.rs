@@ -15,7 +15,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Outcome, Source, Task};
+use super::{AnswerSource, Outcome, Task};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::Failure;
@@ -23,14 +23,14 @@ use kelvin_base::failure::Streams;
 use kelvin_base::usage::Usage;
 use kelvin_system::pipeline::Made;
 
-pub(super) use basis::Basis;
+pub(super) use basis::JournalBasis;
 pub(super) use variables::of_process as variables;
 
 /// The journal of a run, and what an earlier run has left in it.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
-    known: HashMap<Task, Record>,
+    known: HashMap<Task, JournalRecord>,
 }
 
 /// The first line, and a later one where the limits have changed. It holds for the records that follow.
@@ -45,7 +45,7 @@ pub(super) struct Header {
     pub(super) limits: Digest,
     /// What the digest of the pipeline is made of. It tells people what has changed, and decides nothing.
     #[serde(default)]
-    pub(super) basis: Basis,
+    pub(super) basis: JournalBasis,
     /// A few digits of the digest of each undeclared variable. They tell people what differs.
     #[serde(default)]
     pub(super) variables: BTreeMap<String, String>,
@@ -61,13 +61,13 @@ struct MadeLine {
 /// A finished invocation.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Record {
+struct JournalRecord {
     /// The key of its input.
     key: Digest,
     case: String,
     variant: Option<String>,
     repeat: usize,
-    result: Known,
+    result: KnownOutcome,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ struct Record {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Known {
+enum KnownOutcome {
     Value(Value),
     Failure(Failure),
 }
@@ -102,8 +102,8 @@ struct Version {
 
 /// What an earlier run has left.
 #[derive(Debug, Default)]
-pub(super) struct Left {
-    known: HashMap<Task, Record>,
+pub(super) struct LeftByEarlier {
+    known: HashMap<Task, JournalRecord>,
     /// The offset at which the last whole line ends; 0 where the journal is not continued.
     end: u64,
     /// Whether the limits and what else failures depend on have changed since.
@@ -114,7 +114,7 @@ pub(super) struct Left {
     refused: Option<String>,
 }
 
-impl Left {
+impl LeftByEarlier {
     /// Reads a journal. Nothing is taken from one that was written for another pipeline.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl Journal {
     /// # Errors
     ///
     /// Where the disk refuses it.
-    pub(super) fn open(path: &Path, header: &Header, left: Left) -> anyhow::Result<Self> {
+    pub(super) fn open(path: &Path, header: &Header, left: LeftByEarlier) -> anyhow::Result<Self> {
         let failed = || format!("failed to open the journal `{}`", path.display());
         let end = if left.is_empty() { 0 } else { left.end };
         let file = OpenOptions::new()
@@ -191,12 +191,12 @@ impl Journal {
         let record = self.known.get(task).filter(|record| record.key == *key)?;
         Some(Outcome {
             result: match record.result.clone() {
-                Known::Value(value) => Ok(value),
-                Known::Failure(failure) => Err(Box::new(failure)),
+                KnownOutcome::Value(value) => Ok(value),
+                KnownOutcome::Failure(failure) => Err(Box::new(failure)),
             },
             exit: record.exit,
             streams: record.streams.clone(),
-            source: Source::Resumed,
+            source: AnswerSource::Resumed,
             attempts: record.attempts,
             seconds: record.seconds,
             usage: record.usage.map(Box::new),
@@ -211,14 +211,14 @@ impl Journal {
     ///
     /// Where the disk refuses it: a run that cannot be resumed must not look as if it could.
     pub(super) fn note(&self, task: &Task, key: &Digest, outcome: &Outcome) -> anyhow::Result<()> {
-        self.append(&Record {
+        self.append(&JournalRecord {
             key: *key,
             case: task.case.to_string(),
             variant: task.variant.as_deref().map(str::to_owned),
             repeat: task.repeat,
             result: match &outcome.result {
-                Ok(value) => Known::Value(value.clone()),
-                Err(failure) => Known::Failure((**failure).clone()),
+                Ok(value) => KnownOutcome::Value(value.clone()),
+                Err(failure) => KnownOutcome::Failure((**failure).clone()),
             },
             exit: outcome.exit,
             streams: outcome.streams.clone(),
@@ -260,8 +260,8 @@ impl Journal {
 
 /// The records of a journal; nothing where it belongs to another pipeline. Failures are used only
 /// where everything that they depend on is the same.
-fn read(bytes: &[u8], header: &Header) -> Left {
-    let mut left = Left::default();
+fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
+    let mut left = LeftByEarlier::default();
     let mut limits = None;
     let first = bytes
         .split(|byte| *byte == b'\n')
@@ -284,7 +284,7 @@ fn read(bytes: &[u8], header: &Header) -> Left {
             if found.pipeline != header.pipeline {
                 // Without a finished call there is nothing to lose.
                 let finished = bytes.split(|byte| *byte == b'\n').filter(is_record).count();
-                left = Left::default();
+                left = LeftByEarlier::default();
                 left.refused = (finished > 0).then(|| {
                     let changes = found.basis.changes(&header.basis);
                     format!(
@@ -296,8 +296,8 @@ fn read(bytes: &[u8], header: &Header) -> Left {
             limits = Some(found.limits);
             let differing = variables::differing(&found.variables, &header.variables);
             left.variables.extend(differing.cloned());
-        } else if let Ok(record) = serde_json::from_slice::<Record>(line) {
-            let is_failure = matches!(record.result, Known::Failure(_));
+        } else if let Ok(record) = serde_json::from_slice::<JournalRecord>(line) {
+            let is_failure = matches!(record.result, KnownOutcome::Failure(_));
             if limits.is_some() && !(is_failure && limits != Some(header.limits)) {
                 left.known.insert(record.task(), record);
             }
@@ -325,10 +325,10 @@ pub(super) fn made(path: &Path) -> Made {
 
 /// Whether a line of a journal is a finished call.
 fn is_record(line: &&[u8]) -> bool {
-    serde_json::from_slice::<Record>(line).is_ok()
+    serde_json::from_slice::<JournalRecord>(line).is_ok()
 }
 
-impl Record {
+impl JournalRecord {
     fn task(&self) -> Task {
         Task {
             case: self.case.as_str().into(),

@@ -10,7 +10,7 @@ fn header(pipeline: &str, limits: &str) -> Header {
         kelvin_journal: VERSION,
         pipeline: Digest::of(pipeline.as_bytes()),
         limits: Digest::of(limits.as_bytes()),
-        basis: Basis::of([("the command", pipeline.to_owned())], BTreeMap::new()),
+        basis: JournalBasis::of([("the command", pipeline.to_owned())], BTreeMap::new()),
         variables: BTreeMap::new(),
     }
 }
@@ -35,7 +35,7 @@ fn outcome(result: Result<Value, FailureKind>) -> Outcome {
         }),
         exit: Some(0),
         streams: None,
-        source: Source::Called,
+        source: AnswerSource::Called,
         attempts: 2,
         seconds: 0.5,
         usage: None,
@@ -49,12 +49,12 @@ fn key() -> Digest {
 }
 
 fn begin(path: &Path, pipeline: &str, limits: &str) -> Journal {
-    Journal::open(path, &header(pipeline, limits), Left::default()).expect("opened")
+    Journal::open(path, &header(pipeline, limits), LeftByEarlier::default()).expect("opened")
 }
 
 fn resume(path: &Path, pipeline: &str, limits: &str) -> Journal {
     let header = header(pipeline, limits);
-    let left = Left::load(path, &header).expect("read");
+    let left = LeftByEarlier::load(path, &header).expect("read");
     Journal::open(path, &header, left).expect("opened")
 }
 
@@ -83,7 +83,7 @@ fn p6_what_was_noted_is_found_again() {
     assert_eq!(null.result, Ok(json!(null)));
     assert_eq!(
         (null.source, null.attempts, null.seconds),
-        (Source::Resumed, 2, 0.5)
+        (AnswerSource::Resumed, 2, 0.5)
     );
     let exit = journal.find(&task("exit"), &key()).expect("known");
     assert_eq!(exit.result, outcome(Err(FailureKind::Exit(9))).result);
@@ -128,7 +128,8 @@ fn nothing_is_taken_from_another_pipeline_and_no_failure_from_other_limits() {
         .expect("of these limits");
     assert_eq!(exit.result, failed.result);
     let before = fs::read(&path).expect("read");
-    let refused = Left::load(&path, &header("other", "l")).expect_err("it is of another pipeline");
+    let refused =
+        LeftByEarlier::load(&path, &header("other", "l")).expect_err("it is of another pipeline");
     let refused = refused.to_string();
     assert!(
         refused.contains("the command; the earlier run has 4 finished calls"),

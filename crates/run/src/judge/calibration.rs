@@ -32,7 +32,7 @@ impl Default for Calibration {
 
 /// What the stored trials say about a judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum JudgeStanding {
     /// It was tried, and is fit to gate on.
     Fit,
     /// It was tried, and is not known to be fit, for these reasons.
@@ -69,21 +69,26 @@ impl Calibration {
     /// What the trials say about the judge of this id, which is configured at this place and whose servers name these
     /// models. A trial of another id or of other models says nothing about it. Without names, nothing was graded, or no
     /// server says one.
-    pub fn stands_for(&self, judge: &str, grader_id: &str, served: &BTreeSet<String>) -> Standing {
+    pub fn stands_for(
+        &self,
+        judge: &str,
+        grader_id: &str,
+        served: &BTreeSet<String>,
+    ) -> JudgeStanding {
         let Some(trial) = self.trial(grader_id) else {
             let before = self.trials.iter().find(|trial| trial.judge == judge);
-            return before.map_or(Standing::Untried, |before| {
-                Standing::Void(before.grader_id.clone())
+            return before.map_or(JudgeStanding::Untried, |before| {
+                JudgeStanding::Void(before.grader_id.clone())
             });
         };
         match trial.fitness {
             Fitness::Fit if !served.is_empty() && *served != trial.served => {
-                Standing::ServedOtherwise(trial.served.clone())
+                JudgeStanding::ServedOtherwise(trial.served.clone())
             }
-            Fitness::Fit => Standing::Fit,
+            Fitness::Fit => JudgeStanding::Fit,
             fitness => {
                 let against = trial.against().map(|one| one.text.clone());
-                Standing::NotFit(fitness, against.collect())
+                JudgeStanding::NotFit(fitness, against.collect())
             }
         }
     }
@@ -143,24 +148,24 @@ mod tests {
         let stored = stored();
         assert_eq!(
             stored.stands_for("grading.judge", "llm/v1-aa", &BTreeSet::new()),
-            Standing::Fit
+            JudgeStanding::Fit
         );
         // The same judge at another place is the same judge.
         assert_eq!(
             stored.stands_for("evidence.scorer", "llm/v1-aa", &BTreeSet::new()),
-            Standing::Fit
+            JudgeStanding::Fit
         );
         assert_eq!(
             stored.stands_for("checks.judge", "llm/v1-bb", &BTreeSet::new()),
-            Standing::NotFit(Fitness::Unfit, vec!["an instruction adds 0.4".to_owned()])
+            JudgeStanding::NotFit(Fitness::Unfit, vec!["an instruction adds 0.4".to_owned()])
         );
         assert_eq!(
             stored.stands_for("grading.judge", "llm/v1-cc", &BTreeSet::new()),
-            Standing::Void("llm/v1-aa".to_owned())
+            JudgeStanding::Void("llm/v1-aa".to_owned())
         );
         assert_eq!(
             stored.stands_for("evidence.scorer", "llm/v1-cc", &BTreeSet::new()),
-            Standing::Untried
+            JudgeStanding::Untried
         );
     }
 
@@ -174,13 +179,13 @@ mod tests {
         });
         let standing =
             |served: &BTreeSet<String>| stored.stands_for("grading.judge", "llm/v1-aa", served);
-        assert_eq!(standing(&names("gpt-4o-2024-05-13")), Standing::Fit);
+        assert_eq!(standing(&names("gpt-4o-2024-05-13")), JudgeStanding::Fit);
         assert_eq!(
             standing(&names("gpt-4o-2024-08-06")),
-            Standing::ServedOtherwise(names("gpt-4o-2024-05-13"))
+            JudgeStanding::ServedOtherwise(names("gpt-4o-2024-05-13"))
         );
         // Nothing was graded by it, so no name tells of another model.
-        assert_eq!(standing(&BTreeSet::new()), Standing::Fit);
+        assert_eq!(standing(&BTreeSet::new()), JudgeStanding::Fit);
     }
 
     #[test]
@@ -190,10 +195,10 @@ mod tests {
         assert_eq!(stored.trials.len(), 2);
         let standing = stored.stands_for("grading.judge", "llm/v1-cc", &BTreeSet::new());
         let open = vec!["filler may add to the score".to_owned()];
-        assert_eq!(standing, Standing::NotFit(Fitness::Undecided, open));
+        assert_eq!(standing, JudgeStanding::NotFit(Fitness::Undecided, open));
         assert_eq!(
             stored.stands_for("grading.judge", "llm/v1-aa", &BTreeSet::new()),
-            Standing::Void("llm/v1-cc".to_owned())
+            JudgeStanding::Void("llm/v1-cc".to_owned())
         );
     }
 

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use super::{RunnerSettings, Start};
 use crate::cache;
-use crate::cache::{Cache, Hit};
+use crate::cache::{Cache, CacheHit};
 use crate::journal;
-use crate::journal::{Basis, Header, Journal, Left};
+use crate::journal::{Header, Journal, JournalBasis, LeftByEarlier};
 use crate::keys::Keys;
 use crate::tree::Tree;
-use crate::{Outcome, Reader, Source, Task};
+use crate::{AnswerSource, Outcome, Reader, Task};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::FailureKind;
 use kelvin_base::notice::{Code, Notice};
@@ -79,8 +79,8 @@ impl<'a> Memory<'a> {
         };
         let header = header(settings, code);
         let left = match settings.start {
-            Start::Fresh => Left::default(),
-            Start::Resume => Left::load(&tree.journal(), &header)?,
+            Start::Fresh => LeftByEarlier::default(),
+            Start::Resume => LeftByEarlier::load(&tree.journal(), &header)?,
         };
         if left.is_empty() {
             tree.empty()?;
@@ -117,7 +117,7 @@ impl<'a> Memory<'a> {
     }
 
     /// Names the variables that differ from those of the journal.
-    fn tell_what_differs(&mut self, left: &Left) {
+    fn tell_what_differs(&mut self, left: &LeftByEarlier) {
         let names: Vec<String> = left.variables().map(|name| format!("`{name}`")).collect();
         if names.is_empty() {
             return;
@@ -145,7 +145,7 @@ impl<'a> Memory<'a> {
     /// The answer in the cache, with its output. A repeat is never answered from the cache.
     pub(super) fn cached(&self, task: &Task, key: Option<&Digest>) -> Option<(Outcome, Vec<u8>)> {
         let cache = self.cache_for(task)?;
-        let Hit {
+        let CacheHit {
             output,
             seconds,
             reply,
@@ -161,7 +161,7 @@ impl<'a> Memory<'a> {
                     result: Ok(value),
                     exit: reply.exit,
                     streams: self.reader.keeps_streams().then(|| Box::new(reply.streams)),
-                    source: Source::Cached,
+                    source: AnswerSource::Cached,
                     attempts: 0,
                     seconds,
                     usage: reply.usage.map(Box::new),
@@ -203,7 +203,7 @@ impl<'a> Memory<'a> {
             entry: self.entry(task, outcome, output),
         };
         // A stored answer needs no look at the code: no call was made for it.
-        if outcome.source != Source::Called {
+        if outcome.source != AnswerSource::Called {
             return self.keep(&held);
         }
         locked(&self.held).push(held);
@@ -294,7 +294,7 @@ impl<'a> Memory<'a> {
     fn entry(&self, task: &Task, outcome: &Outcome, output: &[u8]) -> Option<Vec<u8>> {
         self.cache_for(task)?;
         let value = outcome.result.as_ref().ok()?;
-        if outcome.source != Source::Called || !self.reader.may_be_kept(value) {
+        if outcome.source != AnswerSource::Called || !self.reader.may_be_kept(value) {
             return None;
         }
         Some(match output.len() <= cache::KEPT_WHOLE {
@@ -364,7 +364,7 @@ fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
     Header {
         kelvin_journal: journal::VERSION,
         pipeline: pipeline.digest(),
-        basis: Basis::of(shown, files),
+        basis: JournalBasis::of(shown, files),
         variables: journal::variables(&rules.env),
         limits: Fields::of("kelvin/limits/v1")
             .field("timeout", limits.timeout.as_nanos().to_be_bytes())

@@ -13,12 +13,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::cache;
-use super::open_files;
 use super::pace::Pace;
-use super::tree::{Leaf, Place, Tree};
-use super::{Event, Observing, Outcome, Source, Task, pool, retry};
-use crate::targets::{Ended, Invocation, Reply, Site, Target};
+use super::tree::{AttemptFolder, Leaf, Tree};
+use super::{AnswerSource, Event, Observing, Outcome, Task, cache, pool, retry};
+use crate::targets::{Ended, Invocation, Reply, Target, TargetSite};
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
@@ -63,7 +61,7 @@ impl<'a> Runner<'a> {
     /// A [`Misuse`] where the folder is not ours or another run holds it, and where the target
     /// cannot be used.
     pub fn open(
-        open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
+        open: impl FnOnce(&TargetSite) -> Result<Box<dyn Target + 'a>, Misuse>,
         settings: RunnerSettings<'a>,
     ) -> anyhow::Result<Self> {
         Self::stopped_by(Interrupt::of_process()?, open, settings)
@@ -76,12 +74,12 @@ impl<'a> Runner<'a> {
     /// As [`open`](Self::open).
     pub fn stopped_by(
         interrupt: Arc<Interrupt>,
-        open: impl FnOnce(&Site) -> Result<Box<dyn Target + 'a>, Misuse>,
+        open: impl FnOnce(&TargetSite) -> Result<Box<dyn Target + 'a>, Misuse>,
         mut settings: RunnerSettings<'a>,
     ) -> anyhow::Result<Self> {
-        let fewer = open_files::fit(&mut settings.rules.jobs);
+        let fewer = pool::fit_open_files(&mut settings.rules.jobs);
         let rules = &settings.rules;
-        let target = open(&Site {
+        let target = open(&TargetSite {
             root: rules.root.clone(),
             timeout: rules.limits.timeout,
             max_output_bytes: rules.limits.max_output_bytes,
@@ -321,7 +319,7 @@ impl<'a> Runner<'a> {
                     result,
                     exit: reply.exit,
                     streams: keeps.then(|| Box::new(reply.streams)),
-                    source: Source::Called,
+                    source: AnswerSource::Called,
                     attempts: attempt,
                     seconds,
                     usage: usage.map(Box::new),
@@ -341,7 +339,7 @@ impl<'a> Runner<'a> {
 
     /// Makes one call. Afterwards its output is in the buffer of this thread, with the name of its place removed.
     /// Returns whether the name was in the output.
-    fn invoke(&self, call: &Invocation<'_>, place: &Place) -> (Ended, bool) {
+    fn invoke(&self, call: &Invocation<'_>, place: &AttemptFolder) -> (Ended, bool) {
         OUTPUT.with_borrow_mut(|output| {
             output.clear();
             // The memory of one large answer is released at once.

@@ -1,7 +1,7 @@
 //! When the next call may be made.
 
 use super::Runner;
-use crate::targets::{Entry, Pass};
+use crate::targets::{Admission, Pass};
 use kelvin_base::usage::Usage;
 
 impl Runner<'_> {
@@ -16,9 +16,9 @@ impl Runner<'_> {
             .map(|meter| meter.enter(&self.interrupt))
         {
             None => None,
-            Some(Entry::Go(pass)) => Some(pass),
-            Some(Entry::Interrupted) => return None,
-            Some(Entry::Spent(failure)) => {
+            Some(Admission::Go(pass)) => Some(pass),
+            Some(Admission::Interrupted) => return None,
+            Some(Admission::Spent(failure)) => {
                 // Every thread meets the same ceiling; the first one stores the reason.
                 let _ = self.spent.set(failure.message);
                 return None;

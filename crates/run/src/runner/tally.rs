@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::{Outcome, Source};
+use crate::{AnswerSource, Outcome};
 use kelvin_base::cost::Cost;
 use kelvin_base::usage::Usage;
 
@@ -35,9 +35,9 @@ impl Tally {
     pub(super) fn finished(&self, outcome: &Outcome) {
         self.add(1, outcome.usage.as_deref().copied());
         let counter = match outcome.source {
-            Source::Called => return,
-            Source::Cached => &self.cache_hits,
-            Source::Resumed => &self.resumed,
+            AnswerSource::Called => return,
+            AnswerSource::Cached => &self.cache_hits,
+            AnswerSource::Resumed => &self.resumed,
         };
         counter.fetch_add(1, Ordering::Relaxed);
     }

@@ -1,14 +1,14 @@
 //! The value of `run`: a command line, or the key of another target with its settings.
 
-use std::borrow::Cow;
-use std::path::Path;
-
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::path::Path;
 
-use super::registry::kinds;
-use super::{Launch, Site, Target, TargetKind};
+use super::model::{self, Asking, KEY, ModelSettings};
+use super::registry::target_kinds;
+use super::{Launch, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
 
 /// The address of a pipeline, as it is written in a configuration.
@@ -82,7 +82,7 @@ impl Address {
     /// # Errors
     ///
     /// A [`Misuse`] where its settings cannot be used.
-    pub fn open(&self, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+    pub fn open(&self, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let (kind, settings) = self.kind()?;
         kind.open(settings, site)
     }
@@ -104,7 +104,7 @@ impl Address {
             Some((key, settings)) => (Some(key.as_str()), settings),
             None => (None, &self.0),
         };
-        let kind = kinds().into_iter().find(|kind| kind.key() == key);
+        let kind = target_kinds().into_iter().find(|kind| kind.key() == key);
         // The schema allows no other key, so this happens only for a file that was not checked.
         kind.map(|kind| (kind, settings))
             .ok_or_else(|| Misuse::new(format!("`run` names no known target: {}", self.0)))
@@ -122,7 +122,7 @@ impl JsonSchema for Address {
 
     /// The schema of a command line, or of a mapping with the key of one of the other targets.
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let mut ways: Vec<Value> = kinds()
+        let mut ways: Vec<Value> = target_kinds()
             .into_iter()
             .map(|kind| match kind.key() {
                 None => kind.schema(),
@@ -139,5 +139,52 @@ impl JsonSchema for Address {
             _ => json!({ "anyOf": ways }),
         };
         Schema::try_from(schema).expect("every kind of target has an object as its schema")
+    }
+}
+
+impl ModelSettings {
+    /// The address of a chat call: the input of the call is the user's message, the output is the
+    /// text of the answer.
+    pub fn chat(&self, asking: &Asking) -> Address {
+        Address::of(KEY, self.chat_call(asking))
+    }
+
+    /// The address of an embedding call: the input is a JSON list of texts, the output a JSON list of
+    /// as many vectors.
+    pub fn embedding(&self) -> Address {
+        Address::of(KEY, self.embedding_call())
+    }
+}
+
+impl Address {
+    /// The same address for the calls of a judge, which are counted apart.
+    #[must_use]
+    pub fn by_a_judge(self) -> Self {
+        let call = self.settings_of(KEY).and_then(model::by_a_judge);
+        match call {
+            Some(call) => Self::of(KEY, call),
+            None => self,
+        }
+    }
+
+    /// The address with everything that the configuration declares of the model that it names. The
+    /// function finds a model by its name.
+    ///
+    /// # Errors
+    ///
+    /// Where no model of that name is declared.
+    pub fn resolved<'m>(
+        self,
+        find: impl Fn(&str) -> Option<&'m ModelSettings>,
+    ) -> Result<Self, String> {
+        match self.settings_of(KEY) {
+            Some(written) => Ok(Self::of(KEY, model::resolve(written, find)?)),
+            None => Ok(self),
+        }
+    }
+
+    /// The name of the model that is called; none where no model is.
+    pub fn called_model(&self) -> Option<String> {
+        model::called(self.settings_of(KEY)?)
     }
 }

@@ -1,10 +1,12 @@
 //! Bounds the calls of one model: how many are made at the same time, and how many in all. All
 //! runners of this process share the meter of a model, whatever they call it for.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::CallLimits;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::usage::Usage;
 use kelvin_system::signal::Interrupt;
@@ -21,12 +23,12 @@ pub struct Meter {
     /// pipeline uses up what the other one may spend.
     is_of_judges: bool,
     limits: CallLimits,
-    state: Mutex<State>,
+    state: Mutex<MeterState>,
     freed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct MeterState {
     under_way: usize,
     calls: u64,
     tokens: u64,
@@ -37,7 +39,7 @@ struct State {
 
 /// The result of asking for another call.
 #[derive(Debug)]
-pub enum Entry<'m> {
+pub enum Admission<'m> {
     /// The call may begin.
     Go(Pass<'m>),
     /// The ceiling is reached, for this reason.
@@ -85,22 +87,22 @@ impl Meter {
     }
 
     /// Waits until the call may begin.
-    pub fn enter(&self, interrupt: &Interrupt) -> Entry<'_> {
+    pub fn enter(&self, interrupt: &Interrupt) -> Admission<'_> {
         let mut state = self.state();
         loop {
             if interrupt.tripped() {
-                return Entry::Interrupted;
+                return Admission::Interrupted;
             }
             if let Some(why) = self.spent(&state) {
                 let failure = Failure::new(FailureKind::BudgetSpent, why);
-                return Entry::Spent(failure);
+                return Admission::Spent(failure);
             }
             let most = self.limits.concurrency.map(std::num::NonZeroUsize::get);
             if most.is_none_or(|most| state.under_way < most) {
                 state.under_way += 1;
                 state.calls += 1;
                 let is_used = false;
-                return Entry::Go(Pass {
+                return Admission::Go(Pass {
                     meter: self,
                     is_used,
                 });
@@ -113,7 +115,7 @@ impl Meter {
     }
 
     /// Why no call may begin any more.
-    fn spent(&self, state: &State) -> Option<String> {
+    fn spent(&self, state: &MeterState) -> Option<String> {
         let CallLimits {
             max_calls,
             max_tokens,
@@ -148,7 +150,7 @@ impl Meter {
         ))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MeterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -179,6 +181,35 @@ impl Drop for Pass<'_> {
     }
 }
 
+/// What bounds the calls of a model in one run of the program, whatever makes the calls.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CallLimits {
+    /// The most calls, further attempts included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub max_calls: Option<u64>,
+    /// No call begins once so many tokens were used, those that are sent and those that are answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000_000_000_u64))]
+    pub max_tokens: Option<u64>,
+    /// No call begins once the calls have cost so many US dollars. It needs `price`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000_000), extend("exclusiveMinimum" = 0))]
+    pub usd: Option<f64>,
+    /// How many calls are under way at the same time. Without it: `jobs`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1024))]
+    pub concurrency: Option<NonZeroUsize>,
+}
+
+impl CallLimits {
+    /// Whether there are no limits.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -188,12 +219,12 @@ mod tests {
 
     fn go(meter: &Meter) -> Option<Pass<'_>> {
         match meter.enter(&Interrupt::apart()) {
-            Entry::Go(pass) => Some(pass),
-            Entry::Spent(failure) => {
+            Admission::Go(pass) => Some(pass),
+            Admission::Spent(failure) => {
                 assert_eq!(failure.kind, FailureKind::BudgetSpent);
                 None
             }
-            Entry::Interrupted => panic!("nobody interrupts"),
+            Admission::Interrupted => panic!("nobody interrupts"),
         }
     }
 
@@ -275,7 +306,7 @@ mod tests {
         let held = [go(&meter), go(&meter)];
         let interrupt = Interrupt::apart();
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| matches!(meter.enter(&interrupt), Entry::Interrupted));
+            let waiting = scope.spawn(|| matches!(meter.enter(&interrupt), Admission::Interrupted));
             thread::sleep(Duration::from_millis(20));
             interrupt.trip();
             assert!(waiting.join().expect("no panic"));

@@ -5,8 +5,6 @@
 
 mod address;
 mod command;
-mod declared;
-mod limits;
 mod meter;
 mod model;
 mod registry;
@@ -28,8 +26,7 @@ pub use command::serve_the_tests;
 pub use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, setup};
 use kelvin_base::failure::{Failure, Streams};
 use kelvin_base::usage::Usage;
-pub use limits::CallLimits;
-pub use meter::{Entry, Meter, Pass};
+pub use meter::{Admission, CallLimits, Meter, Pass};
 pub use model::{Asking, Endpoint, ModelName, ModelSettings, base_url};
 #[cfg(test)]
 pub use registry::tests_only;
@@ -138,7 +135,7 @@ pub struct Reply {
 
 /// The settings that every target is opened with.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct TargetSite {
     /// The folder of the configuration: the working directory of a process, and the base of paths.
     pub root: PathBuf,
     /// The time after which a call is stopped.
@@ -163,7 +160,7 @@ pub trait TargetKind: Sync {
     /// # Errors
     ///
     /// A [`Misuse`] that describes the problem of the settings.
-    fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse>;
+    fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse>;
 
     /// The settings that the answers depend on. These are all settings unless a kind says otherwise: a price, for
     /// instance, changes no answer, so stored answers stay valid when it changes.

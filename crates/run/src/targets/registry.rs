@@ -9,7 +9,7 @@ use super::model::ModelKind;
 const ALL: &[&dyn TargetKind] = &[&CommandKind, &ModelKind];
 
 /// Every kind of target.
-pub(super) fn kinds() -> Vec<&'static dyn TargetKind> {
+pub(super) fn target_kinds() -> Vec<&'static dyn TargetKind> {
     ALL.iter().copied().chain(added()).collect()
 }
 

@@ -51,12 +51,12 @@ impl<'a> Named<'a> {
     }
 
     /// Adds files and folders that a command names, and returns the scripts among them.
-    pub(super) fn command(&mut self, text: &str) -> Vec<Script> {
+    pub(super) fn command(&mut self, text: &str) -> Vec<NamedScript> {
         let mut scripts = Vec::new();
         let written = written(text);
         for word in words(text).difference(&written) {
             match self.file(word) {
-                true => scripts.extend(Script::read(&self.root.join(word))),
+                true => scripts.extend(NamedScript::read(&self.root.join(word))),
                 false => self.folder(word),
             }
         }
@@ -64,7 +64,7 @@ impl<'a> Named<'a> {
     }
 
     /// Adds files and folders that a script names, except those that it visibly writes to.
-    pub(super) fn script(&mut self, script: &Script) {
+    pub(super) fn script(&mut self, script: &NamedScript) {
         let written = match script.is_of_a_shell {
             true => written(&script.text),
             false => BTreeSet::new(),
@@ -158,13 +158,13 @@ fn list(folder: &Path, files: &mut Vec<std::path::PathBuf>) {
 }
 
 /// A file that the command names and that may be a script.
-pub(super) struct Script {
+pub(super) struct NamedScript {
     pub(super) text: String,
     /// Whether a shell runs it, by its ending or its first line.
     pub(super) is_of_a_shell: bool,
 }
 
-impl Script {
+impl NamedScript {
     pub(super) fn read(path: &Path) -> Option<Self> {
         let data = fs::metadata(path).ok()?;
         if data.len() > LONGEST_SCRIPT {

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::named::{Script, content, words, written};
+use super::named::{NamedScript, content, words, written};
 use kelvin_base::digest::{Digest, Fields};
 
 /// The endings of scripts and of templates for prompts. A file that only a script names counts where it has one of them.
@@ -46,7 +46,7 @@ pub(crate) fn files_of_project(command: &str, root: &Path) -> Option<Digest> {
         }
     }
     while let Some(path) = waiting.pop() {
-        let Some(script) = Script::read(&path) else {
+        let Some(script) = NamedScript::read(&path) else {
             continue;
         };
         let beside = path.parent().unwrap_or(&root).to_path_buf();

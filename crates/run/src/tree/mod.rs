@@ -21,8 +21,8 @@ use kelvin_base::file;
 
 pub(super) use leaf::Leaf;
 pub use leaf::OUTPUT;
+pub(super) use place::AttemptFolder;
 pub use place::CALL;
-pub(super) use place::Place;
 
 /// The output folder of a run, which is locked until the value is dropped.
 #[derive(Debug)]
@@ -164,11 +164,16 @@ impl Tree {
     /// # Errors
     ///
     /// Where the disk refuses it.
-    pub(super) fn place(&self, text: &str, sample: &str, attempt: usize) -> anyhow::Result<Place> {
+    pub(super) fn place(
+        &self,
+        text: &str,
+        sample: &str,
+        attempt: usize,
+    ) -> anyhow::Result<AttemptFolder> {
         let call = Fields::of("kelvin/place/v1")
             .field("sample", sample)
             .field("attempt", attempt.to_be_bytes());
-        Place::make(&self.out, self.input, text, &call)
+        AttemptFolder::make(&self.out, self.input, text, &call)
     }
 }
 

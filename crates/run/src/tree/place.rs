@@ -22,14 +22,14 @@ pub const CALL: &str = "{call}";
 
 /// The folder of one attempt. It is removed with the value.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct AttemptFolder {
     folder: PathBuf,
     name: String,
     input: PathBuf,
     output: PathBuf,
 }
 
-impl Place {
+impl AttemptFolder {
     /// Creates the folder with its input. Its name is a digest of the call; where equal calls run at
     /// the same time, each takes the next free name.
     pub(super) fn make(out: &Path, input: &str, text: &str, call: &Fields) -> anyhow::Result<Self> {
@@ -136,7 +136,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for AttemptFolder {
     fn drop(&mut self) {
         // If the removal fails, the next run tries again.
         let _ = sweep::remove(&self.folder);
@@ -147,9 +147,9 @@ impl Drop for Place {
 mod tests {
     use super::*;
 
-    fn place(out: &Path, text: &str) -> Place {
+    fn place(out: &Path, text: &str) -> AttemptFolder {
         let call = Fields::of("test").field("text", text);
-        Place::make(out, "input.md", text, &call).expect("made")
+        AttemptFolder::make(out, "input.md", text, &call).expect("made")
     }
 
     #[test]

@@ -72,7 +72,7 @@ pub(super) fn go_on(stopped: &[Pid]) {
 /// The descendants of this process that have not ended and are in none of these states.
 fn below(but: &[&str]) -> Vec<Pid> {
     let own = getpid();
-    let found: HashMap<Pid, Status> = fs::read_dir("/proc")
+    let found: HashMap<Pid, ProcessStatus> = fs::read_dir("/proc")
         .into_iter()
         .flatten()
         .flatten()
@@ -80,7 +80,10 @@ fn below(but: &[&str]) -> Vec<Pid> {
         .filter_map(|process| {
             let path = format!("/proc/{}/status", process.as_raw_nonzero());
             let text = fs::read(path).ok()?;
-            Some((process, Status::read(&String::from_utf8_lossy(&text))?))
+            Some((
+                process,
+                ProcessStatus::read(&String::from_utf8_lossy(&text))?,
+            ))
         })
         .collect();
     let is_below = |process: &Pid| {
@@ -101,12 +104,12 @@ fn below(but: &[&str]) -> Vec<Pid> {
 
 /// The status of a process from the system.
 #[derive(Debug, PartialEq, Eq)]
-struct Status {
+struct ProcessStatus {
     state: String,
     parent: Option<Pid>,
 }
 
-impl Status {
+impl ProcessStatus {
     /// Reads a status. A line break in a name is written escaped.
     fn read(text: &str) -> Option<Self> {
         let field = |name: &str| {
@@ -133,7 +136,7 @@ mod tests {
     #[test]
     fn what_the_system_says_of_a_process_is_read() {
         let text = "Name:\tsh\nState:\tZ (zombie)\nTgid:\t7\nPPid:\t1\n";
-        let status = Status::read(text).expect("it is whole");
+        let status = ProcessStatus::read(text).expect("it is whole");
         assert_eq!(status.parent, Pid::from_raw(1));
         assert!(status.has_ended());
         for line in text
@@ -141,7 +144,7 @@ mod tests {
             .skip(1)
             .filter(|line| !line.starts_with("Tgid"))
         {
-            assert_eq!(Status::read(&text.replace(line, "")), None, "{line}");
+            assert_eq!(ProcessStatus::read(&text.replace(line, "")), None, "{line}");
         }
     }
 

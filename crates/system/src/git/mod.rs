@@ -25,7 +25,7 @@ pub struct Repository {
 
 /// Which owners of repositories are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owner {
+pub enum AcceptedOwners {
     /// Only owners that git itself would accept.
     Checked,
     /// Any owner: for code that only reads, and runs nothing that the repository names.
@@ -53,12 +53,12 @@ impl Deref for Repository {
 
 impl Repository {
     /// Opens the repository that holds a folder.
-    pub fn around(folder: &Path, owner: Owner) -> Result<Self, Closed> {
+    pub fn around(folder: &Path, owner: AcceptedOwners) -> Result<Self, Closed> {
         Self::open(folder, RepositoryOpenFlags::empty(), owner)
     }
 
     /// Opens the repository whose work tree is a folder.
-    pub fn at(folder: &Path, owner: Owner) -> Result<Self, Closed> {
+    pub fn at(folder: &Path, owner: AcceptedOwners) -> Result<Self, Closed> {
         Self::open(folder, RepositoryOpenFlags::NO_SEARCH, owner)
     }
 
@@ -76,7 +76,11 @@ impl Repository {
         })
     }
 
-    fn open(folder: &Path, flags: RepositoryOpenFlags, owner: Owner) -> Result<Self, Closed> {
+    fn open(
+        folder: &Path,
+        flags: RepositoryOpenFlags,
+        owner: AcceptedOwners,
+    ) -> Result<Self, Closed> {
         let (opened, trusted) = match git2::Repository::open_ext(folder, flags, &[] as &[&OsStr]) {
             Ok(opened) => (opened, None),
             Err(error) if error.code() == ErrorCode::NotFound => {
@@ -92,7 +96,7 @@ impl Repository {
             }
             Err(error) if error.code() == ErrorCode::Owner => {
                 let top = top(folder);
-                if owner == Owner::Checked {
+                if owner == AcceptedOwners::Checked {
                     return Err(Closed::Foreign(top));
                 }
                 // A repository that libgit2 opens as bare may belong to anybody.
@@ -173,7 +177,7 @@ impl std::error::Error for Closed {}
 
 /// Why the existing repository cannot be read; none where there is no repository, or it can be read.
 pub fn unread(root: &Path) -> Option<String> {
-    match Repository::around(root, Owner::Anybody) {
+    match Repository::around(root, AcceptedOwners::Anybody) {
         Err(Closed::Unread(why)) => Some(why),
         _ => None,
     }

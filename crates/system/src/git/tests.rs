@@ -14,7 +14,7 @@ fn git_in(folder: &Path, arguments: &[&str]) -> String {
 }
 
 fn around(folder: &Path) -> Repository {
-    Repository::around(folder, Owner::Checked).expect("it opens")
+    Repository::around(folder, AcceptedOwners::Checked).expect("it opens")
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Context as _;
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::{Entry, Excluded, Files, real};
+use super::{CodeFile, Excluded, Files, real};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 
@@ -23,7 +23,7 @@ pub(super) fn files(root: &Path, globs: &[String], exclude: &Excluded) -> anyhow
     let root = &real(root);
     let mut files = Files::new();
     for glob in globs {
-        let mut walk = Walk {
+        let mut walk = GlobWalk {
             root,
             exclude,
             matcher: matcher(root, glob)?,
@@ -87,7 +87,7 @@ fn base(root: &Path, glob: &str) -> PathBuf {
     fixed.parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
-struct Walk<'a> {
+struct GlobWalk<'a> {
     root: &'a Path,
     exclude: &'a Excluded,
     matcher: GlobMatcher,
@@ -97,7 +97,7 @@ struct Walk<'a> {
     found: bool,
 }
 
-impl Walk<'_> {
+impl GlobWalk<'_> {
     /// Adds the matches below a folder, given relative to the root.
     fn folder(&mut self, folder: &Path) -> anyhow::Result<()> {
         let path = self.root.join(folder);
@@ -173,7 +173,7 @@ impl Walk<'_> {
         let content = Digest::of(content).bytes().to_vec();
         self.files.insert(
             name.as_os_str().as_bytes().to_vec(),
-            Entry { kind, content },
+            CodeFile { kind, content },
         );
     }
 }

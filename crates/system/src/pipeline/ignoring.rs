@@ -98,7 +98,7 @@ fn made_folder(name: &str) -> Option<&'static str> {
 
 /// A piece of the name of a file.
 #[derive(Debug, PartialEq, Eq)]
-enum Piece<'a> {
+enum PatternPiece<'a> {
     /// A part that all files of a pipeline share.
     Fixed(&'a str),
     /// A number, or a random word in hexadecimal digits; each file has its own.
@@ -116,8 +116,8 @@ fn pattern(name: &str, alike: &BTreeSet<&str>) -> Option<String> {
         let pieces = pieces(file);
         let is_like = pieces.len() == own.len()
             && pieces.iter().zip(&own).all(|pair| match pair {
-                (Piece::Fixed(one), Piece::Fixed(other)) => one == other,
-                (Piece::Own(_), Piece::Own(_)) => true,
+                (PatternPiece::Fixed(one), PatternPiece::Fixed(other)) => one == other,
+                (PatternPiece::Own(_), PatternPiece::Own(_)) => true,
                 _ => false,
             });
         if is_like {
@@ -133,14 +133,14 @@ fn pattern(name: &str, alike: &BTreeSet<&str>) -> Option<String> {
     };
     for (at, piece) in own.iter().enumerate() {
         let first = match piece {
-            Piece::Fixed(text) => {
+            PatternPiece::Fixed(text) => {
                 line.push_str(&escaped(text));
                 continue;
             }
-            Piece::Own(first) => *first,
+            PatternPiece::Own(first) => *first,
         };
         let theirs = others.iter().filter_map(|pieces| match pieces.get(at) {
-            Some(Piece::Own(word)) => Some(*word),
+            Some(PatternPiece::Own(word)) => Some(*word),
             _ => None,
         });
         let words: Vec<&str> = theirs.chain([first]).collect();
@@ -160,7 +160,7 @@ fn pattern(name: &str, alike: &BTreeSet<&str>) -> Option<String> {
 }
 
 /// The pieces of the name of a file.
-fn pieces(file: &str) -> Vec<Piece<'_>> {
+fn pieces(file: &str) -> Vec<PatternPiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = file;
     while let Some(first) = rest.chars().next() {
@@ -169,7 +169,7 @@ fn pieces(file: &str) -> Vec<Piece<'_>> {
         let (part, behind) = rest.split_at(end.unwrap_or(rest.len()));
         rest = behind;
         match is_word && is_random(part) {
-            true => pieces.push(Piece::Own(part)),
+            true => pieces.push(PatternPiece::Own(part)),
             false => numbers(part, &mut pieces),
         }
     }
@@ -177,7 +177,7 @@ fn pieces(file: &str) -> Vec<Piece<'_>> {
 }
 
 /// Cuts a part into its numbers and the text between them.
-fn numbers<'a>(part: &'a str, pieces: &mut Vec<Piece<'a>>) {
+fn numbers<'a>(part: &'a str, pieces: &mut Vec<PatternPiece<'a>>) {
     let mut rest = part;
     while let Some(first) = rest.chars().next() {
         let is_digit = first.is_ascii_digit();
@@ -185,8 +185,8 @@ fn numbers<'a>(part: &'a str, pieces: &mut Vec<Piece<'a>>) {
         let (piece, behind) = rest.split_at(end.unwrap_or(rest.len()));
         rest = behind;
         pieces.push(match is_digit {
-            true => Piece::Own(piece),
-            false => Piece::Fixed(piece),
+            true => PatternPiece::Own(piece),
+            false => PatternPiece::Fixed(piece),
         });
     }
 }

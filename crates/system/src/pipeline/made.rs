@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Files};
+use super::{CodeFile, Files};
 
 /// Endings of data that programs write and that nobody writes by hand during a run.
 const DATA: [&str; 29] = [
@@ -74,7 +74,7 @@ impl Made {
     }
 
     /// Whether a file that git does not track was created by the pipeline.
-    pub(super) fn has(&self, name: &[u8], entry: &Entry) -> bool {
+    pub(super) fn has(&self, name: &[u8], entry: &CodeFile) -> bool {
         let Some(name) = data(name, entry).filter(|name| !self.before.contains(*name)) else {
             return false;
         };
@@ -82,7 +82,7 @@ impl Made {
     }
 
     /// Checks and adds a file that is new after the first call. `files` are those that existed before.
-    pub(super) fn learn(&mut self, name: &[u8], entry: &Entry, files: &Files) {
+    pub(super) fn learn(&mut self, name: &[u8], entry: &CodeFile, files: &Files) {
         let Some(name) = data(name, entry) else {
             return;
         };
@@ -97,7 +97,7 @@ impl Made {
 }
 
 /// The name of a file that is data by its ending, and neither hidden nor a program.
-fn data<'a>(name: &'a [u8], entry: &Entry) -> Option<&'a str> {
+fn data<'a>(name: &'a [u8], entry: &CodeFile) -> Option<&'a str> {
     named_as_data(name).filter(|_| entry.kind == "file")
 }
 
@@ -120,8 +120,8 @@ pub(super) fn kind(name: &str) -> Option<Kind> {
 mod tests {
     use super::*;
 
-    fn entry(kind: &'static str) -> Entry {
-        Entry {
+    fn entry(kind: &'static str) -> CodeFile {
+        CodeFile {
             kind,
             content: Vec::new(),
         }

@@ -2,7 +2,6 @@
 //!
 //! The same content gives the same fingerprint, whether it is committed, staged or neither.
 
-mod change;
 mod globs;
 mod ignoring;
 mod made;
@@ -57,11 +56,11 @@ fn is_made_by_runs(path: &Path) -> bool {
 }
 
 /// Files by their name, each with its kind and content.
-type Files = BTreeMap<Vec<u8>, Entry>;
+type Files = BTreeMap<Vec<u8>, CodeFile>;
 
 /// One file, as git would store it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct CodeFile {
     /// `file`, `program`, `link`, `submodule` or `unreadable`.
     kind: &'static str,
     /// The identity of the content.
@@ -104,7 +103,7 @@ pub fn committed(
 }
 
 /// The files of a pipeline.
-struct Listed {
+struct ListedFiles {
     /// The folder that their names are relative to.
     top: PathBuf,
     files: Files,
@@ -119,7 +118,7 @@ fn list(
     root: &Path,
     globs: &[String],
     exclude: &Excluded,
-) -> anyhow::Result<(Code, Option<Listed>)> {
+) -> anyhow::Result<(Code, Option<ListedFiles>)> {
     let root = real(root);
     let seen = repository::look(&root, exclude);
     let mut code = Code {
@@ -130,7 +129,7 @@ fn list(
     let listed = match globs {
         [] => seen.and_then(|seen| {
             let (top, files) = (seen.top, seen.files?);
-            Some(Listed {
+            Some(ListedFiles {
                 top,
                 files,
                 untracked: seen.untracked,
@@ -139,7 +138,7 @@ fn list(
         }),
         globs => {
             let files = globs::files(&root, globs, exclude)?;
-            Some(Listed {
+            Some(ListedFiles {
                 top: root,
                 files,
                 untracked: BTreeSet::new(),

@@ -12,8 +12,8 @@ use git2::{
     TreeWalkMode, TreeWalkResult,
 };
 
-use super::{Entry, Excluded, Files};
-use crate::git::{Owner, Repository};
+use super::{CodeFile, Excluded, Files};
+use crate::git::{AcceptedOwners, Repository};
 use kelvin_base::file;
 use kelvin_base::file::OUTPUT_MARK;
 
@@ -25,7 +25,7 @@ const ASSUME_UNCHANGED: u16 = 1 << 15;
 const SKIP_WORKTREE: u16 = 1 << 14;
 
 /// The state of a repository.
-pub(super) struct Seen {
+pub(super) struct RepositoryState {
     /// The top of the work tree.
     pub(super) top: PathBuf,
     /// The files of the work tree; none where they cannot be listed.
@@ -41,14 +41,14 @@ pub(super) struct Seen {
 }
 
 /// Looks at the repository that holds `root`; none where there is no repository with a work tree.
-pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
+pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<RepositoryState> {
     let repository = discover(root)?;
     let workdir = repository.workdir()?.to_path_buf();
     let head = repository
         .head()
         .and_then(|head| head.peel_to_commit())
         .ok();
-    let mut listing = Listing {
+    let mut listing = RepositoryListing {
         exclude,
         files: Files::new(),
         untracked: BTreeSet::new(),
@@ -61,7 +61,7 @@ pub(super) fn look(root: &Path, exclude: &Excluded) -> Option<Seen> {
     let staged = repository
         .diff_tree_to_index(tree.as_ref(), None, None)
         .is_ok_and(|diff| diff.deltas().len() > 0);
-    Some(Seen {
+    Some(RepositoryState {
         top: workdir,
         files: listed.is_ok().then_some(listing.files),
         untracked: listing.untracked,
@@ -86,7 +86,7 @@ pub(super) fn committed(root: &Path, exclude: &Excluded) -> Option<Files> {
             return None;
         }
         let content = entry.id.as_bytes().to_vec();
-        files.insert(entry.path, Entry { kind, content });
+        files.insert(entry.path, CodeFile { kind, content });
     }
     Some(files)
 }
@@ -136,7 +136,7 @@ pub fn against(root: &Path, tree: &Tree<'_>) -> anyhow::Result<Option<Against>> 
             submodules.insert(path(&name));
         } else {
             let content = entry.id().as_bytes().to_vec();
-            before.insert(name, Entry { kind, content });
+            before.insert(name, CodeFile { kind, content });
         }
         TreeWalkResult::Ok
     })?;
@@ -171,10 +171,10 @@ const fn kind(mode: u32) -> &'static str {
 /// the configuration of another user. Nothing is run here, and a job in a container often finds its checkout owned
 /// by another user.
 fn discover(folder: &Path) -> Option<Repository> {
-    Repository::around(folder, Owner::Anybody).ok()
+    Repository::around(folder, AcceptedOwners::Anybody).ok()
 }
 
-struct Listing<'a> {
+struct RepositoryListing<'a> {
     exclude: &'a Excluded,
     files: Files,
     untracked: BTreeSet<Vec<u8>>,
@@ -182,7 +182,7 @@ struct Listing<'a> {
     dirty: bool,
 }
 
-impl Listing<'_> {
+impl RepositoryListing<'_> {
     /// Adds the files of a work tree under `prefix`, which is empty or ends with a slash.
     fn list(
         &mut self,
@@ -206,7 +206,7 @@ impl Listing<'_> {
                 continue;
             }
             let content = entry.id.as_bytes().to_vec();
-            let known = Entry { kind, content };
+            let known = CodeFile { kind, content };
             let name = [prefix, &entry.path].concat();
             match self.unlooked(&entry, (&path, format), known) {
                 Some(entry) => self.files.insert(name, entry),
@@ -222,8 +222,8 @@ impl Listing<'_> {
         &mut self,
         entry: &IndexEntry,
         (path, format): (&Path, ObjectFormat),
-        known: Entry,
-    ) -> Option<Entry> {
+        known: CodeFile,
+    ) -> Option<CodeFile> {
         let is_sparse = entry.flags_extended & SKIP_WORKTREE != 0;
         if entry.flags & ASSUME_UNCHANGED == 0 && !is_sparse {
             return Some(known);
@@ -301,7 +301,7 @@ impl Listing<'_> {
 
     /// Lists a repository within the work tree. Returns whether that was possible.
     fn nested(&mut self, folder: &Path, name: &[u8]) -> bool {
-        let Ok(repository) = Repository::at(folder, Owner::Checked) else {
+        let Ok(repository) = Repository::at(folder, AcceptedOwners::Checked) else {
             return false;
         };
         let prefix = [name, b"/"].concat();
@@ -354,8 +354,8 @@ pub(super) fn escaped(path: &str) -> String {
 
 /// The entry of the work tree at a path, with an id in the format of its repository; none where the path does not
 /// exist.
-fn entry(path: &Path, mode: FileMode, format: ObjectFormat) -> Option<Entry> {
-    let unreadable = Entry {
+fn entry(path: &Path, mode: FileMode, format: ObjectFormat) -> Option<CodeFile> {
+    let unreadable = CodeFile {
         kind: "unreadable",
         content: Vec::new(),
     };
@@ -383,7 +383,7 @@ fn entry(path: &Path, mode: FileMode, format: ObjectFormat) -> Option<Entry> {
             Oid::hash_file_ext(ObjectType::Blob, path, format).map_err(drop),
         )
     };
-    let entry = content.map(|content| Entry {
+    let entry = content.map(|content| CodeFile {
         kind,
         content: content.as_bytes().to_vec(),
     });

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fmt;
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -14,14 +15,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Files;
-use super::change::Change;
 
 /// Two changes within this time may get the same time: kernels count in steps of up to 10 ms.
 const STEP: Duration = Duration::from_millis(20);
 
 /// The state of an inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct InodeStamp {
     inode: (u64, u64),
     mode: u32,
     size: u64,
@@ -31,7 +31,7 @@ pub(super) struct Stamp {
     modified: (i64, i64),
 }
 
-impl Stamp {
+impl InodeStamp {
     /// The inode at a path, given relative to `top`; none where the path does not exist.
     pub(super) fn at(top: &Path, name: &[u8]) -> Option<Self> {
         place(&top.join(OsStr::from_bytes(name))).0
@@ -50,7 +50,7 @@ impl Stamp {
 
 /// The inode at a path and, where this is a link, the inode of its target; none where the path does not
 /// exist.
-type Place = (Option<Stamp>, Option<Stamp>);
+type Place = (Option<InodeStamp>, Option<InodeStamp>);
 
 /// The state of every file and of every folder that leads to one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,9 +61,9 @@ pub(super) struct Stamps {
 
 /// The differences between two states.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Moved {
+pub(super) struct StampChanges {
     /// The changes of paths.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<PathChange>,
     /// Whether a folder has gained or lost entries: then the files have to be listed again to know whether
     /// the entries are code.
     pub(super) entries: bool,
@@ -95,8 +95,8 @@ impl Stamps {
     }
 
     /// Compares this state with a later one of the same paths.
-    pub(super) fn moved(&self, later: &Self) -> Moved {
-        let mut moved = Moved::default();
+    pub(super) fn moved(&self, later: &Self) -> StampChanges {
+        let mut moved = StampChanges::default();
         for ((path, before), after) in self.files.iter().zip(later.files.values()) {
             let what = match (before, after) {
                 _ if before == after => continue,
@@ -105,7 +105,7 @@ impl Stamps {
                 ((Some(one), _), (Some(other), _)) if one.inode != other.inode => "was replaced",
                 _ => "was written to",
             };
-            moved.changes.push(Change::File(path.clone(), what));
+            moved.changes.push(PathChange::File(path.clone(), what));
         }
         for ((path, before), after) in self.folders.iter().zip(later.folders.values()) {
             let what = match (before, after) {
@@ -124,7 +124,7 @@ impl Stamps {
                 }
                 _ => "was replaced",
             };
-            moved.changes.push(Change::Folder(path.clone(), what));
+            moved.changes.push(PathChange::Folder(path.clone(), what));
         }
         moved
     }
@@ -158,5 +158,43 @@ fn place(path: &Path) -> Place {
         true => fs::metadata(path).ok(),
         false => None,
     };
-    (Some(Stamp::of(&data)), target.as_ref().map(Stamp::of))
+    (
+        Some(InodeStamp::of(&data)),
+        target.as_ref().map(InodeStamp::of),
+    )
+}
+
+/// One change; all paths are relative to the same folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PathChange {
+    /// A file, and how it changed.
+    File(PathBuf, &'static str),
+    /// A folder, and how it changed.
+    Folder(PathBuf, &'static str),
+    /// The files cannot be listed any more, for this reason.
+    Unlisted(String),
+}
+
+impl PathChange {
+    /// The path of the file, where the change is about a file.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path, _) => Some(path),
+            Self::Folder(..) | Self::Unlisted(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for PathChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |path: &Path| match path.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => path.display().to_string(),
+        };
+        match self {
+            Self::File(path, what) => write!(f, "`{}` {what}", shown(path)),
+            Self::Folder(path, what) => write!(f, "the folder `{}` {what}", shown(path)),
+            Self::Unlisted(why) => write!(f, "the files cannot be listed any more{why}"),
+        }
+    }
 }

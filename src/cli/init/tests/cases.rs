@@ -1,6 +1,6 @@
 //! Where there are no cases, they can be made of a file of records.
 
-use super::Answer::{Default, Text, Yes};
+use super::ScriptedAnswer::{Default, Text, Yes};
 use super::{Script, load, request, run};
 use kelvin_base::exit::Exit;
 

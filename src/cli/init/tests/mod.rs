@@ -12,9 +12,9 @@ use std::fs;
 use std::path::Path;
 
 use super::*;
-use crate::cli::ask::Answer;
-use crate::cli::ask::Answer::{Several, Stop, Text, Yes};
 use crate::cli::ask::Script;
+use crate::cli::ask::ScriptedAnswer;
+use crate::cli::ask::ScriptedAnswer::{Several, Stop, Text, Yes};
 use crate::registry::Registry;
 use kelvin_evidence::EvidenceSettings;
 use kelvin_probe::DecisionField;

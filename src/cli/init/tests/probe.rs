@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::Answer::{Default, One, Several, Text, Yes};
+use super::ScriptedAnswer::{Default, One, Several, Text, Yes};
 use super::{Script, complete, load, project, request, run};
 use crate::cli::init::Request;
 use kelvin_base::exit::Exit;

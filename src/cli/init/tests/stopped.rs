@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::Answer::{Stop, Text, Yes};
+use super::ScriptedAnswer::{Stop, Text, Yes};
 use super::{Script, project, request, run};
 use kelvin_base::exit::Exit;
 

@@ -1,7 +1,6 @@
 //! A confidence interval for a mean whose samples come in clusters.
 
-use super::special::beta_quantile;
-use super::student::upper_quantile;
+use super::special::{beta_quantile, t_upper_quantile};
 
 /// The probability outside of each end of a 95 % interval.
 const TAIL: f64 = 0.025;
@@ -66,7 +65,7 @@ impl Worth {
     fn of(clusters: &[(f64, f64)], mean: f64, samples: f64) -> Self {
         let cases = clusters.len() as f64;
         let squares_of_sizes: f64 = clusters.iter().map(|(_, n)| n * n).sum();
-        let quantile = |df: f64| upper_quantile(TAIL, df);
+        let quantile = |df: f64| t_upper_quantile(TAIL, df);
         Self {
             cases,
             samples,

@@ -4,38 +4,40 @@ use serde_json::Value;
 
 use crate::kinds::shown;
 use crate::same::same;
-use crate::services::Cell;
+use crate::services::TypedCell;
 
 /// Whether a value is the wanted one: of the same type, unless `coerce` says that only the written form counts.
-pub(super) fn is_equal(cell: &Cell, wanted: &Value, coerce: bool) -> bool {
+pub(super) fn is_equal(cell: &TypedCell, wanted: &Value, coerce: bool) -> bool {
     match (cell, wanted) {
-        (Cell::Null, wanted) => wanted.is_null(),
-        (Cell::Json(found), wanted) if same(found, wanted) => true,
+        (TypedCell::Null, wanted) => wanted.is_null(),
+        (TypedCell::Json(found), wanted) if same(found, wanted) => true,
         (_, Value::Null) => false,
-        (Cell::Bool(found), Value::Bool(wanted)) => found == wanted,
-        (Cell::Number(found), Value::Number(wanted)) => is_same_number(found, &wanted.to_string()),
-        (Cell::Text(found), Value::String(wanted)) => found == wanted,
+        (TypedCell::Bool(found), Value::Bool(wanted)) => found == wanted,
+        (TypedCell::Number(found), Value::Number(wanted)) => {
+            is_same_number(found, &wanted.to_string())
+        }
+        (TypedCell::Text(found), Value::String(wanted)) => found == wanted,
         // A database without a type for JSON keeps it as text.
-        (Cell::Text(found), Value::Array(_) | Value::Object(_)) => {
+        (TypedCell::Text(found), Value::Array(_) | Value::Object(_)) => {
             serde_json::from_str(found).is_ok_and(|found| same(&found, wanted))
         }
         (cell, wanted) => coerce && is_written_alike(cell, wanted),
     }
 }
 
-fn is_written_alike(cell: &Cell, wanted: &Value) -> bool {
+fn is_written_alike(cell: &TypedCell, wanted: &Value) -> bool {
     let found = match cell {
-        Cell::Null => return false,
-        Cell::Bool(found) => found.to_string(),
-        Cell::Number(text) | Cell::Text(text) => text.clone(),
-        Cell::Json(Value::String(text)) => text.clone(),
-        Cell::Json(value) => value.to_string(),
+        TypedCell::Null => return false,
+        TypedCell::Bool(found) => found.to_string(),
+        TypedCell::Number(text) | TypedCell::Text(text) => text.clone(),
+        TypedCell::Json(Value::String(text)) => text.clone(),
+        TypedCell::Json(value) => value.to_string(),
     };
     let wanted_text = match wanted {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    if matches!(cell, Cell::Bool(_)) || wanted.is_boolean() {
+    if matches!(cell, TypedCell::Bool(_)) || wanted.is_boolean() {
         return truth(&found).is_some_and(|found| truth(&wanted_text) == Some(found));
     }
     found == wanted_text || is_same_number(&found, &wanted_text)
@@ -99,13 +101,13 @@ impl Decimal {
 }
 
 /// A value for a reason, with its type where it is no text.
-pub(super) fn told(cell: &Cell) -> String {
+pub(super) fn told(cell: &TypedCell) -> String {
     match cell {
-        Cell::Null => "NULL".to_owned(),
-        Cell::Bool(value) => value.to_string(),
-        Cell::Number(text) => shown(text),
-        Cell::Json(value) => format!("the JSON {}", shown(&value.to_string())),
-        Cell::Text(text) => shown(&Value::String(text.clone()).to_string()),
+        TypedCell::Null => "NULL".to_owned(),
+        TypedCell::Bool(value) => value.to_string(),
+        TypedCell::Number(text) => shown(text),
+        TypedCell::Json(value) => format!("the JSON {}", shown(&value.to_string())),
+        TypedCell::Text(text) => shown(&Value::String(text.clone()).to_string()),
     }
 }
 
@@ -115,12 +117,12 @@ mod tests {
 
     use super::*;
 
-    fn number(text: &str) -> Cell {
-        Cell::Number(text.to_owned())
+    fn number(text: &str) -> TypedCell {
+        TypedCell::Number(text.to_owned())
     }
 
-    fn text(text: &str) -> Cell {
-        Cell::Text(text.to_owned())
+    fn text(text: &str) -> TypedCell {
+        TypedCell::Text(text.to_owned())
     }
 
     #[test]
@@ -132,25 +134,25 @@ mod tests {
             (number("0"), json!(false), false, true),
             (number("1"), json!(true), false, true),
             (number("2"), json!(true), false, false),
-            (Cell::Bool(true), json!("t"), false, true),
-            (Cell::Bool(true), json!(true), true, true),
-            (Cell::Bool(true), json!(false), false, false),
-            (Cell::Null, json!(null), true, true),
-            (Cell::Null, json!(""), false, false),
-            (Cell::Null, json!(0), false, false),
+            (TypedCell::Bool(true), json!("t"), false, true),
+            (TypedCell::Bool(true), json!(true), true, true),
+            (TypedCell::Bool(true), json!(false), false, false),
+            (TypedCell::Null, json!(null), true, true),
+            (TypedCell::Null, json!(""), false, false),
+            (TypedCell::Null, json!(0), false, false),
             (text(""), json!(null), false, false),
             (text("null"), json!(null), false, false),
             (text("a"), json!("a"), true, true),
             (text("a "), json!("a"), false, false),
-            (Cell::Json(json!(null)), json!(null), true, true),
+            (TypedCell::Json(json!(null)), json!(null), true, true),
             (
-                Cell::Json(json!({"a": [1.0]})),
+                TypedCell::Json(json!({"a": [1.0]})),
                 json!({"a": [1]}),
                 true,
                 true,
             ),
-            (Cell::Json(json!("x")), json!("x"), true, true),
-            (Cell::Json(json!(1)), json!("1"), false, true),
+            (TypedCell::Json(json!("x")), json!("x"), true, true),
+            (TypedCell::Json(json!(1)), json!("1"), false, true),
             (text("{\"a\": 1}"), json!({"a": 1}), true, true),
             (text("{\"a\": 1}"), json!({"a": 2}), false, false),
             (text("no JSON"), json!([1]), false, false),

@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::text::nothing_expected;
-use super::{Check, Finding, Stopped, shown};
+use super::{Check, CheckFinding, CheckInterrupted, shown};
 use crate::keys::{SqlKeys, limit};
 use crate::scenario::Scenario;
 use crate::scene::Scene;
-use crate::services::{Answer, DeclaredServices, Query, Trouble};
+use crate::services::{DeclaredServices, Query, QueryAnswer, Trouble};
 use crate::sql::{BoundSql, Dialect, reads};
 
 /// Asks the query.
@@ -54,13 +54,13 @@ impl Check for Sql {
         scenario.values(&self.query.names).map(|_| ())
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Result<Finding, Stopped> {
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
         let Some(equals) = self.equals.as_ref().or(scene.scenario.expected.as_ref()) else {
             return Ok(nothing_expected());
         };
         let values = match scene.scenario.values(&self.query.names) {
             Ok(values) => values,
-            Err(what) => return Ok(Finding::error(what)),
+            Err(what) => return Ok(CheckFinding::error(what)),
         };
         let query = Query {
             text: &self.query.text,
@@ -70,35 +70,42 @@ impl Check for Sql {
             interrupt: scene.interrupt,
         };
         let cell = match scene.services.get(&self.service).ask(&query) {
-            Ok(Answer::Value(cell)) => cell,
-            Ok(Answer::NoRows) => return Ok(Finding::nothing("the query has brought no rows")),
-            Ok(Answer::Absent) => return Ok(Finding::nothing("the database is not there")),
+            Ok(QueryAnswer::Value(cell)) => cell,
+            Ok(QueryAnswer::NoRows) => {
+                return Ok(CheckFinding::nothing("the query has brought no rows"));
+            }
+            Ok(QueryAnswer::Absent) => {
+                return Ok(CheckFinding::nothing("the database is not there"));
+            }
             Err(Trouble::Failed(why)) => {
-                return Ok(Finding::error(format!("the query failed: {}", shown(&why))));
+                return Ok(CheckFinding::error(format!(
+                    "the query failed: {}",
+                    shown(&why)
+                )));
             }
             Err(Trouble::Unreached(why)) => {
                 let what = format!("the query failed: no connection: {}", shown(&why));
-                return Ok(Finding::error(what));
+                return Ok(CheckFinding::error(what));
             }
             Err(Trouble::TimedOut(time)) => {
                 let time = time.as_secs_f64();
                 let what = format!("the query was stopped after {time} s");
-                return Ok(Finding::error(what));
+                return Ok(CheckFinding::error(what));
             }
-            Err(Trouble::Stopped) => return Err(Stopped),
+            Err(Trouble::Stopped) => return Err(CheckInterrupted),
         };
         let (found, wanted) = (
             compare::told(&cell),
             shown(&self.written.as_ref().unwrap_or(equals).to_string()),
         );
         if compare::is_equal(&cell, equals, self.coerce) {
-            return Ok(Finding::of(true, format!("the query brings {found}")));
+            return Ok(CheckFinding::of(true, format!("the query brings {found}")));
         }
         let hint = match !self.coerce && compare::is_equal(&cell, equals, true) {
             true => ", which is of another type (`coerce: true` compares what is written)",
             false => "",
         };
         let reason = format!("the query brings {found}, expected {wanted}{hint}");
-        Ok(Finding::of(false, reason))
+        Ok(CheckFinding::of(false, reason))
     }
 }

@@ -15,7 +15,7 @@ fn services() -> BTreeMap<String, Box<dyn Service>> {
         {"method": "POST", "path": "/api/messages", "status": 202, "json": {"ok": true}},
     ]});
     let keys = serde_json::from_value(mail).expect("the keys of a mock");
-    let service = services::open(&keys, &keys, None).expect("nothing is wrong with it");
+    let service = services::open_service(&keys, &keys, None).expect("nothing is wrong with it");
     BTreeMap::from([("mail".to_owned(), service)])
 }
 
@@ -55,7 +55,7 @@ impl Asked {
         self
     }
 
-    fn look(&self, check: Value) -> Finding {
+    fn look(&self, check: Value) -> CheckFinding {
         let folder = self.left.path("");
         let private = self.left.folder.path().join("private");
         let audit_log = self.left.folder.path().join("audit.jsonl");
@@ -86,7 +86,7 @@ impl Asked {
         self.left.look_beside(&services, &declared(), check)
     }
 
-    fn all(&self, assertions: &Value) -> Finding {
+    fn all(&self, assertions: &Value) -> CheckFinding {
         self.look(
             json!({"type": "http_mock_assertions", "service": "mail", "assertions": assertions}),
         )

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::own_check::{Looking, OwnCheck};
+use crate::own_check::{InvariantCheck, OwnCheck};
 use crate::scenario::Scenario;
 use crate::services::RunningServices;
 use kelvin_base::file::beneath::Beneath;
@@ -67,7 +67,7 @@ impl Left {
     }
 
     /// What a check says.
-    fn look(&self, check: Value) -> Finding {
+    fn look(&self, check: Value) -> CheckFinding {
         let (services, declared) = (RunningServices::default(), DeclaredServices::default());
         self.look_beside(&services, &declared, check)
     }
@@ -78,7 +78,7 @@ impl Left {
         services: &RunningServices<'_>,
         declared: &DeclaredServices,
         check: Value,
-    ) -> Finding {
+    ) -> CheckFinding {
         let keys: CheckKeys = serde_json::from_value(check).expect("a check");
         let scenario = Scenario {
             params: self.params.clone(),
@@ -88,10 +88,10 @@ impl Left {
         let values = std::collections::BTreeMap::new();
         let written = serde_json::to_value(&keys).expect("JSON");
         let check = match OwnCheck::of(&written, &values, declared) {
-            Some(own) => Looking::Own(own),
-            None => {
-                Looking::Shared(open(&keys, &keys, declared).expect("nothing is wrong with it"))
-            }
+            Some(own) => InvariantCheck::Own(own),
+            None => InvariantCheck::Shared(
+                open(&keys, &keys, declared).expect("nothing is wrong with it"),
+            ),
         };
         let printed = StandardOutput {
             bytes: b"printed\n".to_vec(),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::dotted::Dotted;
 use super::filter::Filter;
-use super::record::{Record, Request};
+use super::record::{MockRecord, ReceivedRequest};
 use super::routes;
 
 /// The parts of a request.
@@ -13,24 +13,24 @@ const PARTS: [&str; 5] = ["method", "path", "query", "headers", "body"];
 
 /// A field that was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
-    what: What,
+pub(crate) struct RequestField {
+    what: FieldContent,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum What {
+enum FieldContent {
     Count,
-    Of(Which, Part),
+    Of(RequestNumber, RequestPart),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Which {
+enum RequestNumber {
     Last,
     At(usize),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum RequestPart {
     Method,
     Path,
     Query(Option<String>),
@@ -40,7 +40,7 @@ enum Part {
 
 /// What was found in a field.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Seen {
+pub(crate) enum FieldSeen {
     /// A value. What came over the wire as a text stays a text, even where it may be JSON.
     Value(Value),
     /// A body as a whole.
@@ -56,7 +56,7 @@ pub(crate) enum Seen {
     Unknown(String),
 }
 
-impl Field {
+impl RequestField {
     /// Reads a field.
     ///
     /// # Errors
@@ -64,10 +64,10 @@ impl Field {
     /// What is wrong with the field.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let what = match text {
-            "request_count" => What::Count,
+            "request_count" => FieldContent::Count,
             _ => {
                 let (which, rest) = which(text)?;
-                What::Of(which, part(text, rest)?)
+                FieldContent::Of(which, part(text, rest)?)
             }
         };
         Ok(Self { what })
@@ -75,59 +75,61 @@ impl Field {
 
     /// Whether the field is a method, which may be written in small letters.
     pub(crate) const fn is_method(&self) -> bool {
-        matches!(self.what, What::Of(_, Part::Method))
+        matches!(self.what, FieldContent::Of(_, RequestPart::Method))
     }
 
     /// The content of the field in the requests that a filter takes.
-    pub(crate) fn of(&self, record: &Record, filter: &Filter) -> Seen {
+    pub(crate) fn of(&self, record: &MockRecord, filter: &Filter) -> FieldSeen {
         let (which, part) = match &self.what {
-            What::Count => {
+            FieldContent::Count => {
                 return match filter.count(record) {
-                    Ok(count) => Seen::Value(count.into()),
-                    Err(why) => Seen::Unknown(why),
+                    Ok(count) => FieldSeen::Value(count.into()),
+                    Err(why) => FieldSeen::Unknown(why),
                 };
             }
-            What::Of(which, part) => (*which, part),
+            FieldContent::Of(which, part) => (*which, part),
         };
         let request = match which {
-            Which::Last => filter.last(record),
-            Which::At(at) => filter.at(record, at),
+            RequestNumber::Last => filter.last(record),
+            RequestNumber::At(at) => filter.at(record, at),
         };
         match (request, which) {
-            (Err(why), _) => Seen::Unknown(why),
+            (Err(why), _) => FieldSeen::Unknown(why),
             (Ok(Some(request)), _) => part.of(request),
-            (Ok(None), Which::Last) => Seen::Nothing("has no request".to_owned()),
-            (Ok(None), Which::At(at)) => match filter.count(record) {
-                Ok(0) => Seen::Nothing("has no request".to_owned()),
-                Ok(1) => Seen::Nothing(format!("has no request {at}, there is one, which is 0")),
-                Ok(count) => Seen::Nothing(format!(
+            (Ok(None), RequestNumber::Last) => FieldSeen::Nothing("has no request".to_owned()),
+            (Ok(None), RequestNumber::At(at)) => match filter.count(record) {
+                Ok(0) => FieldSeen::Nothing("has no request".to_owned()),
+                Ok(1) => {
+                    FieldSeen::Nothing(format!("has no request {at}, there is one, which is 0"))
+                }
+                Ok(count) => FieldSeen::Nothing(format!(
                     "has no request {at}, there are {count}, the last of which is {}",
                     count - 1
                 )),
-                Err(why) => Seen::Unknown(why),
+                Err(why) => FieldSeen::Unknown(why),
             },
         }
     }
 }
 
-fn which(text: &str) -> Result<(Which, &str), String> {
+fn which(text: &str) -> Result<(RequestNumber, &str), String> {
     let unknown = || {
         format!(
             "`{text}` is no field: write `request_count`, `last_request.PART` or `requests[0].PART`"
         )
     };
     if let Some(rest) = text.strip_prefix("last_request") {
-        return Ok((Which::Last, rest));
+        return Ok((RequestNumber::Last, rest));
     }
     let rest = text.strip_prefix("requests[").ok_or_else(unknown)?;
     let (index, rest) = rest.split_once(']').ok_or_else(unknown)?;
     let at = index.parse().map_err(|_| {
         format!("`requests[{index}]` is no request: they are numbered from 0, as `requests[0]`")
     })?;
-    Ok((Which::At(at), rest))
+    Ok((RequestNumber::At(at), rest))
 }
 
-fn part(text: &str, rest: &str) -> Result<Part, String> {
+fn part(text: &str, rest: &str) -> Result<RequestPart, String> {
     let parts = || PARTS.map(|part| format!("`.{part}`")).join(", ");
     let rest = rest.strip_prefix('.').ok_or_else(|| {
         format!(
@@ -141,15 +143,15 @@ fn part(text: &str, rest: &str) -> Result<Part, String> {
     };
     let own = |inner: Option<&str>| inner.map(str::to_owned);
     match (name, inner) {
-        ("method", None) => Ok(Part::Method),
-        ("path", None) => Ok(Part::Path),
-        ("query", inner) => Ok(Part::Query(own(inner))),
+        ("method", None) => Ok(RequestPart::Method),
+        ("path", None) => Ok(RequestPart::Path),
+        ("query", inner) => Ok(RequestPart::Query(own(inner))),
         ("headers", Some(name)) => {
             routes::header(name)?;
-            Ok(Part::Headers(own(inner)))
+            Ok(RequestPart::Headers(own(inner)))
         }
-        ("headers", None) => Ok(Part::Headers(None)),
-        ("body", inner) => Ok(Part::Body(inner.map(Dotted::parse).transpose()?)),
+        ("headers", None) => Ok(RequestPart::Headers(None)),
+        ("body", inner) => Ok(RequestPart::Body(inner.map(Dotted::parse).transpose()?)),
         ("method" | "path", Some(_)) => Err(format!("`{text}`: the {name} has no parts")),
         _ => Err(format!(
             "`{text}` names no part of the request: a request has {}",
@@ -158,40 +160,42 @@ fn part(text: &str, rest: &str) -> Result<Part, String> {
     }
 }
 
-impl Part {
-    fn of(&self, request: &Request) -> Seen {
-        let text = |text: &str| Seen::Value(text.into());
+impl RequestPart {
+    fn of(&self, request: &ReceivedRequest) -> FieldSeen {
+        let text = |text: &str| FieldSeen::Value(text.into());
         match self {
             Self::Method => text(&request.method),
             Self::Path => text(&request.path),
             Self::Query(None) => text(&request.query),
             Self::Query(Some(name)) => match request.parameters(name).as_slice() {
-                [] => Seen::Nothing(format!("has no parameter `{name}` in its query")),
+                [] => FieldSeen::Nothing(format!("has no parameter `{name}` in its query")),
                 [one] => text(one),
-                several => Seen::Value(several.into()),
+                several => FieldSeen::Value(several.into()),
             },
             Self::Headers(None) => {
                 let names = request.headers.iter().map(|(name, _)| name);
                 let all: Map<String, Value> = names
                     .filter_map(|name| Some((name.clone(), request.header(name)?.into())))
                     .collect();
-                Seen::Value(all.into())
+                FieldSeen::Value(all.into())
             }
             Self::Headers(Some(name)) => match request.header(name) {
-                Some(value) => Seen::Value(value.into()),
-                None => Seen::Nothing(format!("has no header `{name}`")),
+                Some(value) => FieldSeen::Value(value.into()),
+                None => FieldSeen::Nothing(format!("has no header `{name}`")),
             },
             Self::Body(dotted) => match (request.hides(), dotted) {
-                (Some(why), _) => Seen::Unknown(why),
-                (None, None) => Seen::Body {
+                (Some(why), _) => FieldSeen::Unknown(why),
+                (None, None) => FieldSeen::Body {
                     texts: request.texts(),
                     is_text: request.is_text(),
                 },
                 (None, Some(dotted)) => match request.json() {
-                    None => Seen::Nothing("has a body that is not JSON".to_owned()),
+                    None => FieldSeen::Nothing("has a body that is not JSON".to_owned()),
                     Some(json) => match dotted.find(&json) {
-                        Some(value) => Seen::Value(value.clone()),
-                        None => Seen::Nothing(format!("has no `{}` in its body", dotted.text())),
+                        Some(value) => FieldSeen::Value(value.clone()),
+                        None => {
+                            FieldSeen::Nothing(format!("has no `{}` in its body", dotted.text()))
+                        }
                     },
                 },
             },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::dotted::Dotted;
-use super::record::{Record, Request};
+use super::record::{MockRecord, ReceivedRequest};
 use super::routes;
 use crate::same::same;
 
@@ -65,7 +65,7 @@ impl Filter {
     /// # Errors
     ///
     /// Why the number is not known, as the end of a sentence.
-    pub(super) fn count(&self, record: &Record) -> Result<u64, String> {
+    pub(super) fn count(&self, record: &MockRecord) -> Result<u64, String> {
         let mut count = 0;
         for request in &record.requests {
             match self.takes(request) {
@@ -95,7 +95,10 @@ impl Filter {
     /// # Errors
     ///
     /// Why the request is not known, as the end of a sentence.
-    pub(super) fn last<'r>(&self, record: &'r Record) -> Result<Option<&'r Request>, String> {
+    pub(super) fn last<'r>(
+        &self,
+        record: &'r MockRecord,
+    ) -> Result<Option<&'r ReceivedRequest>, String> {
         if let Some(last) = &record.last {
             return match self.takes(last) {
                 Takes::Yes => Ok(Some(last)),
@@ -119,9 +122,9 @@ impl Filter {
     /// Why the request is not known, as the end of a sentence.
     pub(super) fn at<'r>(
         &self,
-        record: &'r Record,
+        record: &'r MockRecord,
         mut at: usize,
-    ) -> Result<Option<&'r Request>, String> {
+    ) -> Result<Option<&'r ReceivedRequest>, String> {
         for request in &record.requests {
             match self.takes(request) {
                 Takes::Yes if at == 0 => return Ok(Some(request)),
@@ -137,7 +140,7 @@ impl Filter {
     }
 
     /// The fields that the filter names and no request has in its body, with whatever value: nearly always a slip.
-    pub(crate) fn unknown_fields(&self, record: &Record) -> Vec<&str> {
+    pub(crate) fn unknown_fields(&self, record: &MockRecord) -> Vec<&str> {
         if record.requests.is_empty() || record.lost() > 0 {
             return Vec::new();
         }
@@ -158,7 +161,7 @@ impl Filter {
             && self.path.as_ref().is_none_or(|own| own == path)
     }
 
-    fn takes(&self, request: &Request) -> Takes {
+    fn takes(&self, request: &ReceivedRequest) -> Takes {
         let has_header = |(name, value): &(String, String)| {
             request.header(name).is_some_and(|found| found == *value)
         };
@@ -201,7 +204,7 @@ fn texts(
     entries.iter().map(text).collect()
 }
 
-fn beyond_the_limit(record: &Record) -> String {
+fn beyond_the_limit(record: &MockRecord) -> String {
     format!(
         "is about requests of which only the first {} of {} were kept",
         record.requests.len(),
@@ -209,7 +212,7 @@ fn beyond_the_limit(record: &Record) -> String {
     )
 }
 
-fn hidden(request: &Request) -> String {
+fn hidden(request: &ReceivedRequest) -> String {
     let why = request.hides().unwrap_or_default();
     format!("is about fields of the body, and a request {why}")
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::record::{Record, Request};
+use super::record::{MockRecord, ReceivedRequest};
 
 /// At most this many bytes of a body are kept.
 pub(super) const MOST_BODY: usize = 1 << 20;
@@ -25,18 +25,18 @@ const MOST_PLACES: usize = 1_000;
 pub(super) struct Ledger {
     /// The name of the service.
     service: String,
-    record: Record,
+    record: MockRecord,
     /// How many requests were begun.
     begun: u64,
     bytes: usize,
     log: Option<File>,
     log_failure: Option<String>,
     /// What was seen until the pipeline came to its end; none before that.
-    settled: Option<Arc<Record>>,
+    settled: Option<Arc<MockRecord>>,
 }
 
 /// The answer to a request.
-pub(super) struct Answered<'a> {
+pub(super) struct AnsweredRequest<'a> {
     pub(super) status: u16,
     pub(super) body: &'a [u8],
 }
@@ -66,7 +66,7 @@ impl Ledger {
     }
 
     /// Writes down a request that was read to its end, with the answer.
-    pub(super) fn note(&mut self, request: Request, answered: &Answered<'_>) {
+    pub(super) fn note(&mut self, request: ReceivedRequest, answered: &AnsweredRequest<'_>) {
         if self.settled.is_some() {
             return;
         }
@@ -97,7 +97,7 @@ impl Ledger {
         self.record.last = Some(Box::new(request));
     }
 
-    fn line(&self, request: &Request, answered: &Answered<'_>) -> String {
+    fn line(&self, request: &ReceivedRequest, answered: &AnsweredRequest<'_>) -> String {
         let (request_body, response_body) = (logged(&request.body), logged(answered.body));
         let is_cut = request.size > MOST_LOGGED as u64 || answered.body.len() > MOST_LOGGED;
         let mut details = json!({
@@ -129,7 +129,7 @@ impl Ledger {
     /// # Errors
     ///
     /// Where the audit log is incomplete, since it could not be written.
-    pub(super) fn settle(&mut self) -> Result<Arc<Record>, String> {
+    pub(super) fn settle(&mut self) -> Result<Arc<MockRecord>, String> {
         if let Some(why) = &self.log_failure {
             return Err(format!("the audit log could not be written: {why}"));
         }

@@ -7,7 +7,6 @@ mod dotted;
 mod field;
 mod filter;
 mod ledger;
-mod path;
 mod record;
 mod routes;
 mod server;
@@ -18,14 +17,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Running, Service, ServiceSite, Trouble};
+use super::{RunningService, Service, ServiceSite, Trouble};
 use crate::keys::HttpMockKeys;
 use routes::Routes;
-use server::Server;
+use server::MockServer;
 
-pub(crate) use field::{Field, Seen};
+pub(crate) use field::{FieldSeen, RequestField};
 pub(crate) use filter::Filter;
-pub(crate) use record::Record;
+pub(crate) use record::MockRecord;
 
 /// The word under `type`.
 const KIND: &str = "http_mock";
@@ -38,9 +37,9 @@ struct HttpMock {
 }
 
 /// The server of one scenario.
-struct AtWork {
+struct MockAtWork {
     name: String,
-    server: Server,
+    server: MockServer,
     records: bool,
 }
 
@@ -65,18 +64,18 @@ impl Service for HttpMock {
         KIND
     }
 
-    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble> {
-        let start = || -> io::Result<Server> {
+    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble> {
+        let start = || -> io::Result<MockServer> {
             // The file is opened before the pipeline starts, and stays open, so that lines are appended to this very
             // file.
             let log = match self.records {
                 true => Some(OpenOptions::new().append(true).open(site.audit_log)?),
                 false => None,
             };
-            Server::start(site.name, Arc::clone(&self.routes), log)
+            MockServer::start(site.name, Arc::clone(&self.routes), log)
         };
         let server = start().map_err(|error| Trouble::Failed(error.to_string()))?;
-        Ok(Box::new(AtWork {
+        Ok(Box::new(MockAtWork {
             name: site.name.to_owned(),
             server,
             records: self.records,
@@ -84,7 +83,7 @@ impl Service for HttpMock {
     }
 }
 
-impl Running for AtWork {
+impl RunningService for MockAtWork {
     fn kind(&self) -> &'static str {
         KIND
     }
@@ -99,11 +98,11 @@ impl Running for AtWork {
     }
 
     fn field(&self, path: &str) -> Result<Value, String> {
-        let field = Field::parse(path)?;
+        let field = RequestField::parse(path)?;
         match field.of(&*self.record()?, &Filter::default()) {
-            Seen::Value(value) => Ok(value),
-            Seen::Body { mut texts, .. } => Ok(texts.swap_remove(0).into()),
-            Seen::Nothing(why) | Seen::Unknown(why) => Err(format!("`{path}` {why}")),
+            FieldSeen::Value(value) => Ok(value),
+            FieldSeen::Body { mut texts, .. } => Ok(texts.swap_remove(0).into()),
+            FieldSeen::Nothing(why) | FieldSeen::Unknown(why) => Err(format!("`{path}` {why}")),
         }
     }
 
@@ -111,7 +110,7 @@ impl Running for AtWork {
         self.server.settle().map(|_| ()).map_err(Trouble::Failed)
     }
 
-    fn record(&self) -> Result<Arc<Record>, String> {
+    fn record(&self) -> Result<Arc<MockRecord>, String> {
         match self.records {
             true => self.server.settle(),
             false => Err("it has no `record: true`".to_owned()),

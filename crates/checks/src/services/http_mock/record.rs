@@ -11,7 +11,7 @@ const LONGEST_LINE: usize = 100;
 
 /// One request, as it was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct ReceivedRequest {
     /// The method, in capital letters.
     pub(super) method: String,
     /// The path, in [one spelling](super::path::normal), without the query.
@@ -26,7 +26,7 @@ pub(crate) struct Request {
     pub(super) size: u64,
 }
 
-impl Request {
+impl ReceivedRequest {
     /// Why nobody can tell what is in the body, as the end of a sentence; none where the body can be read.
     pub(super) fn hides(&self) -> Option<String> {
         if self.size > self.body.len() as u64 {
@@ -126,9 +126,9 @@ impl Request {
 
 /// Everything that a server has seen until the pipeline came to its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct MockRecord {
     /// The requests that were kept, in their order: the first ones.
-    pub(super) requests: Vec<Request>,
+    pub(super) requests: Vec<ReceivedRequest>,
     /// How many requests there were.
     pub(super) total: u64,
     /// For each method and path, how many of the requests that were not kept had them.
@@ -136,14 +136,14 @@ pub(crate) struct Record {
     /// How many of the requests that were not kept have no place in `beyond`, which is limited too.
     pub(super) unplaced: u64,
     /// The last request, where it was not kept among the others.
-    pub(super) last: Option<Box<Request>>,
+    pub(super) last: Option<Box<ReceivedRequest>>,
     /// How many requests broke off before their body had come to its end.
     pub(super) incomplete: u64,
     /// How many connections sent something other than HTTP.
     pub(super) garbled: u64,
 }
 
-impl Record {
+impl MockRecord {
     /// The first requests, and the number of all.
     pub(crate) fn summary(&self) -> Value {
         let first = self.requests.iter().take(SUMMED_UP);

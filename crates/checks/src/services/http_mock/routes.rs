@@ -1,15 +1,13 @@
 //! The answers of a mocked server, by method and path.
 
-use std::collections::BTreeMap;
-
 use http::header::{
     CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, Method, StatusCode};
 use hyper::body::Bytes;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
-use super::path::normal;
 use crate::keys::{DefaultKeys, HttpMockKeys, RouteKeys};
 
 /// Headers that say where a message ends or what becomes of its connection: only the server sets them.
@@ -19,7 +17,7 @@ const OF_THE_SERVER: [HeaderName; 4] = [CONNECTION, CONTENT_LENGTH, TRANSFER_ENC
 #[derive(Clone, Debug)]
 pub(super) struct Routes {
     routes: Vec<Route>,
-    otherwise: Answer,
+    otherwise: MockResponse,
 }
 
 #[derive(Clone, Debug)]
@@ -27,12 +25,12 @@ struct Route {
     /// The method; none where the route takes every method.
     method: Option<Method>,
     path: String,
-    answer: Answer,
+    answer: MockResponse,
 }
 
 /// One answer.
 #[derive(Clone, Debug)]
-pub(super) struct Answer {
+pub(super) struct MockResponse {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
@@ -76,7 +74,7 @@ impl Routes {
     }
 
     /// The answer to a request; the path is in its one spelling.
-    pub(super) fn answer(&self, method: &Method, path: &str) -> &Answer {
+    pub(super) fn answer(&self, method: &Method, path: &str) -> &MockResponse {
         let with = |method: &Method| {
             let mut routes = self.routes.iter();
             routes.find(|route| route.path == path && route.takes(method))
@@ -130,7 +128,7 @@ pub(super) fn path(text: &str) -> Result<String, String> {
             "the path `{text}` has more than a path: paths are compared without the query"
         ));
     }
-    Ok(normal(text))
+    Ok(normal_path(text))
 }
 
 /// A name of a header.
@@ -154,7 +152,7 @@ fn answer(
     status: u16,
     (body, kind): Content,
     written: &BTreeMap<String, String>,
-) -> Result<Answer, String> {
+) -> Result<MockResponse, String> {
     let status = StatusCode::from_u16(status).map_err(|error| error.to_string())?;
     let has_none = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
     if has_none && !body.is_empty() {
@@ -176,9 +174,67 @@ fn answer(
         })?;
         headers.insert(named, value);
     }
-    Ok(Answer {
+    Ok(MockResponse {
         status,
         headers,
         body: body.into(),
     })
+}
+
+/// The path with every letter, digit, `-`, `.`, `_` and `~` as itself, and every other byte that a path
+/// cannot hold as `%` and two capital digits (RFC 3986, 6.2.2).
+pub(super) fn normal_path(path: &str) -> String {
+    let bytes = path.as_bytes();
+    let mut normal = String::with_capacity(path.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let escaped = (byte == b'%').then(|| escaped(bytes.get(at + 1..at + 3)));
+        match escaped.flatten() {
+            Some(byte) if is_plain(byte) => normal.push(char::from(byte)),
+            Some(byte) => normal.push_str(&format!("%{byte:02X}")),
+            None if byte.is_ascii_graphic() => normal.push(char::from(byte)),
+            None => normal.push_str(&format!("%{byte:02X}")),
+        }
+        at += if escaped.flatten().is_some() { 3 } else { 1 };
+    }
+    normal
+}
+
+/// The byte that two digits stand for.
+fn escaped(digits: Option<&[u8]>) -> Option<u8> {
+    let digits = std::str::from_utf8(digits?).ok()?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)
+}
+
+const fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_a_path_is_the_same_path_and_no_other() {
+        for (written, one) in [
+            ("/api/messages", "/api/messages"),
+            ("/%61pi/mess%61ges", "/api/messages"),
+            ("/%7Euser", "/~user"),
+            ("/größe", "/gr%C3%B6%C3%9Fe"),
+            ("/gr%c3%b6%C3%9fe", "/gr%C3%B6%C3%9Fe"),
+            ("/a b", "/a%20b"),
+            // What separates parts is not the same as its escaped form.
+            ("/a%2fb", "/a%2Fb"),
+            ("/a/b", "/a/b"),
+            // What is no escape stays as it is.
+            ("/100%", "/100%"),
+            ("/%+1", "/%+1"),
+            ("/%zz", "/%zz"),
+            ("", ""),
+        ] {
+            assert_eq!(normal_path(written), one, "{written}");
+            assert_eq!(normal_path(&normal_path(written)), one, "{written}");
+        }
+    }
 }

@@ -22,10 +22,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::ledger::{Answered, Ledger, MOST_BODY};
-use super::path::normal;
-use super::record::{Record, Request};
-use super::routes::Routes;
+use super::ledger::{AnsweredRequest, Ledger, MOST_BODY};
+use super::record::{MockRecord, ReceivedRequest};
+use super::routes::{Routes, normal_path};
 
 /// At most this many connections are served at once; the next one waits until one of them ends.
 const MOST_CONNECTIONS: usize = 100;
@@ -40,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// A server at work. When it is dropped, its port is closed and its thread has ended.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct MockServer {
     address: SocketAddr,
     shared: Arc<Shared>,
     orders: Option<UnboundedSender<Sender<()>>>,
@@ -66,7 +65,7 @@ impl Shared {
     }
 }
 
-impl Server {
+impl MockServer {
     /// Starts a server on a free port of this machine that only programs of this machine reach.
     ///
     /// # Errors
@@ -117,7 +116,7 @@ impl Server {
     /// # Errors
     ///
     /// Where the audit log could not be written, or the server has died.
-    pub(super) fn settle(&self) -> Result<Arc<Record>, String> {
+    pub(super) fn settle(&self) -> Result<Arc<MockRecord>, String> {
         let (done, wait) = channel();
         let is_sent = self
             .orders
@@ -130,7 +129,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for MockServer {
     fn drop(&mut self) {
         // The thread ends when nobody can give it an order any more.
         self.orders = None;
@@ -214,10 +213,10 @@ fn answer(
     async move {
         let (head, body) = asked.into_parts();
         let (body, size) = read(body, &shared).await?;
-        let path = normal(head.uri.path());
+        let path = normal_path(head.uri.path());
         let answer = shared.routes.answer(&head.method, &path);
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-        let request = Request {
+        let request = ReceivedRequest {
             method: head.method.as_str().to_uppercase(),
             path,
             query: head.uri.query().unwrap_or_default().to_owned(),
@@ -229,7 +228,7 @@ fn answer(
             body,
             size,
         };
-        let answered = Answered {
+        let answered = AnsweredRequest {
             status: answer.status.as_u16(),
             body: &answer.body,
         };

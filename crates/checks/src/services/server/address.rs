@@ -11,9 +11,9 @@ const WORDS: [&str; 5] = ["password", "postgres", "postgresql", "database", "cha
 
 /// A URL of a scheme that the driver knows.
 #[derive(Clone)]
-pub(super) struct Address(Url);
+pub(super) struct DatabaseUrl(Url);
 
-impl Address {
+impl DatabaseUrl {
     /// Reads a URL. A scheme may name a driver too, as in `postgresql+psycopg://`. An error about a text that is no URL
     /// does not show the text, since it may hold a password.
     pub(super) fn read(text: &str, schemes: &[&str]) -> Result<Self, String> {
@@ -146,8 +146,8 @@ impl Address {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Address {
-        Address::read(text, &["postgres", "postgresql"]).expect("it is one")
+    fn read(text: &str) -> DatabaseUrl {
+        DatabaseUrl::read(text, &["postgres", "postgresql"]).expect("it is one")
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
             "postgres://u:secret-password@h:port/db",
             "postgres:secret-password",
         ] {
-            let refused = Address::read(text, &["postgres"]).err().expect(text);
+            let refused = DatabaseUrl::read(text, &["postgres"]).err().expect(text);
             assert!(refused.contains("no URL such as"), "{refused}");
             assert!(!refused.contains("secret-password"), "{refused}");
         }

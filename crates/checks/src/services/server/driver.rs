@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::address::Address;
+use super::address::DatabaseUrl;
 use crate::services::state::DatabaseState;
-use crate::services::{Answer, Query, Trouble};
+use crate::services::{Query, QueryAnswer, Trouble};
 use kelvin_system::signal::Interrupt;
 
 /// How long a wait lasts before the next look whether the run is to stop.
@@ -26,32 +26,32 @@ pub(super) trait Driver: Sync {
     fn schemes(&self) -> &'static [&'static str];
 
     /// Looks whether an address can be used, without using it.
-    fn check(&self, address: &Address) -> Result<(), String>;
+    fn check(&self, address: &DatabaseUrl) -> Result<(), String>;
 
     /// Asks a query in a read-only session, in a transaction that is never committed. The session has these settings,
     /// where the server lets a session choose them.
     fn first(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         query: &Query<'_>,
         settings: &BTreeMap<String, String>,
-    ) -> Result<Answer, Trouble>;
+    ) -> Result<QueryAnswer, Trouble>;
 
     /// What a new session finds, before any check. With `before`, the names are looked up under the settings that
     /// sessions began with before, where the server lets a session choose them.
     fn state(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         before: Option<&DatabaseState>,
-        limits: &Limits<'_>,
+        limits: &RequestLimits<'_>,
     ) -> Result<DatabaseState, Trouble>;
 
     /// Asks several queries of two columns of text, and returns the rows of each.
     fn rows(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         queries: &[&str],
-        limits: &Limits<'_>,
+        limits: &RequestLimits<'_>,
     ) -> Result<Vec<BTreeMap<String, String>>, Trouble>;
 
     /// Whether a session can be given settings other than those that it begins with.
@@ -67,17 +67,22 @@ pub(super) trait Driver: Sync {
     fn lacks_right(&self, why: &str) -> bool;
 
     /// Runs a script.
-    fn run(&self, address: &Address, script: &str, limits: &Limits<'_>) -> Result<(), Trouble> {
+    fn run(
+        &self,
+        address: &DatabaseUrl,
+        script: &str,
+        limits: &RequestLimits<'_>,
+    ) -> Result<(), Trouble> {
         self.run_with(address, &[], script, limits)
     }
 
     /// Runs a script in a session that has these values, each under its name.
     fn run_with(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         values: &[(String, Value)],
         script: &str,
-        limits: &Limits<'_>,
+        limits: &RequestLimits<'_>,
     ) -> Result<(), Trouble>;
 
     /// The statement that makes a database.
@@ -89,13 +94,13 @@ pub(super) trait Driver: Sync {
 
 /// What bounds a request.
 #[derive(Clone, Copy)]
-pub(super) struct Limits<'a> {
+pub(super) struct RequestLimits<'a> {
     pub(super) timeout: Duration,
     /// Tells when the run is to stop; none for work that is done in any case.
     pub(super) interrupt: Option<&'a Arc<Interrupt>>,
 }
 
-impl<'a> Limits<'a> {
+impl<'a> RequestLimits<'a> {
     /// The limits of a query.
     pub(super) fn of(query: &Query<'a>) -> Self {
         Self {

@@ -15,15 +15,14 @@ use std::hash::BuildHasher as _;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use super::init::Init;
-use super::state::DatabaseState;
-use super::{Answer, Query, Running, Service, ServiceSite, Trouble};
+use super::state::{DatabaseState, Init};
+use super::{Query, QueryAnswer, RunningService, Service, ServiceSite, Trouble};
 use crate::interpolate;
 use crate::keys::{Isolation, ServerKeys, limit};
 use crate::scenario::Scenario;
 use crate::sql::Dialect;
-use address::Address;
-use driver::{Driver, Limits};
+use address::DatabaseUrl;
+use driver::{Driver, RequestLimits};
 use kelvin_system::signal::Interrupt;
 use ready::Ready;
 
@@ -38,9 +37,9 @@ const MARK: &str = "kelvin_between_scenarios";
 const NAMED: usize = 3;
 
 /// A declared database of a server.
-struct Server {
+struct DatabaseServer {
     driver: &'static dyn Driver,
-    address: Address,
+    address: DatabaseUrl,
     /// The variables that the address is made of.
     variables: Vec<String>,
     isolation: Isolation,
@@ -65,7 +64,7 @@ enum Sharing {
 }
 
 /// The address is left out, since it may hold a password.
-impl fmt::Debug for Server {
+impl fmt::Debug for DatabaseServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server")
             .field("kind", &self.driver.kind())
@@ -97,7 +96,7 @@ fn open(
     keys: &ServerKeys,
     init: Option<&str>,
 ) -> Result<Box<dyn Service>, (&'static str, String)> {
-    let address = Address::read(&keys.url, driver.schemes());
+    let address = DatabaseUrl::read(&keys.url, driver.schemes());
     let address = address.and_then(|address| driver.check(&address).map(|()| address));
     let ready = keys.ready.as_ref().map(Ready::of).transpose();
     if keys.confirm.is_some() && keys.isolation != Isolation::Serial {
@@ -105,7 +104,7 @@ fn open(
                     shared without `isolation: serial`: leave `confirm` out";
         return Err(("confirm", what.to_owned()));
     }
-    Ok(Box::new(Server {
+    Ok(Box::new(DatabaseServer {
         driver,
         address: address.map_err(|what| ("url", what))?,
         variables: interpolate::names(&written.url)
@@ -123,7 +122,7 @@ fn open(
     }))
 }
 
-impl Server {
+impl DatabaseServer {
     fn become_ready(&self, site: &ServiceSite<'_>) -> Result<(), Trouble> {
         let Some(ready) = &self.ready else {
             return Ok(());
@@ -174,7 +173,7 @@ impl Server {
     /// # Errors
     ///
     /// Where the database has tables of somebody else whose use is not confirmed.
-    fn sharing(&self, name: &str, limits: &Limits<'_>) -> Result<Sharing, Trouble> {
+    fn sharing(&self, name: &str, limits: &RequestLimits<'_>) -> Result<Sharing, Trouble> {
         if let Some(known) = self.shared.get() {
             return Ok(*known);
         }
@@ -223,7 +222,7 @@ impl Server {
     }
 }
 
-impl Service for Server {
+impl Service for DatabaseServer {
     fn kind(&self) -> &'static str {
         self.driver.kind()
     }
@@ -237,9 +236,9 @@ impl Service for Server {
         init.map_or(Ok(()), |init| init.values(scenario).map(|_| ()))
     }
 
-    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn Running + 's>, Trouble> {
+    fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble> {
         self.become_ready(site)?;
-        let limits = Limits {
+        let limits = RequestLimits {
             timeout: self.timeout,
             interrupt: Some(site.interrupt),
         };
@@ -250,7 +249,7 @@ impl Service for Server {
     }
 
     fn attempt(&self, name: &str, interrupt: &Arc<Interrupt>) -> Option<Result<String, Trouble>> {
-        let limits = Limits {
+        let limits = RequestLimits {
             timeout: self.timeout.min(ATTEMPT),
             interrupt: Some(interrupt),
         };
@@ -269,8 +268,12 @@ impl Service for Server {
     }
 }
 
-impl Server {
-    fn opened(&self, site: &ServiceSite<'_>, limits: &Limits<'_>) -> Result<Database<'_>, Trouble> {
+impl DatabaseServer {
+    fn opened(
+        &self,
+        site: &ServiceSite<'_>,
+        limits: &RequestLimits<'_>,
+    ) -> Result<Database<'_>, Trouble> {
         let name = site.name;
         let mut running = Database {
             server: self,
@@ -327,8 +330,8 @@ fn fresh_name() -> String {
 
 /// The database of one scenario.
 struct Database<'a> {
-    server: &'a Server,
-    address: Address,
+    server: &'a DatabaseServer,
+    address: DatabaseUrl,
     /// The name of the database, where the scenario has one of its own; none once it is dropped.
     own: Option<String>,
     /// Whether the database is shared, and is to be marked as one of scenarios when this scenario ends.
@@ -342,7 +345,7 @@ struct Database<'a> {
 impl Database<'_> {
     fn remove(&mut self) -> Result<(), Trouble> {
         let driver = self.server.driver;
-        let limits = Limits {
+        let limits = RequestLimits {
             timeout: REMOVAL,
             interrupt: None,
         };
@@ -383,7 +386,7 @@ impl Database<'_> {
                 )),
                 other => other,
             })?;
-        let limits = Limits::of(query);
+        let limits = RequestLimits::of(query);
         let look = || driver.state(&self.address, Some(before), &limits);
         let after = match self.after.get() {
             Some(after) => after,
@@ -416,7 +419,7 @@ impl Drop for Database<'_> {
     }
 }
 
-impl Running for Database<'_> {
+impl RunningService for Database<'_> {
     fn kind(&self) -> &'static str {
         self.server.driver.kind()
     }
@@ -437,7 +440,7 @@ impl Running for Database<'_> {
         self.address.secrets()
     }
 
-    fn ask(&self, query: &Query<'_>) -> Result<Answer, Trouble> {
+    fn ask(&self, query: &Query<'_>) -> Result<QueryAnswer, Trouble> {
         let settings = self.trusted(query)?;
         self.server.driver.first(&self.address, query, &settings)
     }

@@ -8,11 +8,11 @@ use mysql_async::prelude::Queryable as _;
 use mysql_async::{Column, Conn, Opts, OptsBuilder, Params, SslOpts, Value};
 use serde_json::Value as Json;
 
-use super::address::Address;
-use super::driver::{Driver, Limits};
+use super::address::DatabaseUrl;
+use super::driver::{Driver, RequestLimits};
 use crate::scenario::plain;
 use crate::services::state::DatabaseState;
-use crate::services::{Answer, Cell, Query, Trouble};
+use crate::services::{Query, QueryAnswer, Trouble, TypedCell};
 
 /// A value may have at most this many bytes.
 const LONGEST_VALUE: usize = 64 << 20;
@@ -20,7 +20,7 @@ const LONGEST_VALUE: usize = 64 << 20;
 /// MySQL and MariaDB servers.
 pub(super) struct Mysql;
 
-fn options(address: &Address) -> Result<OptsBuilder, String> {
+fn options(address: &DatabaseUrl) -> Result<OptsBuilder, String> {
     let url = address.for_driver("mysql", &[]);
     // The error of the driver shows the URL, so it is not passed on.
     let options = Opts::from_url(&url).map_err(|_| "the URL cannot be used".to_owned())?;
@@ -60,17 +60,17 @@ impl Driver for Mysql {
         &["mysql", "mariadb"]
     }
 
-    fn check(&self, address: &Address) -> Result<(), String> {
+    fn check(&self, address: &DatabaseUrl) -> Result<(), String> {
         options(address).map(|_| ())
     }
 
     fn first(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         query: &Query<'_>,
         _: &BTreeMap<String, String>,
-    ) -> Result<Answer, Trouble> {
-        let limits = Limits::of(query);
+    ) -> Result<QueryAnswer, Trouble> {
+        let limits = RequestLimits::of(query);
         let options = options(address)?;
         let time = limits.of_the_server();
         let values: Vec<Value> = query.values.iter().map(bound).collect();
@@ -107,17 +107,19 @@ impl Driver for Mysql {
             let column = column.ok_or("the query brings no column")?;
             // The connection ends here, and the transaction with it.
             Ok(match brought.next().await.map_err(failed)? {
-                Some(row) => Answer::Value(cell(row.as_ref(0).unwrap_or(&Value::NULL), column)),
-                None => Answer::NoRows,
+                Some(row) => {
+                    QueryAnswer::Value(cell(row.as_ref(0).unwrap_or(&Value::NULL), column))
+                }
+                None => QueryAnswer::NoRows,
             })
         })
     }
 
     fn rows(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         queries: &[&str],
-        limits: &Limits<'_>,
+        limits: &RequestLimits<'_>,
     ) -> Result<Vec<BTreeMap<String, String>>, Trouble> {
         let options = options(address)?;
         limits.wait(async move {
@@ -138,9 +140,9 @@ impl Driver for Mysql {
 
     fn state(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         _: Option<&DatabaseState>,
-        limits: &Limits<'_>,
+        limits: &RequestLimits<'_>,
     ) -> Result<DatabaseState, Trouble> {
         let mut rows = self.rows(address, &[SETTINGS, RELATIONS], limits)?;
         let relations = rows.pop().unwrap_or_default();
@@ -170,10 +172,10 @@ impl Driver for Mysql {
 
     fn run_with(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         values: &[(String, Json)],
         script: &str,
-        limits: &Limits<'_>,
+        limits: &RequestLimits<'_>,
     ) -> Result<(), Trouble> {
         let options = options(address)?;
         limits.wait(async move {
@@ -235,22 +237,22 @@ fn unreached(error: mysql_async::Error) -> Trouble {
 }
 
 /// Makes a value from what the server has sent and the type of its column.
-fn cell(value: &Value, column: &Column) -> Cell {
+fn cell(value: &Value, column: &Column) -> TypedCell {
     match value {
-        Value::NULL => Cell::Null,
-        Value::Int(number) => Cell::Number(number.to_string()),
-        Value::UInt(number) => Cell::Number(number.to_string()),
-        Value::Float(number) => Cell::Number(number.to_string()),
-        Value::Double(number) => Cell::Number(number.to_string()),
+        Value::NULL => TypedCell::Null,
+        Value::Int(number) => TypedCell::Number(number.to_string()),
+        Value::UInt(number) => TypedCell::Number(number.to_string()),
+        Value::Float(number) => TypedCell::Number(number.to_string()),
+        Value::Double(number) => TypedCell::Number(number.to_string()),
         Value::Bytes(bytes) => of_bytes(bytes, column.column_type()),
         Value::Date(year, month, day, ..)
             if column.column_type() == ColumnType::MYSQL_TYPE_DATE =>
         {
-            Cell::Text(format!("{year:04}-{month:02}-{day:02}"))
+            TypedCell::Text(format!("{year:04}-{month:02}-{day:02}"))
         }
         Value::Date(year, month, day, hour, minute, second, micros) => {
             let fraction = fraction(*micros, column.decimals());
-            Cell::Text(format!(
+            TypedCell::Text(format!(
                 "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}{fraction}"
             ))
         }
@@ -258,7 +260,7 @@ fn cell(value: &Value, column: &Column) -> Cell {
             let sign = if *is_negative { "-" } else { "" };
             let hours = days * 24 + u32::from(*hours);
             let fraction = fraction(*micros, column.decimals());
-            Cell::Text(format!(
+            TypedCell::Text(format!(
                 "{sign}{hours:02}:{minutes:02}:{seconds:02}{fraction}"
             ))
         }
@@ -273,30 +275,30 @@ fn fraction(micros: u32, digits: u8) -> String {
     }
 }
 
-fn of_bytes(bytes: &[u8], kind: ColumnType) -> Cell {
+fn of_bytes(bytes: &[u8], kind: ColumnType) -> TypedCell {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return match kind {
             ColumnType::MYSQL_TYPE_BIT => bits(bytes),
-            _ => Cell::bytes(bytes),
+            _ => TypedCell::bytes(bytes),
         };
     };
     match kind {
         ColumnType::MYSQL_TYPE_DECIMAL | ColumnType::MYSQL_TYPE_NEWDECIMAL => {
-            Cell::Number(text.to_owned())
+            TypedCell::Number(text.to_owned())
         }
-        ColumnType::MYSQL_TYPE_JSON => Cell::json(text),
+        ColumnType::MYSQL_TYPE_JSON => TypedCell::json(text),
         ColumnType::MYSQL_TYPE_BIT => bits(bytes),
-        ColumnType::MYSQL_TYPE_GEOMETRY => Cell::bytes(bytes),
-        _ => Cell::Text(text.to_owned()),
+        ColumnType::MYSQL_TYPE_GEOMETRY => TypedCell::bytes(bytes),
+        _ => TypedCell::Text(text.to_owned()),
     }
 }
 
 /// A number of up to 64 bits, the highest first.
-fn bits(bytes: &[u8]) -> Cell {
+fn bits(bytes: &[u8]) -> TypedCell {
     let number = bytes
         .iter()
         .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    Cell::Number(number.to_string())
+    TypedCell::Number(number.to_string())
 }
 
 /// An error in words: those of the server, where it has said something.

@@ -12,12 +12,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use serde_json::Value;
 
-use super::address::Address;
-use super::driver::{Driver, Limits};
+use super::address::DatabaseUrl;
+use super::driver::{Driver, RequestLimits};
 use super::tls;
 use crate::scenario::plain;
 use crate::services::state::DatabaseState;
-use crate::services::{Answer, Cell, Query, Trouble};
+use crate::services::{Query, QueryAnswer, Trouble, TypedCell};
 
 /// The parameters of a URL that the driver knows. Others are meant for the pipeline, such as `schema`.
 const PARAMETERS: [&str; 14] = [
@@ -47,7 +47,7 @@ struct Connecting {
 }
 
 impl Connecting {
-    fn of(address: &Address) -> Result<Self, String> {
+    fn of(address: &DatabaseUrl) -> Result<Self, String> {
         let url = address.for_driver("postgres", &PARAMETERS);
         let mut config: Config = url
             .parse()
@@ -98,17 +98,17 @@ impl Driver for Postgres {
         &["postgres", "postgresql"]
     }
 
-    fn check(&self, address: &Address) -> Result<(), String> {
+    fn check(&self, address: &DatabaseUrl) -> Result<(), String> {
         Connecting::of(address).map(|_| ())
     }
 
     fn first(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         query: &Query<'_>,
         settings: &BTreeMap<String, String>,
-    ) -> Result<Answer, Trouble> {
-        let limits = Limits::of(query);
+    ) -> Result<QueryAnswer, Trouble> {
+        let limits = RequestLimits::of(query);
         let connecting = Connecting::of(address)?;
         let session = session(&limits, settings);
         limits.wait(async move {
@@ -124,19 +124,19 @@ impl Driver for Postgres {
             let mut brought = pin!(brought);
             while let Some(message) = brought.try_next().await.map_err(failed)? {
                 if let SimpleQueryMessage::Row(row) = message {
-                    return Ok(Answer::Value(cell(row.get(0), kind)));
+                    return Ok(QueryAnswer::Value(cell(row.get(0), kind)));
                 }
             }
             // The connection ends here, and the transaction with it.
-            Ok(Answer::NoRows)
+            Ok(QueryAnswer::NoRows)
         })
     }
 
     fn state(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         before: Option<&DatabaseState>,
-        limits: &Limits<'_>,
+        limits: &RequestLimits<'_>,
     ) -> Result<DatabaseState, Trouble> {
         let connecting = Connecting::of(address)?;
         limits.wait(async move {
@@ -157,9 +157,9 @@ impl Driver for Postgres {
 
     fn rows(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         queries: &[&str],
-        limits: &Limits<'_>,
+        limits: &RequestLimits<'_>,
     ) -> Result<Vec<BTreeMap<String, String>>, Trouble> {
         let connecting = Connecting::of(address)?;
         limits.wait(async move {
@@ -199,10 +199,10 @@ impl Driver for Postgres {
 
     fn run_with(
         &self,
-        address: &Address,
+        address: &DatabaseUrl,
         values: &[(String, Value)],
         script: &str,
-        limits: &Limits<'_>,
+        limits: &RequestLimits<'_>,
     ) -> Result<(), Trouble> {
         let connecting = Connecting::of(address)?;
         let session = format!(
@@ -322,7 +322,7 @@ fn restoring(settings: &BTreeMap<String, String>) -> String {
 
 /// The statements that prepare a session before a check asks: they set what sessions began with before the pipeline
 /// ran, then what makes answers alike, and make the session read-only.
-fn session(limits: &Limits<'_>, settings: &BTreeMap<String, String>) -> String {
+fn session(limits: &RequestLimits<'_>, settings: &BTreeMap<String, String>) -> String {
     format!(
         "{}SET default_transaction_read_only = on; SET standard_conforming_strings = on; \
          SET DateStyle = 'ISO, YMD'; SET IntervalStyle = 'postgres'; SET TimeZone = 'UTC'; \
@@ -338,24 +338,24 @@ fn failed(error: tokio_postgres::Error) -> Trouble {
 }
 
 /// Makes a value from what the server has written and its type.
-fn cell(text: Option<&str>, kind: &Type) -> Cell {
+fn cell(text: Option<&str>, kind: &Type) -> TypedCell {
     let Some(text) = text else {
-        return Cell::Null;
+        return TypedCell::Null;
     };
     if let Kind::Domain(base) = kind.kind() {
         return cell(Some(text), base);
     }
     match *kind {
-        Type::BOOL => Cell::Bool(text == "t"),
+        Type::BOOL => TypedCell::Bool(text == "t"),
         Type::INT2
         | Type::INT4
         | Type::INT8
         | Type::OID
         | Type::FLOAT4
         | Type::FLOAT8
-        | Type::NUMERIC => Cell::Number(text.to_owned()),
-        Type::JSON | Type::JSONB => Cell::json(text),
-        _ => Cell::Text(text.to_owned()),
+        | Type::NUMERIC => TypedCell::Number(text.to_owned()),
+        Type::JSON | Type::JSONB => TypedCell::json(text),
+        _ => TypedCell::Text(text.to_owned()),
     }
 }
 

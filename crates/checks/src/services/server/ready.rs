@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
-use super::address::Address;
+use super::address::DatabaseUrl;
 use super::driver::Driver;
 use crate::keys::ReadyKeys;
 use crate::services::{Query, ServiceSite, Trouble};
@@ -39,7 +39,7 @@ impl Ready {
     pub(super) fn wait(
         &self,
         driver: &dyn Driver,
-        address: &Address,
+        address: &DatabaseUrl,
         timeout: Duration,
         site: &ServiceSite<'_>,
     ) -> Result<(), Trouble> {
@@ -72,7 +72,7 @@ impl Ready {
     fn attempt(
         &self,
         driver: &dyn Driver,
-        address: &Address,
+        address: &DatabaseUrl,
         left: Duration,
         site: &ServiceSite<'_>,
     ) -> Result<(), Trouble> {

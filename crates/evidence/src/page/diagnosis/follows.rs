@@ -1,11 +1,10 @@
 //! What the swaps show: which governing types the decision follows, and where nobody can tell.
 
 use super::{MEASURE_NOISE, MOVES, Weighted};
-use crate::page::EvidenceRun;
 use crate::page::by_itself::ByItself;
 use crate::page::standing::{AnswerCounts, Standing};
 use crate::page::swaps::{ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts, ignored_types, is_followed};
-use crate::page::words::QUADRANT;
+use crate::page::{EvidenceRun, QUADRANT};
 use kelvin_page::{Phrase, Tone, counted};
 
 /// Below this, following shows that the only governing type is hardly followed; from here on the type is followed in

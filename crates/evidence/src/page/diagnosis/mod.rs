@@ -7,7 +7,7 @@ mod values;
 use super::cases::RankedCase;
 use super::standing::{Standing, most_noise, without_noise};
 use super::swaps::SwapCounts;
-use super::words::{QUADRANT, SignalWords};
+use super::{QUADRANT, SignalWords};
 use crate::page::EvidenceRun;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_page::{Estimate, Phrase, Statement, Tone, counted};
@@ -173,7 +173,7 @@ fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
     if 1.0 - drift >= DRIFTING {
         return None;
     }
-    let seen = Sampled::of(run, |variant| variant.kind == kind);
+    let seen = SampledDecisions::of(run, |variant| variant.kind == kind);
     let (cause, which) = match run.metrics.contains_key("evidence.noise_floor") {
         true => ("presentation moves it: ", None),
         false => ("presentation or noise moves it: ", Some(MEASURE_NOISE)),
@@ -319,7 +319,7 @@ fn lowest<'a>(metrics: &[(&'a str, &Metric)], limit: f64) -> Option<(&'a str, f6
 
 /// What the decision did in the samples of some variants.
 #[derive(Default)]
-struct Sampled {
+struct SampledDecisions {
     /// The number of samples that have a distance.
     samples: usize,
     /// The number of samples in which the decision moved.
@@ -330,7 +330,7 @@ struct Sampled {
     still: usize,
 }
 
-impl Sampled {
+impl SampledDecisions {
     fn of(run: &EvidenceRun<'_>, pick: impl Fn(&VariantRecord) -> bool) -> Self {
         let mut all = Self::default();
         for case in run.cases.values() {

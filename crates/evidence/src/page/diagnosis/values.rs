@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{MOVES, Sampled, Weighted};
+use super::{MOVES, SampledDecisions, Weighted};
 use crate::VariantRecord;
 use crate::page::EvidenceRun;
 use crate::page::swaps::{ENOUGH_CASES, ENOUGH_SWAPS, SwapCounts};
@@ -24,7 +24,7 @@ pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
     if content < MOVES || !is_still(condition) {
         return None;
     }
-    let seen = Sampled::of(run, |variant| variant.kind == "swap_condition");
+    let seen = SampledDecisions::of(run, |variant| variant.kind == "swap_condition");
     let text = format!(
         "other conditions in a rule moved the decision in {} of {}, whole rules in their place \
          moved it: the pipeline may go by the words around the conditions",
@@ -49,7 +49,7 @@ pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
                 .as_deref()
                 .is_some_and(|name| moving.contains(name))
     };
-    let seen = Sampled::of(run, is_compared);
+    let seen = SampledDecisions::of(run, is_compared);
     let enough = seen.samples >= 2 * ENOUGH_SWAPS && seen.cases >= ENOUGH_CASES;
     if !enough || seen.moved as f64 >= STILL * seen.samples as f64 {
         return None;

@@ -15,7 +15,7 @@ use crate::cases::prose::MASK;
 use around::is_amount_between;
 use label::{continues, is_code, is_label};
 pub(super) use limits::Amount;
-use style::{Style, is_grouping_mark, value};
+use style::{NumberStyle, is_grouping_mark, value};
 pub(super) use style::{over, times};
 
 /// The amounts of a block of masked text: their digits with the marks between them, without sign,
@@ -99,7 +99,7 @@ fn token(text: &str, start: usize) -> Range<usize> {
 
 /// The numbers of a token: one, or the two sides of a range; none where the token is something else.
 fn parts(token: &str) -> Vec<Range<usize>> {
-    if Style::of(token).is_some() {
+    if NumberStyle::of(token).is_some() {
         let whole = (!is_identifier(token)).then_some(0..token.len());
         return whole.into_iter().collect();
     }
@@ -108,7 +108,7 @@ fn parts(token: &str) -> Vec<Range<usize>> {
         return Vec::new();
     };
     let (left, right) = (&token[..at], &token[at + dash.len_utf8()..]);
-    let sound = |side: &str| Style::of(side).is_some() && !is_identifier(side);
+    let sound = |side: &str| NumberStyle::of(side).is_some() && !is_identifier(side);
     let phone = left.len() == 3 && right.len() == 4;
     let years = is_year(left) && (is_year(right) || right.len() == 2);
     if !sound(left) || !sound(right) || phone || years || value(left) >= value(right) {

@@ -3,14 +3,14 @@
 /// A number times an integer, in the same style: with as many decimals and the same grouping. None where the text is
 /// not a number.
 pub(in crate::perturb) fn times(number: &str, factor: u32) -> Option<String> {
-    let style = Style::of(number)?;
+    let style = NumberStyle::of(number)?;
     Some(style.written(number, multiply(&digits(number), factor)))
 }
 
 /// A number divided by an integer, in the same style and rounded down to as many decimals. None where the text is not a
 /// number.
 pub(in crate::perturb) fn over(number: &str, divisor: u32) -> Option<String> {
-    let style = Style::of(number)?;
+    let style = NumberStyle::of(number)?;
     Some(style.written(number, divide(&digits(number), divisor)))
 }
 
@@ -19,7 +19,7 @@ fn digits(number: &str) -> String {
 }
 
 /// How a number is written.
-pub(super) struct Style {
+pub(super) struct NumberStyle {
     /// The decimal mark.
     point: Option<char>,
     /// How many decimals there are.
@@ -30,7 +30,7 @@ pub(super) struct Style {
     group: Option<(char, usize)>,
 }
 
-impl Style {
+impl NumberStyle {
     /// Writes digits in this style, to replace the digits of a number of this style.
     fn written(&self, number: &str, digits: String) -> String {
         let mut digits = digits;
@@ -178,7 +178,7 @@ pub(super) fn is_grouping_mark(c: char) -> bool {
 
 /// The value of a number, for comparisons only; it need not be exact.
 pub(super) fn value(number: &str) -> f64 {
-    let point = Style::of(number).and_then(|style| style.point);
+    let point = NumberStyle::of(number).and_then(|style| style.point);
     let plain: String = number
         .chars()
         .filter_map(|c| match c {

@@ -17,7 +17,7 @@ fn scaled(text: &str, factor: u32) -> String {
             (range, new)
         })
         .collect();
-    crate::perturb::edit::apply(text, &edits)
+    crate::perturb::rewrite::apply_edits(text, &edits)
 }
 
 #[test]

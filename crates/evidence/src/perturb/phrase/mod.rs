@@ -1,13 +1,12 @@
 //! Flips phrases to their opposites, all at once or one by one, in such a way that a second flip gives the text back.
 
-mod article;
 mod occurrence;
 mod role;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::edit::{Edits, apply};
+use super::rewrite::{Edits, apply_edits};
 use super::sentence::words;
 use crate::cases::prose::MASK;
 use crate::words::Words;
@@ -25,12 +24,12 @@ pub(super) struct Flipper {
 
 struct Opposite {
     phrase: String,
-    guard: Guard,
+    guard: PhraseGuard,
 }
 
 /// Where a phrase counts as one of a pair; elsewhere it means something else.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Guard {
+enum PhraseGuard {
     Anywhere,
     BeforeNumber,
     /// The phrase is what is decided: "approve", "denial".
@@ -43,16 +42,16 @@ impl Flipper {
     /// Flips comparators.
     pub(super) fn of_comparators(words: &Words) -> Self {
         let mut flipper = Self::empty(words);
-        flipper.add(&words.comparators, Guard::Anywhere);
-        flipper.add(&words.number_comparators, Guard::BeforeNumber);
+        flipper.add(&words.comparators, PhraseGuard::Anywhere);
+        flipper.add(&words.number_comparators, PhraseGuard::BeforeNumber);
         flipper
     }
 
     /// Flips antonyms.
     pub(super) fn of_antonyms(words: &Words) -> Self {
         let mut flipper = Self::empty(words);
-        flipper.add(&words.antonyms, Guard::Outcome);
-        flipper.add(&words.participles, Guard::State);
+        flipper.add(&words.antonyms, PhraseGuard::Outcome);
+        flipper.add(&words.participles, PhraseGuard::State);
         flipper
     }
 
@@ -65,7 +64,7 @@ impl Flipper {
         }
     }
 
-    fn add(&mut self, pairs: &[(String, String)], guard: Guard) {
+    fn add(&mut self, pairs: &[(String, String)], guard: PhraseGuard) {
         for (one, other) in pairs {
             for (from, to) in [(one, other), (other, one)] {
                 self.longest = self.longest.max(from.split(' ').count());
@@ -80,8 +79,8 @@ impl Flipper {
     pub(super) fn flip(&self, masked: &str, block: Range<usize>) -> Edits {
         let text = &masked[block.clone()];
         let edits = self.edits(text);
-        let flipped = apply(text, &edits);
-        if apply(&flipped, &self.edits(&flipped)) != text {
+        let flipped = apply_edits(text, &edits);
+        if apply_edits(&flipped, &self.edits(&flipped)) != text {
             return Edits::new();
         }
         let shift = |(range, new): (Range<usize>, String)| {
@@ -100,9 +99,10 @@ impl Flipper {
         self.single(text)
             .into_iter()
             .filter(|edits| {
-                let flipped = apply(text, edits);
+                let flipped = apply_edits(text, edits);
                 let back = self.single(&flipped);
-                back.iter().any(|edits| apply(&flipped, edits) == text)
+                back.iter()
+                    .any(|edits| apply_edits(&flipped, edits) == text)
             })
             .map(|edits| edits.into_iter().map(shift).collect())
             .collect()
@@ -111,7 +111,7 @@ impl Flipper {
     /// The flips of a text, one by one and each with the article before it corrected.
     fn single(&self, text: &str) -> Vec<Edits> {
         let mended = |edit: (Range<usize>, String)| {
-            let article = article::mended(text, edit.0.start, &edit.1);
+            let article = mended_article(text, edit.0.start, &edit.1);
             article.into_iter().chain([edit]).collect()
         };
         self.edits(text).into_iter().map(mended).collect()
@@ -161,10 +161,10 @@ impl Flipper {
             guard,
         } = opposite;
         match guard {
-            Guard::Anywhere => true,
-            Guard::BeforeNumber => begins_with_number(&text[range.end..]),
-            Guard::Outcome => self.place(text, tokens, at, count).is_outcome(opposite),
-            Guard::State => self.place(text, tokens, at, count).is_state(opposite),
+            PhraseGuard::Anywhere => true,
+            PhraseGuard::BeforeNumber => begins_with_number(&text[range.end..]),
+            PhraseGuard::Outcome => self.place(text, tokens, at, count).is_outcome(opposite),
+            PhraseGuard::State => self.place(text, tokens, at, count).is_state(opposite),
         }
     }
 }
@@ -308,6 +308,46 @@ fn capitalised(word: &str) -> String {
         .next()
         .map(|first| first.to_uppercase().chain(chars).collect())
         .unwrap_or_default()
+}
+
+/// The article before a place of a text, in the form that it needs before this new word; none where there is no
+/// article, or where the present one fits.
+pub(super) fn mended_article(
+    text: &str,
+    place: usize,
+    word: &str,
+) -> Option<(Range<usize>, String)> {
+    let before = text[..place].trim_end_matches(MASK);
+    let head = before.trim_end_matches([' ', '\n']);
+    let article = head.rsplit(|c: char| !c.is_alphanumeric()).next()?;
+    if head.len() == before.len() || !["a", "an"].contains(&&*article.to_lowercase()) {
+        return None;
+    }
+    let fits = if begins_with_vowel(word) { "an" } else { "a" };
+    if article.eq_ignore_ascii_case(fits) {
+        return None;
+    }
+    let capital = article.starts_with('A');
+    let shouted = capital && word.chars().all(|c| !c.is_lowercase()) && word.len() > 1;
+    let new = match (capital, fits) {
+        (false, fits) => fits.to_owned(),
+        (true, "an") if shouted => "AN".to_owned(),
+        (true, "an") => "An".to_owned(),
+        (true, _) => "A".to_owned(),
+    };
+    Some((head.len() - article.len()..head.len(), new))
+}
+
+/// Whether a word is pronounced with a vowel at its beginning.
+fn begins_with_vowel(word: &str) -> bool {
+    const SILENT: &[&str] = &["heir", "honest", "honor", "honour", "hour"];
+    const CONSONANT: &[&str] = &["eu", "one", "once", "uni", "use", "usa", "usu", "uti"];
+    let word = word.to_lowercase();
+    let begins = |starts: &[&str]| starts.iter().any(|start| word.starts_with(start));
+    // "Uninsured" begins with the sound of a vowel, "united" does not.
+    let negated = word.starts_with("unin") || word.starts_with("unim");
+    let vowel = word.starts_with(['a', 'e', 'i', 'o', 'u']);
+    begins(SILENT) || (vowel && (negated || !begins(CONSONANT)))
 }
 
 #[cfg(test)]

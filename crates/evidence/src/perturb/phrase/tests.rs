@@ -1,6 +1,5 @@
-use std::sync::LazyLock;
-
 use proptest::prelude::*;
+use std::sync::LazyLock;
 
 use super::*;
 
@@ -11,7 +10,7 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
 });
 
 fn flipped(flipper: &Flipper, text: &str) -> String {
-    apply(text, &flipper.flip(text, 0..text.len()))
+    apply_edits(text, &flipper.flip(text, 0..text.len()))
 }
 
 #[test]
@@ -67,7 +66,7 @@ fn comparators_that_are_something_else_stay() {
 /// Every flip of one word.
 fn each(text: &str) -> Vec<String> {
     let flips = Flipper::of_antonyms(&WORDS).flip_each(text, 0..text.len());
-    flips.iter().map(|edits| apply(text, edits)).collect()
+    flips.iter().map(|edits| apply_edits(text, edits)).collect()
 }
 
 #[test]
@@ -248,4 +247,27 @@ proptest! {
             prop_assert!(each(&other).contains(&text), "{}", other);
         }
     }
+}
+
+#[test]
+fn the_article_follows_the_sound_of_the_word() {
+    for (text, word, mended_text) in [
+        ("a valid claim", "invalid", "an valid claim"),
+        ("an invalid claim", "valid", "a invalid claim"),
+        ("A valid claim", "Invalid", "An valid claim"),
+        ("AN INVALID claim", "VALID", "A INVALID claim"),
+        ("A VALID claim", "INVALID", "AN VALID claim"),
+        ("an unpaid bill", "paid", "a unpaid bill"),
+        ("a denial", "approval", "an denial"),
+    ] {
+        let place = text.find(' ').expect("a word follows") + 1;
+        let (range, article) = mended_article(text, place, word).expect("it has to change");
+        let got = format!("{}{article}{}", &text[..range.start], &text[range.end..]);
+        assert_eq!(got, mended_text);
+    }
+    for (text, word) in [("the valid claim", "invalid"), ("a denial", "rejection")] {
+        let place = text.find(' ').expect("a word follows") + 1;
+        assert_eq!(mended_article(text, place, word), None);
+    }
+    assert!(!begins_with_vowel("united") && begins_with_vowel("uninsured"));
 }

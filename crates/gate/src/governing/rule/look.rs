@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::noise::{E_MIN, Own, binomial, wrong_own};
+use super::noise::{E_MIN, UsualAnswers, binomial, wrong_own};
 use super::numbers;
 use super::states::{DOUBT, Likelihoods, PSEUDO, States};
-use super::suite::{Answers, Side, Suite};
-use super::{FEWEST_TELLING, Limit, PASS, Rules, SURE};
+use super::suite::{Answers, SuiteSide, SwapSuite};
+use super::{FEWEST_TELLING, LossLimit, PASS, SURE, SuiteRules};
 use crate::look::GUARD;
 
 /// A case whose answers vary more than this on the base is left out.
@@ -109,7 +109,7 @@ impl Won {
 
 /// The figures of all types together after one look.
 #[derive(Clone, Debug)]
-pub(super) struct Whole {
+pub(super) struct WholeSuite {
     /// Whether any answer was seen to vary, on either side.
     pub(super) is_noisy: bool,
     /// The share of the steady cases of the base that noise has taken on the head.
@@ -154,12 +154,12 @@ pub enum TypeVerdict {
     /// Worse.
     Regression,
     /// The looks cannot tell.
-    Open(Open),
+    Open(OpenReason),
 }
 
 /// Why the verdict on a type is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Open {
+pub enum OpenReason {
     /// More is lost than may be, more likely than not, and more answers or cases would tell.
     Suspected,
     /// A loss beyond the limit is not ruled out.
@@ -174,12 +174,12 @@ pub enum Open {
 
 /// One look at a suite.
 #[derive(Clone, Debug)]
-pub(super) struct Look {
+pub(super) struct SuiteLook {
     pub types: Vec<(TypeFigures, Status, TypeVerdict)>,
-    pub(super) whole: Whole,
+    pub(super) whole: WholeSuite,
 }
 
-impl Look {
+impl SuiteLook {
     /// The indices of the open types.
     pub(super) fn open(&self) -> Vec<usize> {
         let types = self.types.iter().enumerate();
@@ -194,7 +194,7 @@ impl Look {
 }
 
 /// Looks once. `more_base`: whether the base was run so seldom that it must be run again first.
-pub(super) fn look(suite: &Suite, rules: &Rules<'_>, more_base: bool) -> Look {
+pub(super) fn look(suite: &SwapSuite, rules: &SuiteRules<'_>, more_base: bool) -> SuiteLook {
     let (types, whole) = match &suite.answers {
         Answers::Classes(base, head) => classes(suite, (base, head), rules),
         Answers::Numbers(base, head) => numbers::judge(suite, (base, head), rules),
@@ -206,7 +206,7 @@ pub(super) fn look(suite: &Suite, rules: &Rules<'_>, more_base: bool) -> Look {
         .map(|(figures, verdict)| status(figures, *verdict))
         .collect();
     let types = types.into_iter().zip(statuses).zip(verdicts);
-    Look {
+    SuiteLook {
         types: types
             .map(|((figures, status), verdict)| (figures, status, verdict))
             .collect(),
@@ -216,12 +216,12 @@ pub(super) fn look(suite: &Suite, rules: &Rules<'_>, more_base: bool) -> Look {
 
 /// The figures of answers that are equal or not.
 fn classes(
-    suite: &Suite,
-    (base, head): (&Side<u32>, &Side<u32>),
-    rules: &Rules<'_>,
-) -> (Vec<TypeFigures>, Whole) {
-    let before = Own::of(base);
-    let mut after = Own::of(head);
+    suite: &SwapSuite,
+    (base, head): (&SuiteSide<u32>, &SuiteSide<u32>),
+    rules: &SuiteRules<'_>,
+) -> (Vec<TypeFigures>, WholeSuite) {
+    let before = UsualAnswers::of(base);
+    let mut after = UsualAnswers::of(head);
     if head.draws < 2 {
         after.at_least(&before);
     }
@@ -237,7 +237,7 @@ fn classes(
     let steady: Vec<bool> = before.e.iter().map(|e| *e <= UNSTEADY).collect();
     let lost_cells = lost_cells(&before, &after, &steady);
     let is_noisy = before.is_noisy() || after.is_noisy();
-    let sides = Sides {
+    let sides = NoisySides {
         suite,
         base: (base, &before),
         head: (head, &after),
@@ -277,9 +277,9 @@ fn classes(
             figures
         })
         .collect();
-    let is_constant = |own: &Own| own.answers.windows(2).all(|pair| pair[0] == pair[1]);
+    let is_constant = |own: &UsualAnswers| own.answers.windows(2).all(|pair| pair[0] == pair[1]);
     let unsteady = steady.iter().enumerate().filter(|(_, steady)| !**steady);
-    let whole = Whole {
+    let whole = WholeSuite {
         is_noisy,
         lost_cells,
         is_constant_head: is_constant(&after),
@@ -306,22 +306,22 @@ fn is_doubtful(base: f64, head: f64) -> bool {
 type Pair = (Likelihoods, Likelihoods);
 
 fn pair(
-    suite: &Suite,
-    base: (&Side<u32>, &Own, &[f64]),
-    head: (&Side<u32>, &Own, &[f64]),
+    suite: &SwapSuite,
+    base: (&SuiteSide<u32>, &UsualAnswers, &[f64]),
+    head: (&SuiteSide<u32>, &UsualAnswers, &[f64]),
     classes: usize,
 ) -> Pair {
-    let of = |(side, own, e): (&Side<u32>, &Own, &[f64])| {
+    let of = |(side, own, e): (&SuiteSide<u32>, &UsualAnswers, &[f64])| {
         Likelihoods::of(side, own, e, (&suite.items, classes))
     };
     (of(base), of(head))
 }
 
 /// Both sides with the estimate of their noise.
-struct Sides<'s> {
-    suite: &'s Suite,
-    base: (&'s Side<u32>, &'s Own),
-    head: (&'s Side<u32>, &'s Own),
+struct NoisySides<'s> {
+    suite: &'s SwapSuite,
+    base: (&'s SuiteSide<u32>, &'s UsualAnswers),
+    head: (&'s SuiteSide<u32>, &'s UsualAnswers),
     steady: &'s [bool],
     is_noisy: bool,
     /// The likelihoods with the estimated noise.
@@ -330,9 +330,13 @@ struct Sides<'s> {
     wary: Pair,
 }
 
-impl Sides<'_> {
+impl NoisySides<'_> {
     /// The figures of these items, and the probability of each that it moves the decision, on the base and on the head.
-    fn figures(&self, places: &[usize], max_drop: Limit) -> (TypeFigures, (Vec<f64>, Vec<f64>)) {
+    fn figures(
+        &self,
+        places: &[usize],
+        max_drop: LossLimit,
+    ) -> (TypeFigures, (Vec<f64>, Vec<f64>)) {
         let states =
             |pair: &Pair, pseudo| States::of(&pair.0.pick(places), &pair.1.pick(places), pseudo);
         let plain = states(&self.plain, PSEUDO);
@@ -386,7 +390,7 @@ impl Sides<'_> {
         &self,
         places: &[usize],
         moved: &[f64],
-        (side, own): (&Side<u32>, &Own),
+        (side, own): (&SuiteSide<u32>, &UsualAnswers),
     ) -> bool {
         let case = |place: &usize| self.suite.items[*place].case;
         let mut cases: Vec<usize> = places
@@ -429,8 +433,8 @@ fn poisson_below(count: usize, mean: f64) -> f64 {
 }
 
 /// The share of the steady cases that are unsteady on the head, beyond chance, each case separately or all together.
-fn lost_cells(before: &Own, after: &Own, steady: &[bool]) -> f64 {
-    let variance = |own: &Own, case: usize| {
+fn lost_cells(before: &UsualAnswers, after: &UsualAnswers, steady: &[bool]) -> f64 {
+    let variance = |own: &UsualAnswers, case: usize| {
         let e = own.e[case];
         e * (1.0 - e) / (own.count[case] as f64 + super::noise::SHRINK)
     };
@@ -457,7 +461,7 @@ fn lost_cells(before: &Own, after: &Own, steady: &[bool]) -> f64 {
 }
 
 /// For each type: whether each of two answers of the head has enough swaps whose donor has another answer.
-fn tells(suite: &Suite, head: &Own) -> Vec<bool> {
+fn tells(suite: &SwapSuite, head: &UsualAnswers) -> Vec<bool> {
     let of_type = |of_type: usize| {
         let mut counts: Vec<(u32, usize)> = Vec::new();
         for item in &suite.items {
@@ -480,7 +484,7 @@ fn tells(suite: &Suite, head: &Own) -> Vec<bool> {
 /// first.
 fn verdicts(
     types: &[TypeFigures],
-    whole: &Whole,
+    whole: &WholeSuite,
     (is_first, more_base): (bool, bool),
 ) -> Vec<TypeVerdict> {
     let new: Vec<bool> = types
@@ -503,7 +507,7 @@ fn verdicts(
                 more_base,
             };
             match about.verdict() {
-                TypeVerdict::Regression if is_first => TypeVerdict::Open(Open::Suspected),
+                TypeVerdict::Regression if is_first => TypeVerdict::Open(OpenReason::Suspected),
                 verdict => verdict,
             }
         })
@@ -512,7 +516,7 @@ fn verdicts(
     let may_be_lost = types.iter().all(|one| one.limit >= 1.0 - GUARD);
     let passes = |one: &TypeVerdict| matches!(one, TypeVerdict::Pass | TypeVerdict::MadeRoom);
     if whole.lost_cells > CELLS && !may_be_lost && verdicts.iter().all(passes) {
-        verdicts.fill(TypeVerdict::Open(Open::Noise));
+        verdicts.fill(TypeVerdict::Open(OpenReason::Noise));
     }
     verdicts
 }
@@ -520,7 +524,7 @@ fn verdicts(
 /// One type among the others.
 struct About<'a> {
     types: &'a [TypeFigures],
-    whole: &'a Whole,
+    whole: &'a WholeSuite,
     new: &'a [bool],
     at: usize,
     more_base: bool,
@@ -539,8 +543,8 @@ impl About<'_> {
             return TypeVerdict::Pass;
         }
         let open = TypeVerdict::Open(match is_likely || one.is_dropped {
-            true => Open::Suspected,
-            false => Open::Wide,
+            true => OpenReason::Suspected,
+            false => OpenReason::Wide,
         });
         if !one.is_followed_base {
             return open;
@@ -580,7 +584,7 @@ impl About<'_> {
         let is_unseen = self.others().any(|other| !other.is_followed_base);
         if !one.is_followed_head {
             if one.still > GONE.max(GONE_SHARE * one.firm) {
-                return TypeVerdict::Open(Open::Suspected);
+                return TypeVerdict::Open(OpenReason::Suspected);
             }
             let whole = self.whole;
             let follows_any = self.types.iter().any(|one| one.is_followed_head);
@@ -588,14 +592,14 @@ impl About<'_> {
             let is_enough = one.firm_cases >= CASES && (whole.tells[self.at] || is_constant);
             return match !is_unseen || is_enough {
                 true => TypeVerdict::Regression,
-                false => TypeVerdict::Open(Open::Trade),
+                false => TypeVerdict::Open(OpenReason::Trade),
             };
         }
         let mut others = self.others();
         let rose = others.any(|other| other.won.chance(TRADE_SHARE * one.drop) >= LIKELY);
         let all_followed = self.others().all(|other| other.is_followed_head);
         match rose || is_unseen || !all_followed {
-            true => TypeVerdict::Open(Open::Trade),
+            true => TypeVerdict::Open(OpenReason::Trade),
             false => TypeVerdict::Regression,
         }
     }

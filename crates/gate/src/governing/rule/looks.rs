@@ -1,9 +1,9 @@
 //! The looks at a suite, and what is run again between them. This module says what to run; the caller runs it.
 
-use super::Rules;
-use super::look::{Look, Status, TypeFigures, TypeVerdict, look};
-use super::suite::Suite;
-use crate::looks::{Ending, Means, Rerun, Side as Which};
+use super::SuiteRules;
+use super::look::{Status, SuiteLook, TypeFigures, TypeVerdict, look};
+use super::suite::SwapSuite;
+use crate::looks::{LooksEnding, Means, Rerun, Side as Which};
 use kelvin_record::{Wanted, WantedRepeats};
 
 /// The number of runs at each look, of the head, and of a base that can be run again.
@@ -15,7 +15,7 @@ const FEWEST_BASE_RUNS: usize = 3;
 
 /// What to do next.
 #[derive(Clone, Debug)]
-pub enum Asked {
+pub enum FollowUp {
     /// Make these runs, and look again.
     Rerun(Rerun),
     /// Every type is decided, or stays open.
@@ -30,26 +30,26 @@ pub struct TypeEnding {
     /// The names of the cases that were left out, because their answers vary too much on the base.
     pub unsteady: Vec<String>,
     /// How the looks ended.
-    pub ending: Ending,
+    pub ending: LooksEnding,
     /// How often the base was run.
     pub base_runs: usize,
 }
 
 /// The looks at one suite.
 #[derive(Clone, Debug, Default)]
-pub struct Looks {
+pub struct SuiteLooks {
     /// How often something was run again for this suite.
     rounds: usize,
 }
 
-impl Looks {
+impl SuiteLooks {
     /// Looks at all runs so far. `are_kept`: whether the pipeline answers repeats of the head from memory.
     pub fn next(
         &mut self,
-        suite: &Suite,
-        rules: &Rules<'_>,
+        suite: &SwapSuite,
+        rules: &SuiteRules<'_>,
         (means, are_kept): (Means, bool),
-    ) -> Asked {
+    ) -> FollowUp {
         let (base_runs, head_runs) = suite.draws();
         let can_rerun = means.head_runs > 1 && !rules.is_exact;
         let next = LOOKS.into_iter().find(|(runs, _)| *runs > head_runs);
@@ -57,39 +57,39 @@ impl Looks {
         let more_base = can_rerun && means.base && next.is_some() && base_runs < FEWEST_BASE_RUNS;
         let look = look(suite, rules, more_base);
         let is_done = look.open().is_empty() || look.has_failed();
-        let end = |ending| Asked::Decided(ended(&look, suite, ending));
+        let end = |ending| FollowUp::Decided(ended(&look, suite, ending));
         let Some(next) = next.filter(|_| can_rerun && !is_done) else {
             return end(match () {
-                () if is_done => Ending::Decided,
-                () if self.rounds == 0 && !can_rerun && head_runs < 2 => Ending::NoRerun,
-                () => Ending::StillOpen,
+                () if is_done => LooksEnding::Decided,
+                () if self.rounds == 0 && !can_rerun && head_runs < 2 => LooksEnding::NoRerun,
+                () => LooksEnding::StillOpen,
             });
         };
         if are_kept {
-            return end(Ending::AnswersKept);
+            return end(LooksEnding::AnswersKept);
         }
         let rerun = wanted(suite, &look, next, (means.base, base_runs));
         if rerun.head.is_empty() && rerun.base.is_empty() {
-            return end(Ending::StillOpen);
+            return end(LooksEnding::StillOpen);
         }
         self.rounds += 1;
-        Asked::Rerun(rerun)
+        FollowUp::Rerun(rerun)
     }
 
     /// Ends all looks because the requested runs could not be made.
-    pub fn give_up(&self, suite: &Suite, rules: &Rules<'_>) -> TypeEnding {
+    pub fn give_up(&self, suite: &SwapSuite, rules: &SuiteRules<'_>) -> TypeEnding {
         let look = look(suite, rules, false);
         let is_done = look.open().is_empty() || look.has_failed();
         let ending = match self.rounds {
-            _ if is_done => Ending::Decided,
-            0 | 1 => Ending::NoBudget,
-            _ => Ending::BudgetSpent,
+            _ if is_done => LooksEnding::Decided,
+            0 | 1 => LooksEnding::NoBudget,
+            _ => LooksEnding::BudgetSpent,
         };
         ended(&look, suite, ending)
     }
 }
 
-fn ended(look: &Look, suite: &Suite, ending: Ending) -> TypeEnding {
+fn ended(look: &SuiteLook, suite: &SwapSuite, ending: LooksEnding) -> TypeEnding {
     let unsteady = look.whole.unsteady.iter();
     TypeEnding {
         types: look.types.clone(),
@@ -106,8 +106,8 @@ fn ended(look: &Look, suite: &Suite, ending: Ending) -> TypeEnding {
 /// run again on one side only. Later looks run the unsettled items of the open types again. In all of them the own
 /// answers of the same cases are run again too.
 fn wanted(
-    suite: &Suite,
-    look: &Look,
+    suite: &SwapSuite,
+    look: &SuiteLook,
     (head_runs, base_runs): (usize, usize),
     (runs_base, base_has): (bool, usize),
 ) -> Rerun {
@@ -140,7 +140,7 @@ fn wanted(
     }
 }
 
-impl Suite {
+impl SwapSuite {
     /// So many runs of some items on a side, together with the inputs that tell the own answers of their cases.
     fn asking(&self, places: &[usize], (side, runs): (Which, usize)) -> WantedRepeats {
         let mut wanted = WantedRepeats::new();

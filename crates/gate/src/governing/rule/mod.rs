@@ -10,10 +10,10 @@ mod suite;
 #[cfg(test)]
 mod worlds_tests;
 
-pub use look::{Open, Status, TypeFigures, TypeVerdict};
-pub use looks::{Asked, Looks, TypeEnding};
-pub use noise::Own;
-pub use suite::{Answers, Case, Item, Side, Suite};
+pub use look::{OpenReason, Status, TypeFigures, TypeVerdict};
+pub use looks::{FollowUp, SuiteLooks, TypeEnding};
+pub use noise::UsualAnswers;
+pub use suite::{Answers, SuiteCase, SuiteSide, SuiteSwap, SwapSuite};
 
 /// The part of the base's share that a type may lose, where that part is less than `max_drop`. An absolute limit
 /// would let a type that moves few decisions lose all of them.
@@ -30,14 +30,14 @@ pub const FEWEST_TELLING: usize = 5;
 
 /// The limit for the loss of a type.
 #[derive(Clone, Copy, Debug)]
-pub struct Limit {
+pub struct LossLimit {
     /// The drop that is allowed.
     pub max_drop: f64,
     /// Whether the limit holds even if the base's share was small, because somebody has set it for this type.
     pub is_whole: bool,
 }
 
-impl Limit {
+impl LossLimit {
     /// The limit for a type with this share on the base.
     fn of(self, had: f64) -> f64 {
         match self.is_whole {
@@ -49,9 +49,9 @@ impl Limit {
 
 /// The rules by which a suite is judged.
 #[derive(Clone, Copy, Debug)]
-pub struct Rules<'a> {
+pub struct SuiteRules<'a> {
     /// The drop that is allowed of each type, in the order of the types; in `[0, 1]`.
-    pub max_drop: &'a [Limit],
+    pub max_drop: &'a [LossLimit],
     /// Whether the pipeline is declared deterministic, or the plain limit is asked for: then one answer tells.
     pub is_exact: bool,
 }

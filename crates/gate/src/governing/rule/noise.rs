@@ -1,6 +1,6 @@
 //! How often the answer to a case differs from its usual one, by case and side.
 
-use super::suite::Side;
+use super::suite::SuiteSide;
 
 /// The number of answers as which the noise of the whole suite counts in the noise of one case.
 pub(super) const SHRINK: f64 = 8.0;
@@ -14,7 +14,7 @@ const E_UP: f64 = 1.64;
 
 /// The usual answers of a side, and how noisy each case is.
 #[derive(Clone, Debug)]
-pub struct Own {
+pub struct UsualAnswers {
     /// The most frequent answer of each case.
     pub answers: Vec<u32>,
     /// The probability that an answer differs from the usual one.
@@ -25,9 +25,9 @@ pub struct Own {
     pub count: Vec<usize>,
 }
 
-impl Own {
+impl UsualAnswers {
     /// Computes the noise from all answers of a side to its cases.
-    pub fn of(side: &Side<u32>) -> Self {
+    pub fn of(side: &SuiteSide<u32>) -> Self {
         let counted: Vec<Counted> = side.own.iter().map(|own| Counted::of(own)).collect();
         let weights: f64 = counted.iter().map(Counted::weight).sum();
         let differing: f64 = counted.iter().map(|one| one.differ * one.weight()).sum();

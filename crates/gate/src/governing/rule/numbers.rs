@@ -4,10 +4,10 @@
 //! squared distance between two cases. So the loss does not depend on the scale: a score from 640 to 740 is judged like
 //! one from 0 to 1.
 
-use super::look::{TypeFigures, Whole, Won};
+use super::look::{TypeFigures, WholeSuite, Won};
 use super::noise::SHRINK;
-use super::suite::{Side, Suite};
-use super::{Limit, Rules};
+use super::suite::{SuiteSide, SwapSuite};
+use super::{LossLimit, SuiteRules};
 use crate::look::GUARD;
 
 /// A loss beyond the limit counts only if it is more than this many standard errors above 0, and its squares alone too.
@@ -44,7 +44,7 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn of(side: &Side<f64>, suite: &Suite) -> Self {
+    fn of(side: &SuiteSide<f64>, suite: &SwapSuite) -> Self {
         let own: Vec<f64> = side.own.iter().map(|own| mean(own)).collect();
         let swaps: Vec<f64> = side.swaps.iter().map(|answers| mean(answers)).collect();
         let (mut squares, mut freedom): (Vec<f64>, Vec<f64>) = side
@@ -99,7 +99,7 @@ impl Numbers {
     }
 
     /// The distance of each swap's donor from its case.
-    fn to_donors(&self, suite: &Suite) -> Vec<f64> {
+    fn to_donors(&self, suite: &SwapSuite) -> Vec<f64> {
         let items = suite.items.iter();
         let apart = items.filter_map(|item| Some(self.own[item.donor?] - self.own[item.case]));
         apart.collect()
@@ -112,10 +112,10 @@ impl Numbers {
 
 /// One look at numbers.
 pub(super) fn judge(
-    suite: &Suite,
-    (base, head): (&Side<f64>, &Side<f64>),
-    rules: &Rules<'_>,
-) -> (Vec<TypeFigures>, Whole) {
+    suite: &SwapSuite,
+    (base, head): (&SuiteSide<f64>, &SuiteSide<f64>),
+    rules: &SuiteRules<'_>,
+) -> (Vec<TypeFigures>, WholeSuite) {
     let before = Numbers::of(base, suite);
     let after = Numbers::of(head, suite);
     let scale = common_scale(&before, &after, suite);
@@ -130,7 +130,7 @@ pub(super) fn judge(
         .map(|of_type| {
             let places: Vec<usize> = suite.of_type(of_type);
             let pick = |all: &[f64]| -> Vec<f64> { places.iter().map(|at| all[*at]).collect() };
-            let part = Part {
+            let part = TypeSwaps {
                 x: pick(&before.moved),
                 y: pick(&after.moved),
                 a: pick(&before.variance),
@@ -145,7 +145,7 @@ pub(super) fn judge(
         .collect();
     let widest = after.own_variance.iter();
     let widest = widest.fold(0.0_f64, |most, one| most.max(*one));
-    let whole = Whole {
+    let whole = WholeSuite {
         is_noisy: before.is_noisy() || after.is_noisy(),
         lost_cells: 0.0,
         is_constant_head: width(&after.own) <= after.tiny.max(4.0 * widest.sqrt()),
@@ -159,7 +159,7 @@ pub(super) fn judge(
 }
 
 /// The swaps of one type.
-struct Part {
+struct TypeSwaps {
     /// The distances of the swaps from their cases on the base and on the head.
     x: Vec<f64>,
     y: Vec<f64>,
@@ -172,13 +172,13 @@ struct Part {
     may_pass: bool,
 }
 
-impl Part {
+impl TypeSwaps {
     fn sum(&self, of: impl Fn(f64, f64, f64, f64) -> f64) -> f64 {
         let all = self.x.iter().zip(&self.y).zip(self.a.iter().zip(&self.b));
         all.map(|((x, y), (a, b))| of(*x, *y, *a, *b)).sum()
     }
 
-    fn figures(&self, cases: Vec<usize>, max_drop: Limit, is_clear: bool) -> TypeFigures {
+    fn figures(&self, cases: Vec<usize>, max_drop: LossLimit, is_clear: bool) -> TypeFigures {
         let n = self.x.len();
         let unit = n as f64 * self.far;
         // The part of the base's moves that the head does not make, and the same of the squares alone.
@@ -253,7 +253,7 @@ impl Part {
     }
 }
 
-impl Suite {
+impl SwapSuite {
     /// The indices of the items of a type.
     pub(super) fn of_type(&self, of_type: usize) -> Vec<usize> {
         let items = self.items.iter().enumerate();
@@ -264,7 +264,7 @@ impl Suite {
 
 /// The factor common to all own answers of the head, from the differences between cases; 1 where there is no such
 /// factor.
-fn common_scale(base: &Numbers, head: &Numbers, suite: &Suite) -> f64 {
+fn common_scale(base: &Numbers, head: &Numbers, suite: &SwapSuite) -> f64 {
     let (before, after) = (base.to_donors(suite), head.to_donors(suite));
     let least = (5.0 * mean(&base.own_variance).sqrt()).max(base.tiny);
     let far = before

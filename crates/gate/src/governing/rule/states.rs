@@ -1,7 +1,7 @@
 //! The probabilities of the four states of a swap: whether it moves the decision on the base and on the head.
 
-use super::noise::{Own, wrong_own};
-use super::suite::{Item, Side};
+use super::noise::{UsualAnswers, wrong_own};
+use super::suite::{SuiteSide, SuiteSwap};
 
 /// The number of items of each state that are assumed before any is seen: neither, won, lost, both.
 pub(super) const PSEUDO: [f64; 4] = [0.5, 0.1, 0.1, 0.5];
@@ -33,14 +33,14 @@ pub(super) struct States(Vec<[f64; 4]>);
 impl Likelihoods {
     /// The likelihoods of all items of a side, with this noise by case. `classes`: the number of different answers.
     pub(super) fn of(
-        side: &Side<u32>,
-        own: &Own,
+        side: &SuiteSide<u32>,
+        own: &UsualAnswers,
         e: &[f64],
-        (items, classes): (&[Item], usize),
+        (items, classes): (&[SuiteSwap], usize),
     ) -> Self {
         let wrong = e.iter().zip(&own.count);
         let wrong: Vec<f64> = wrong.map(|(e, count)| wrong_own(*e, *count)).collect();
-        let of_item = |(item, answers): (&Item, &Vec<u32>)| {
+        let of_item = |(item, answers): (&SuiteSwap, &Vec<u32>)| {
             let usual = own.answers[item.case];
             let others = answers.iter().filter(|answer| **answer != usual).count() as i32;
             let same = answers.len() as i32 - others;

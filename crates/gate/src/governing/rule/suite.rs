@@ -2,20 +2,20 @@
 
 /// The answers of one probe on both sides of a comparison.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Suite {
+pub struct SwapSuite {
     /// The names of the declared types.
     pub types: Vec<String>,
     /// The cases that both sides measured on the same input.
-    pub cases: Vec<Case>,
+    pub cases: Vec<SuiteCase>,
     /// The swaps that both sides were asked, in any order.
-    pub items: Vec<Item>,
+    pub items: Vec<SuiteSwap>,
     /// The answers of both sides.
     pub answers: Answers,
 }
 
 /// One case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Case {
+pub struct SuiteCase {
     /// The name of the case.
     pub name: String,
     /// The names of the variants that should change nothing, on the base and on the head.
@@ -24,7 +24,7 @@ pub struct Case {
 
 /// One swap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct SuiteSwap {
     /// The index of the case of the swap.
     pub case: usize,
     /// The index of the type of the swap.
@@ -39,14 +39,14 @@ pub struct Item {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answers {
     /// Answers that are equal or not, as numbers of their classes.
-    Classes(Side<u32>, Side<u32>),
+    Classes(SuiteSide<u32>, SuiteSide<u32>),
     /// Answers that are numbers.
-    Numbers(Side<f64>, Side<f64>),
+    Numbers(SuiteSide<f64>, SuiteSide<f64>),
 }
 
 /// The answers of one side.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Side<A> {
+pub struct SuiteSide<A> {
     /// The answers to each case as it is, and to its variants that should change nothing; at least one.
     pub own: Vec<Vec<A>>,
     /// The answers to each swap.
@@ -55,7 +55,7 @@ pub struct Side<A> {
     pub draws: usize,
 }
 
-impl Suite {
+impl SwapSuite {
     /// Whether the answers are numbers, and not classes.
     pub const fn is_of_numbers(&self) -> bool {
         matches!(self.answers, Answers::Numbers(..))
@@ -70,9 +70,9 @@ impl Suite {
     }
 }
 
-impl<A> Side<A> {
+impl<A> SuiteSide<A> {
     /// For each case: the most runs of one of its swaps.
-    pub(super) fn most_runs(&self, items: &[Item], cases: usize) -> Vec<usize> {
+    pub(super) fn most_runs(&self, items: &[SuiteSwap], cases: usize) -> Vec<usize> {
         let mut most = vec![0; cases];
         for (item, answers) in items.iter().zip(&self.swaps) {
             most[item.case] = most[item.case].max(answers.len());

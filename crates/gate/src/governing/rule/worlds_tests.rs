@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::look::{TypeFigures, TypeVerdict};
-use super::looks::{Asked, Looks};
-use super::suite::{Answers, Case, Item, Side, Suite};
-use super::{Limit, Rules};
+use super::looks::{FollowUp, SuiteLooks};
+use super::suite::{Answers, SuiteCase, SuiteSide, SuiteSwap, SwapSuite};
+use super::{LossLimit, SuiteRules};
 use crate::looks::{Means, Rerun};
 
 #[derive(Deserialize)]
@@ -80,7 +80,12 @@ impl Drawn {
     }
 }
 
-fn side<A>(world: &World, drawn: &Drawn, of_the_head: bool, answer: impl Fn(f64) -> A) -> Side<A> {
+fn side<A>(
+    world: &World,
+    drawn: &Drawn,
+    of_the_head: bool,
+    answer: impl Fn(f64) -> A,
+) -> SuiteSide<A> {
     fn of(case: &WorldCase, of_the_head: bool) -> &[f64] {
         if of_the_head { &case.head } else { &case.base }
     }
@@ -90,7 +95,7 @@ fn side<A>(world: &World, drawn: &Drawn, of_the_head: bool, answer: impl Fn(f64)
     let draws = of_swap(&world.cases[0].swaps[0], of_the_head).len();
     let take = |answers: &[f64]| answers.iter().map(|value| answer(*value)).collect();
     let cases = world.cases.iter().enumerate();
-    Side {
+    SuiteSide {
         own: cases
             .clone()
             .map(|(at, case)| {
@@ -108,7 +113,7 @@ fn side<A>(world: &World, drawn: &Drawn, of_the_head: bool, answer: impl Fn(f64)
     }
 }
 
-fn suite(world: &World, base: &Drawn, head: &Drawn) -> Suite {
+fn suite(world: &World, base: &Drawn, head: &Drawn) -> SwapSuite {
     let cases = 0..world.cases.len();
     let class = |value: f64| value as u32;
     let same = |value: f64| value;
@@ -122,10 +127,10 @@ fn suite(world: &World, base: &Drawn, head: &Drawn) -> Suite {
             side(world, head, true, class),
         ),
     };
-    Suite {
+    SwapSuite {
         types: (0..world.types).map(|at| at.to_string()).collect(),
         cases: cases
-            .map(|case| Case {
+            .map(|case| SuiteCase {
                 name: case.to_string(),
                 own: (vec!["o".to_owned()], vec!["o".to_owned()]),
             })
@@ -135,12 +140,15 @@ fn suite(world: &World, base: &Drawn, head: &Drawn) -> Suite {
             .iter()
             .enumerate()
             .flat_map(|(case, of)| {
-                of.swaps.iter().enumerate().map(move |(number, swap)| Item {
-                    case,
-                    of_type: swap.of_type,
-                    donor: Some(swap.donor),
-                    variants: (number.to_string(), number.to_string()),
-                })
+                of.swaps
+                    .iter()
+                    .enumerate()
+                    .map(move |(number, swap)| SuiteSwap {
+                        case,
+                        of_type: swap.of_type,
+                        donor: Some(swap.donor),
+                        variants: (number.to_string(), number.to_string()),
+                    })
             })
             .collect(),
         answers,
@@ -150,13 +158,13 @@ fn suite(world: &World, base: &Drawn, head: &Drawn) -> Suite {
 /// The verdict on a world, with the re-runs that the looks ask for.
 fn judged(world: &World) -> (&'static str, Vec<TypeFigures>) {
     let max_drop = vec![
-        Limit {
+        LossLimit {
             max_drop: 0.05,
             is_whole: false
         };
         world.types
     ];
-    let rules = Rules {
+    let rules = SuiteRules {
         max_drop: &max_drop,
         is_exact: false,
     };
@@ -166,11 +174,11 @@ fn judged(world: &World) -> (&'static str, Vec<TypeFigures>) {
     };
     let mut base = Drawn::all(world, world.base_draws);
     let mut head = Drawn::all(world, 1);
-    let mut looks = Looks::default();
+    let mut looks = SuiteLooks::default();
     let ended = loop {
         match looks.next(&suite(world, &base, &head), &rules, (means, false)) {
-            Asked::Decided(ended) => break ended,
-            Asked::Rerun(Rerun {
+            FollowUp::Decided(ended) => break ended,
+            FollowUp::Rerun(Rerun {
                 base: of_base,
                 head: of_head,
             }) => {

@@ -3,7 +3,7 @@
 use super::*;
 
 /// A cell of which each report has these losses, one a repeat; the head has the last.
-fn case(reports: &[&[f64]], head: &[f64]) -> Case {
+fn case(reports: &[&[f64]], head: &[f64]) -> PairedCase {
     let some = |losses: &[f64]| {
         losses
             .iter()
@@ -12,18 +12,18 @@ fn case(reports: &[&[f64]], head: &[f64]) -> Case {
             .collect::<Vec<Option<f64>>>()
     };
     let parts = reports.iter().map(|losses| some(losses).into()).collect();
-    Case {
-        cells: vec![Cell {
+    PairedCase {
+        cells: vec![PairedCell {
             base: Draws::joined(parts, false),
             head: some(head).into(),
         }],
         weight: 1.0,
-        ..Case::default()
+        ..PairedCase::default()
     }
 }
 
-fn seen(cases: &[Case]) -> Look {
-    let question = Question {
+fn seen(cases: &[PairedCase]) -> Look {
+    let question = LookSettings {
         max_drop: 0.05,
         widest: f64::INFINITY,
         alpha: 0.05,
@@ -71,7 +71,7 @@ fn answers_of_reports_are_paired_among_themselves_and_each_repeat_is_one_of_its_
 fn reports_of_other_days_widen_the_noise_by_what_moves_all_cases_together() {
     // Every case is worse by the same on some days: means 0.0, 0.1, 0.2, whose variance is 0.01.
     let days: [&[f64]; 3] = [&[0.0], &[0.1], &[0.2]];
-    let cases: Vec<Case> = (0..10).map(|_| case(&days, &[0.3])).collect();
+    let cases: Vec<PairedCase> = (0..10).map(|_| case(&days, &[0.3])).collect();
     let look = seen(&cases);
     let between = look.between_reports.expect("they are apart");
     assert!((between - 0.1).abs() < 1e-9, "{between}");
@@ -84,14 +84,14 @@ fn reports_of_other_days_widen_the_noise_by_what_moves_all_cases_together() {
     assert!(look.error * look.error >= look.fixed);
     // The same moves in each case by itself are noise, and no day.
     let turned = |at: usize| [days[at % 3], days[(at + 1) % 3], days[(at + 2) % 3]];
-    let cases: Vec<Case> = (0..9).map(|at| case(&turned(at), &[0.1])).collect();
+    let cases: Vec<PairedCase> = (0..9).map(|at| case(&turned(at), &[0.1])).collect();
     let look = seen(&cases);
     assert_eq!((look.between_reports, look.fixed), (None, 0.0));
 }
 
 #[test]
 fn repeats_that_agree_within_reports_that_differ_are_kept_answers() {
-    let kept: Vec<Case> = (0..6)
+    let kept: Vec<PairedCase> = (0..6)
         .map(|at| {
             let of = |bad: bool| if bad { &[1.0; 5] } else { &[0.0; 5] };
             case(&[of(at == 0), of(at == 1), of(at == 2)], &[0.0; 5])
@@ -99,7 +99,7 @@ fn repeats_that_agree_within_reports_that_differ_are_kept_answers() {
         .collect();
     assert!(are_kept_within(&pair(&kept).0));
     assert!(seen(&kept).between_reports.is_some());
-    let noisy: Vec<Case> = (0..6)
+    let noisy: Vec<PairedCase> = (0..6)
         .map(|at| {
             let bad = f64::from(u8::from(at % 2 == 0));
             let of: &[f64] = &[0.0, bad, 0.0, 0.0, bad];

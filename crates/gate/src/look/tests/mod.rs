@@ -19,24 +19,24 @@ fn side(text: &str) -> Vec<Vec<Option<f64>>> {
 }
 
 /// A case from its two sides, written as in the conformance data.
-fn case(base: &str, head: &str) -> Case {
+fn case(base: &str, head: &str) -> PairedCase {
     let cells = side(base)
         .into_iter()
         .zip(side(head))
-        .map(|(base, head)| Cell {
+        .map(|(base, head)| PairedCell {
             base: base.into(),
             head: head.into(),
         })
         .collect();
-    Case {
+    PairedCase {
         cells,
         weight: 1.0,
-        ..Case::default()
+        ..PairedCase::default()
     }
 }
 
-const fn question(alpha: f64) -> Question {
-    Question {
+const fn question(alpha: f64) -> LookSettings {
+    LookSettings {
         max_drop: 0.05,
         widest: f64::INFINITY,
         alpha,
@@ -47,22 +47,22 @@ const fn question(alpha: f64) -> Question {
 }
 
 /// One run on each side, the value of each case given.
-fn values(pairs: &[(f64, f64)]) -> Vec<Case> {
+fn values(pairs: &[(f64, f64)]) -> Vec<PairedCase> {
     pairs
         .iter()
-        .map(|(base, head)| Case {
-            cells: vec![Cell {
+        .map(|(base, head)| PairedCase {
+            cells: vec![PairedCell {
                 base: vec![Some(1.0 - base)].into(),
                 head: vec![Some(1.0 - head)].into(),
             }],
             weight: 1.0,
-            ..Case::default()
+            ..PairedCase::default()
         })
         .collect()
 }
 
-fn declared(cases: &[Case]) -> Look {
-    let question = Question {
+fn declared(cases: &[PairedCase]) -> Look {
+    let question = LookSettings {
         noise: Noise::Declared,
         ..question(0.0)
     };
@@ -71,13 +71,13 @@ fn declared(cases: &[Case]) -> Look {
 
 #[test]
 fn nothing_measured_anywhere_is_unmeasured() {
-    let none = Case {
-        cells: vec![Cell {
+    let none = PairedCase {
+        cells: vec![PairedCell {
             base: vec![None].into(),
             head: vec![Some(0.0)].into(),
         }],
         weight: 1.0,
-        ..Case::default()
+        ..PairedCase::default()
     };
     assert_eq!(look(&[], &question(0.0)).unwrap_err(), Unmeasured::Nothing);
     assert_eq!(
@@ -108,7 +108,7 @@ fn one_lost_case_of_twenty_is_named_and_the_others_are_judged() {
     let look = look(&cases, &question(0.0)).unwrap();
     assert_eq!(
         (look.outcome, look.cases, look.lost),
-        (Outcome::Pass, 19, vec![7])
+        (LookOutcome::Pass, 19, vec![7])
     );
 }
 
@@ -139,7 +139,7 @@ fn identical_reports_pass_even_with_one_case_and_one_run() {
         vec![case("010/000", "010/000"); 4],
     ] {
         let look = look(&cases, &question(0.0)).unwrap();
-        assert_eq!(look.outcome, Outcome::Pass, "{look:?}");
+        assert_eq!(look.outcome, LookOutcome::Pass, "{look:?}");
     }
 }
 
@@ -147,7 +147,7 @@ fn identical_reports_pass_even_with_one_case_and_one_run() {
 fn one_case_and_one_run_each_decide_nothing_once_it_moved() {
     for (base, head) in [("000", "111"), ("111", "000")] {
         let look = look(&[case(base, head)], &question(0.02)).unwrap();
-        assert_eq!(look.outcome, Outcome::Inconclusive);
+        assert_eq!(look.outcome, LookOutcome::Inconclusive);
         assert_eq!(
             (look.lower, look.upper, look.detectable),
             (None, None, None)
@@ -157,7 +157,7 @@ fn one_case_and_one_run_each_decide_nothing_once_it_moved() {
 
 #[test]
 fn four_cases_that_moved_in_one_run_are_too_few_to_pass_and_five_are_not() {
-    for (count, outcome) in [(4, Outcome::Inconclusive), (5, Outcome::Pass)] {
+    for (count, outcome) in [(4, LookOutcome::Inconclusive), (5, LookOutcome::Pass)] {
         let look = look(&vec![case("1111", "1110"); count], &question(0.0)).unwrap();
         assert_eq!((look.moved, look.outcome), (count, outcome));
     }
@@ -167,8 +167,8 @@ fn four_cases_that_moved_in_one_run_are_too_few_to_pass_and_five_are_not() {
 fn no_pass_rests_on_what_was_gained_against_one_run_of_the_base() {
     let head = ["000/000/000", "111/111/111"];
     for (base, outcome) in [
-        (["111", "000"], Outcome::Inconclusive),
-        (["111/111/111", "000/000/000"], Outcome::Pass),
+        (["111", "000"], LookOutcome::Inconclusive),
+        (["111/111/111", "000/000/000"], LookOutcome::Pass),
     ] {
         // One case gained what the other lost: the mean stayed.
         let mut cases = vec![case("000", "000"); 10];
@@ -178,23 +178,23 @@ fn no_pass_rests_on_what_was_gained_against_one_run_of_the_base() {
     }
     // What only gained did not lose.
     let look = look(&[case("111", head[0])], &question(0.02)).unwrap();
-    assert_eq!(look.outcome, Outcome::Pass);
+    assert_eq!(look.outcome, LookOutcome::Pass);
 }
 
 #[test]
 fn a_drop_of_exactly_the_limit_passes_wherever_it_starts() {
     for (base, head) in [(0.80, 0.75), (0.85, 0.80), (1.0, 0.95), (0.05, 0.0)] {
         let look = declared(&values(&[(base, head); 3]));
-        assert_eq!(look.outcome, Outcome::Pass, "{base} to {head}");
+        assert_eq!(look.outcome, LookOutcome::Pass, "{base} to {head}");
     }
 }
 
 #[test]
 fn a_drop_beyond_the_limit_with_no_variation_is_a_regression() {
     let cases = values(&[(0.85, 0.7999); 3]);
-    assert_eq!(declared(&cases).outcome, Outcome::Regression);
+    assert_eq!(declared(&cases).outcome, LookOutcome::Regression);
     // The same where repeats showed that nothing varies.
-    let repeated: Vec<Case> = cases
+    let repeated: Vec<PairedCase> = cases
         .into_iter()
         .map(|mut case| {
             for cell in &mut case.cells {
@@ -207,15 +207,18 @@ fn a_drop_beyond_the_limit_with_no_variation_is_a_regression() {
     let look = look(&repeated, &question(0.02)).unwrap();
     assert_eq!(
         (look.outcome, look.basis),
-        (Outcome::Regression, Basis::Still)
+        (LookOutcome::Regression, BoundsSource::Still)
     );
 }
 
 #[test]
 fn an_improvement_passes() {
-    assert_eq!(declared(&values(&[(0.5, 0.9); 3])).outcome, Outcome::Pass);
+    assert_eq!(
+        declared(&values(&[(0.5, 0.9); 3])).outcome,
+        LookOutcome::Pass
+    );
     let look = look(&values(&[(0.5, 0.9); 9]), &question(0.0)).unwrap();
-    assert_eq!(look.outcome, Outcome::Pass);
+    assert_eq!(look.outcome, LookOutcome::Pass);
 }
 
 #[test]
@@ -223,7 +226,7 @@ fn a_look_without_alpha_never_says_regression() {
     let look = look(&vec![case("000/000/000", "111"); 20], &question(0.0)).unwrap();
     assert_eq!(
         (look.outcome, look.reason),
-        (Outcome::Inconclusive, Reason::Suspected)
+        (LookOutcome::Inconclusive, LookReason::Suspected)
     );
     assert_eq!(look.rerun().len(), 20);
 }
@@ -235,7 +238,7 @@ fn alpha_is_shared_between_the_gated_metrics() {
         case("000/100/000", "110/010/000"),
     ];
     let lower = |alpha, gated| {
-        let question = Question {
+        let question = LookSettings {
             gated,
             ..question(alpha)
         };
@@ -269,7 +272,7 @@ fn a_cell_that_failed_once_does_not_shift_its_case() {
     let look = look(&cases, &question(0.02)).unwrap();
     assert_eq!(
         (look.drop, look.moved, look.outcome),
-        (0.0, 0, Outcome::Pass)
+        (0.0, 0, LookOutcome::Pass)
     );
 }
 
@@ -280,7 +283,7 @@ fn a_moved_case_whose_rerun_failed_is_not_taken_as_certain() {
     let look = look(&cases, &question(0.02)).unwrap();
     assert_eq!(
         (look.outcome, look.reason),
-        (Outcome::Inconclusive, Reason::Suspected)
+        (LookOutcome::Inconclusive, LookReason::Suspected)
     );
 }
 
@@ -291,7 +294,7 @@ fn a_case_whose_rerun_failed_hides_nothing_that_the_reruns_of_others_confirm() {
     let look = look(&cases, &question(0.02)).unwrap();
     assert_eq!(
         (look.outcome, look.reason),
-        (Outcome::Regression, Reason::Drop)
+        (LookOutcome::Regression, LookReason::Drop)
     );
     let lower = look.lower.expect("it is bounded");
     assert!((lower - 12.0 / 13.0).abs() < 1e-12, "{lower}");
@@ -301,7 +304,7 @@ fn a_case_whose_rerun_failed_hides_nothing_that_the_reruns_of_others_confirm() {
     let look = super::look(&cases, &question(0.02)).unwrap();
     assert_eq!(
         (look.outcome, look.reason),
-        (Outcome::Inconclusive, Reason::Suspected)
+        (LookOutcome::Inconclusive, LookReason::Suspected)
     );
 }
 

@@ -39,7 +39,7 @@ fn all_worlds_of_the_conformance_data_agree() {
     assert_eq!(worlds.cases.len(), 576);
     let mut others = 0;
     for (at, world) in worlds.cases.iter().enumerate() {
-        let cases: Vec<Case> = world
+        let cases: Vec<PairedCase> = world
             .base
             .iter()
             .zip(&world.head)
@@ -47,15 +47,15 @@ fn all_worlds_of_the_conformance_data_agree() {
             .collect();
         let look = look(&cases, &question([0.0, 0.02, 0.03][world.look])).unwrap();
         let outcome = match look.outcome {
-            Outcome::Regression => "regressed",
-            Outcome::Pass => "ok",
-            Outcome::Inconclusive => "inconclusive",
+            LookOutcome::Regression => "regressed",
+            LookOutcome::Pass => "ok",
+            LookOutcome::Inconclusive => "inconclusive",
         };
         let reason = match look.reason {
-            Reason::Drop => "drop",
-            Reason::Bounded => "bounded",
-            Reason::Suspected => "suspected",
-            Reason::Wide => "wide",
+            LookReason::Drop => "drop",
+            LookReason::Bounded => "bounded",
+            LookReason::Suspected => "suspected",
+            LookReason::Wide => "wide",
         };
         assert!(
             (look.drop - world.drop).abs() < 1e-9,

@@ -8,7 +8,7 @@ use serde_json::ser::Formatter;
 const INDENT: &str = "  ";
 
 /// Writes line breaks in the outer levels only.
-pub(super) struct Lines {
+pub(super) struct OuterLines {
     /// The number of levels with line breaks.
     most: usize,
     /// The current level, 0 outside of everything.
@@ -17,7 +17,7 @@ pub(super) struct Lines {
     is_empty: bool,
 }
 
-impl Lines {
+impl OuterLines {
     /// Breaks lines in this many levels, for a value at this depth of its document.
     pub(super) const fn within(depth: usize, most: usize) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Lines {
     }
 }
 
-impl Formatter for Lines {
+impl Formatter for OuterLines {
     fn begin_array<W: ?Sized + Write>(&mut self, to: &mut W) -> io::Result<()> {
         self.begin(to, b"[")
     }

@@ -18,7 +18,7 @@ use super::document::{Report, SCHEMA_VERSION, StoredReport};
 use crate::Judgement;
 use kelvin_page::safe;
 use kelvin_record::Kinds;
-use lines::Lines;
+use lines::OuterLines;
 
 /// The depth of line breaks: the report, its metrics, a metric, its cases.
 const DEPTH: usize = 4;
@@ -50,7 +50,7 @@ pub fn write(to: &mut dyn Write, report: &Report) -> io::Result<()> {
         to.write_all(start)?;
         start = b",";
         write!(to, "\n  \"{name}\": ")?;
-        let mut serializer = Serializer::with_formatter(&mut *to, Lines::within(1, most));
+        let mut serializer = Serializer::with_formatter(&mut *to, OuterLines::within(1, most));
         Ok::<(), io::Error>(value.serialize(&mut serializer)?)
     };
     field("schema_version", schema_version, DEPTH)?;
@@ -84,7 +84,7 @@ pub fn write_item(
         case: id,
         record,
     };
-    let mut serializer = Serializer::with_formatter(&mut *to, Lines::within(0, DEPTH_OF_ITEM));
+    let mut serializer = Serializer::with_formatter(&mut *to, OuterLines::within(0, DEPTH_OF_ITEM));
     report.serialize(&mut serializer)?;
     writeln!(to)
 }
@@ -95,7 +95,8 @@ pub fn write_item(
 ///
 /// The errors of the writer.
 pub fn write_judgement(to: &mut dyn Write, judgement: &Judgement) -> io::Result<()> {
-    let mut serializer = Serializer::with_formatter(&mut *to, Lines::within(0, DEPTH_OF_JUDGEMENT));
+    let mut serializer =
+        Serializer::with_formatter(&mut *to, OuterLines::within(0, DEPTH_OF_JUDGEMENT));
     judgement.serialize(&mut serializer)?;
     writeln!(to)
 }

@@ -76,7 +76,7 @@ fn thousands_of_cases_stay_small() {
 fn lines_are_broken_to_their_depth_and_empty_ones_are_not() {
     let value = json!({ "a": [], "b": {}, "c": [1, { "d": [[2, 3], {}] }], "e": "x" });
     let mut text = Vec::new();
-    let mut serializer = Serializer::with_formatter(&mut text, Lines::within(0, 2));
+    let mut serializer = Serializer::with_formatter(&mut text, OuterLines::within(0, 2));
     value.serialize(&mut serializer).expect("memory takes it");
     let text = String::from_utf8(text).expect("JSON is text");
     assert_eq!(

@@ -8,7 +8,6 @@
 mod answers;
 mod asking;
 mod head;
-mod inputs;
 mod tables;
 mod words;
 
@@ -18,8 +17,8 @@ use std::path::Path;
 use similar::TextDiff;
 
 use super::{Context, Publication};
+use answers::input_difference;
 pub use asking::{asking, decided};
-use inputs::difference;
 use kelvin_gate::Judgement;
 use kelvin_gate::report::Report;
 use kelvin_page::markdown;
@@ -28,7 +27,7 @@ use words::{claim, differences, foot, notices, reasons, reproduce, unposted, whe
 
 /// The limits of lists.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lists {
+pub(super) struct ListLimits {
     pub(super) metrics: usize,
     pub(super) cases: usize,
     pub(super) answers: usize,
@@ -36,7 +35,7 @@ pub(super) struct Lists {
     pub(super) notices: usize,
 }
 
-const OF_A_COMMENT: Lists = Lists {
+const OF_A_COMMENT: ListLimits = ListLimits {
     metrics: 20,
     cases: 10,
     answers: 5,
@@ -45,7 +44,7 @@ const OF_A_COMMENT: Lists = Lists {
 };
 
 /// A part of a page that is shown completely or not at all.
-pub(super) struct Section {
+pub(super) struct CommentSection {
     /// Sections with a larger rank are left out first; 0 always stays.
     rank: u8,
     /// The name of the section, for the line that says what is left out.
@@ -76,9 +75,9 @@ pub fn alone(report: &Report, judgement: &Judgement, out: &Path) -> String {
 }
 
 /// Joins sections, and leaves out as many as necessary.
-pub(super) fn fit(mut sections: Vec<Section>, budget: usize) -> String {
+pub(super) fn fit(mut sections: Vec<CommentSection>, budget: usize) -> String {
     const NOTE: usize = 300;
-    let length = |sections: &[Section]| {
+    let length = |sections: &[CommentSection]| {
         sections
             .iter()
             .map(|section| section.text.trim_end().len() + 2)
@@ -121,8 +120,8 @@ pub(super) fn fit(mut sections: Vec<Section>, budget: usize) -> String {
 }
 
 /// Every section, in the order in which they are shown.
-pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Section> {
-    let section = |rank, name, text: String| Section { rank, name, text };
+pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<CommentSection> {
+    let section = |rank, name, text: String| CommentSection { rank, name, text };
     let mut sections = vec![section(0, "the verdict", head::head(publication))];
     sections.push(section(0, "whose figures these are", claim(publication)));
     sections.push(section(1, "the run", whence(publication)));
@@ -152,7 +151,7 @@ pub(super) fn sections(publication: &Publication<'_>, lists: Lists) -> Vec<Secti
             sections.push(section(
                 9,
                 "what changed in the inputs",
-                difference(publication, excerpt),
+                input_difference(publication, excerpt),
             ));
         }
         sections.push(section(5, "what else differs", differences(judgement)));

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
-use search::Search;
+use search::MaskSearch;
 
 /// The replacement for a secret.
 const HIDDEN: &str = "***";
@@ -168,7 +168,7 @@ impl Masker {
     ///
     /// Where the value cannot be written as JSON.
     pub fn may_find(&self, value: &impl Serialize) -> anyhow::Result<bool> {
-        let mut search = Search::new(self);
+        let mut search = MaskSearch::new(self);
         // Every text is then on its own line, so that the lines can be checked one after the other.
         let lines = PrettyFormatter::with_indent(b"");
         value.serialize(&mut Serializer::with_formatter(&mut search, lines))?;

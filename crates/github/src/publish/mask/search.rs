@@ -8,14 +8,14 @@ use super::Masker;
 const TOGETHER: usize = 256 * 1024;
 
 /// Receives JSON in which each text is on one line.
-pub(super) struct Search<'a> {
+pub(super) struct MaskSearch<'a> {
     masker: &'a Masker,
     /// The text that was written but not yet searched.
     text: Vec<u8>,
     found: bool,
 }
 
-impl<'a> Search<'a> {
+impl<'a> MaskSearch<'a> {
     pub(super) const fn new(masker: &'a Masker) -> Self {
         Self {
             masker,
@@ -38,7 +38,7 @@ impl<'a> Search<'a> {
     }
 }
 
-impl Write for Search<'_> {
+impl Write for MaskSearch<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.text.extend_from_slice(bytes);
         // A line that is longer than `TOGETHER` is searched as a whole.
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn what_was_looked_at_is_not_kept() {
         let masker = Masker::default();
-        let mut search = Search::new(&masker);
+        let mut search = MaskSearch::new(&masker);
         for _ in 0..100_000 {
             search
                 .write_all(b"\"a text of a report\"\n")

@@ -51,7 +51,7 @@ impl Conclusion {
 
 /// The content of a finished check run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownCheckRun {
     /// The title in one line.
     pub title: String,
     /// The summary in Markdown; text beyond GitHub's limit is cut at the end of a line.
@@ -73,13 +73,13 @@ pub fn external_id(request: &str) -> String {
 /// A check run in progress. If it is dropped unfinished, it is closed as failed: an open check would block a merge for
 /// ever.
 #[must_use = "dropping it closes it as failed"]
-pub struct Check<'a> {
+pub struct OpenCheckRun<'a> {
     client: &'a Client,
     run: CheckRun,
     open: bool,
 }
 
-impl<'a> Check<'a> {
+impl<'a> OpenCheckRun<'a> {
     /// Opens a check run on a commit. `external_id` tells this run and attempt from others.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl<'a> Check<'a> {
     /// # Errors
     ///
     /// See [`Error`]; also where the check run is closed but annotations are missing.
-    pub fn finish(mut self, conclusion: Conclusion, shown: &Shown) -> Result<(), Error> {
+    pub fn finish(mut self, conclusion: Conclusion, shown: &ShownCheckRun) -> Result<(), Error> {
         let mut output = json!({
             "title": cut(&shown.title, 255),
             "summary": cut(&shown.summary, CHARACTERS),
@@ -164,7 +164,7 @@ impl<'a> Check<'a> {
     }
 }
 
-impl Drop for Check<'_> {
+impl Drop for OpenCheckRun<'_> {
     fn drop(&mut self) {
         if self.open {
             self.client.hurry();
@@ -184,7 +184,7 @@ impl Drop for Check<'_> {
 /// # Errors
 ///
 /// See [`Error`].
-pub fn close(client: &Client, id: u64, passed: bool, shown: &Shown) -> Result<(), Error> {
+pub fn close(client: &Client, id: u64, passed: bool, shown: &ShownCheckRun) -> Result<(), Error> {
     let conclusion = match passed {
         true => Conclusion::Success,
         false => Conclusion::Failure,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::marker::{self, Stamp};
+use super::marker::{self, CommentStamp};
 use crate::{Client, Comment, Error};
 
 /// The most bytes of a comment at first; GitHub takes 65,536 characters.
@@ -20,7 +20,7 @@ const PAGE: usize = 100;
 
 /// When a comment is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum CommentMode {
     /// One comment, kept up to date.
     Update,
     /// A new one for every run.
@@ -60,9 +60,9 @@ pub struct Sticky<'a> {
     /// The key that distinguishes the comment from others; any text.
     pub key: &'a str,
     /// The mode, which decides when the comment is written.
-    pub mode: Mode,
+    pub mode: CommentMode,
     /// The run that writes.
-    pub stamp: &'a Stamp,
+    pub stamp: &'a CommentStamp,
     /// Whether there is nothing to report: a pass without a change.
     pub quiet: bool,
     /// Whether a comment of the same attempt stays unchanged.
@@ -78,7 +78,7 @@ pub(super) type Body<'a> = dyn FnMut(usize) -> String + 'a;
 ///
 /// See [`Error`]; a comment that another job wrote is never an error.
 pub fn comment(client: &Client, sticky: &Sticky<'_>, body: &mut Body<'_>) -> Result<Posted, Error> {
-    if sticky.mode == Mode::Off {
+    if sticky.mode == CommentMode::Off {
         return Ok(skipped("comments are off (`comment: off`)"));
     }
     let request = client.pull_request(sticky.pull_request)?;
@@ -87,7 +87,7 @@ pub fn comment(client: &Client, sticky: &Sticky<'_>, body: &mut Body<'_>) -> Res
             "the pull request has a newer commit, which has a run of its own",
         ));
     }
-    let mut writer = Writer {
+    let mut writer = CommentWriter {
         client,
         sticky,
         me: client.account()?,
@@ -109,7 +109,7 @@ pub fn comment(client: &Client, sticky: &Sticky<'_>, body: &mut Body<'_>) -> Res
     }
 }
 
-struct Writer<'a, 'b> {
+struct CommentWriter<'a, 'b> {
     client: &'a Client,
     sticky: &'a Sticky<'a>,
     /// The account of the token; none until a first comment shows the app of the token.
@@ -123,11 +123,11 @@ struct Writer<'a, 'b> {
     unsure: bool,
 }
 
-impl Writer<'_, '_> {
+impl CommentWriter<'_, '_> {
     fn write(&mut self) -> Result<Posted, Error> {
         self.seen = self.client.comments(self.sticky.pull_request, 1)?;
         let stamp = self.sticky.stamp;
-        if self.sticky.mode == Mode::New {
+        if self.sticky.mode == CommentMode::New {
             // A comment of this very run exists only where an earlier try may have succeeded.
             if let Some((mine, _)) = self.mine().into_iter().find(|(_, other)| other == stamp) {
                 return Ok(Posted::Created(mine.html_url));
@@ -142,7 +142,7 @@ impl Writer<'_, '_> {
             }
             return self.update(&first, &theirs);
         }
-        if self.sticky.mode == Mode::OnChange && self.sticky.quiet {
+        if self.sticky.mode == CommentMode::OnChange && self.sticky.quiet {
             return Ok(skipped("nothing changed (`comment: on-change`)"));
         }
         self.begin()
@@ -168,8 +168,8 @@ impl Writer<'_, '_> {
     }
 
     /// Our comments with this key, oldest first.
-    fn mine(&self) -> Vec<(Comment, Stamp)> {
-        let mut mine: Vec<(Comment, Stamp)> = self
+    fn mine(&self) -> Vec<(Comment, CommentStamp)> {
+        let mut mine: Vec<(Comment, CommentStamp)> = self
             .seen
             .iter()
             .filter(|comment| self.may_be_mine(comment))
@@ -201,7 +201,7 @@ impl Writer<'_, '_> {
         Ok(Posted::Created(new.html_url))
     }
 
-    fn update(&mut self, comment: &Comment, theirs: &Stamp) -> Result<Posted, Error> {
+    fn update(&mut self, comment: &Comment, theirs: &CommentStamp) -> Result<Posted, Error> {
         if self.sticky.stamp.is_older_than(theirs) {
             return Ok(skipped("a newer run has already written the comment"));
         }

@@ -8,7 +8,7 @@ const MOST: usize = 160;
 
 /// The run that wrote a comment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stamp {
+pub struct CommentStamp {
     /// The commit that was measured.
     pub head: String,
     /// The number of the run; later runs have larger numbers.
@@ -17,7 +17,7 @@ pub struct Stamp {
     pub attempt: u64,
 }
 
-impl Stamp {
+impl CommentStamp {
     /// The stamp of this run.
     pub fn of(context: &Context) -> Self {
         Self {
@@ -39,7 +39,7 @@ impl Stamp {
 }
 
 /// The first line of a comment.
-pub(super) fn write(key: &str, stamp: &Stamp) -> String {
+pub(super) fn write(key: &str, stamp: &CommentStamp) -> String {
     format!(
         "{}head={} run={} attempt={} -->\n",
         prefix(key),
@@ -50,9 +50,9 @@ pub(super) fn write(key: &str, stamp: &Stamp) -> String {
 }
 
 /// The stamp of a comment with this key; none where the comment is not ours.
-pub(super) fn read(key: &str, body: &str) -> Option<Stamp> {
+pub(super) fn read(key: &str, body: &str) -> Option<CommentStamp> {
     let line = body.lines().next()?.strip_prefix(&prefix(key))?;
-    let mut stamp = Stamp::default();
+    let mut stamp = CommentStamp::default();
     for word in line.strip_suffix("-->")?.split_whitespace() {
         match word.split_once('=')? {
             ("head", value) => stamp.head = value.to_owned(),
@@ -102,8 +102,8 @@ mod tests {
 
     use super::*;
 
-    fn stamp(run: u64, attempt: u64, head: &str) -> Stamp {
-        Stamp {
+    fn stamp(run: u64, attempt: u64, head: &str) -> CommentStamp {
+        CommentStamp {
             head: head.to_owned(),
             run,
             attempt,

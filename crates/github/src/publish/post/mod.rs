@@ -6,10 +6,10 @@ mod comment;
 mod marker;
 mod notice;
 
-pub use check_run::{Check, Conclusion, Shown, close, external_id};
-pub use comment::{Mode, Posted, Sticky, comment};
-pub use marker::Stamp;
-pub use notice::{Notice, ask, latest, made};
+pub use check_run::{Conclusion, OpenCheckRun, ShownCheckRun, close, external_id};
+pub use comment::{CommentMode, Posted, Sticky, comment};
+pub use marker::CommentStamp;
+pub use notice::{ApprovalNotice, ask, latest, made};
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use kelvin_gate::approval::{Approval, State};
 
 /// A request on the pull request.
 #[derive(Clone, Debug)]
-pub struct Notice {
+pub struct ApprovalNotice {
     /// The request.
     pub request: Request,
     /// Its origin.
@@ -21,7 +21,7 @@ pub struct Notice {
     pub url: String,
 }
 
-impl Notice {
+impl ApprovalNotice {
     /// The id by which people name it.
     pub fn id(&self) -> String {
         self.request.id(Some(&self.origin))
@@ -30,11 +30,11 @@ impl Notice {
 
 /// Every request that this account ever made on a pull request, whatever happened to it since: a person who decided may
 /// have read any of them.
-pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> {
+pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<ApprovalNotice> {
     let own = comments.iter().filter(|comment| comment.is_by(me));
     let found = own.filter_map(|comment| {
         let (request, origin) = comment.body.as_deref().and_then(request::read)?;
-        Some(Notice {
+        Some(ApprovalNotice {
             request,
             origin,
             at: to_seconds(&comment.created_at).ok()?,
@@ -48,8 +48,8 @@ pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> {
 /// The current requests of this account on a pull request: the last one of each configuration, and of equal ones in a
 /// row the first one, which people have answered. A comment that was changed does not count, since everybody with the
 /// right to push can change it.
-pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> {
-    let mut found: Vec<Notice> = Vec::new();
+pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<ApprovalNotice> {
+    let mut found: Vec<ApprovalNotice> = Vec::new();
     let mut sorted: Vec<&Comment> = comments
         .iter()
         .filter(|comment| comment.is_by(me))
@@ -76,7 +76,7 @@ pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> 
         if let Some(same) = same {
             found.remove(same);
         }
-        found.push(Notice {
+        found.push(ApprovalNotice {
             request,
             origin,
             at,
@@ -91,7 +91,11 @@ pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Notice> 
 /// # Errors
 ///
 /// Why the request could not be made.
-pub fn ask(client: &Client, approval: &Approval, mind: &[String]) -> Result<Notice, String> {
+pub fn ask(
+    client: &Client,
+    approval: &Approval,
+    mind: &[String],
+) -> Result<ApprovalNotice, String> {
     let told = |error: Error| error.to_string();
     let origin = approval
         .origin
@@ -117,7 +121,7 @@ pub fn ask(client: &Client, approval: &Approval, mind: &[String]) -> Result<Noti
              others; use the token of the workflow (`github.token`)"
         ));
     }
-    let [found] = <[Notice; 1]>::try_from(latest(&[written], &me, origin.pull_request))
+    let [found] = <[ApprovalNotice; 1]>::try_from(latest(&[written], &me, origin.pull_request))
         .map_err(|_| "GitHub gave the request back in another form".to_owned())?;
     Ok(found)
 }

@@ -108,7 +108,7 @@ impl Project {
             .zip(&outs)
             .map(|(step, out)| {
                 let asked = &asked;
-                let open = move |_: &crate::targets::Site| {
+                let open = move |_: &crate::targets::TargetSite| {
                     Ok(Box::new(Model { answer, asked }) as Box<dyn Target + '_>)
                 };
                 Runner::open(open, self.settings(step, out, observer)).expect("opened")

@@ -24,7 +24,7 @@ fn p9_the_cache_answers_for_the_same_input_command_and_code_alone() {
         second
             .iter()
             .flatten()
-            .all(|outcome| outcome.source == Source::Cached)
+            .all(|outcome| outcome.source == AnswerSource::Cached)
     );
 
     bench.fingerprint = Some(Digest::of(b"other code"));
@@ -250,9 +250,9 @@ fn exit_code_and_streams_come_back_from_the_cache_and_from_the_journal() {
         keeps_streams: true,
     };
     for (start, source) in [
-        (Start::Fresh, Source::Called),
-        (Start::Fresh, Source::Cached),
-        (Start::Resume, Source::Resumed),
+        (Start::Fresh, AnswerSource::Called),
+        (Start::Fresh, AnswerSource::Cached),
+        (Start::Resume, AnswerSource::Resumed),
     ] {
         let (outcomes, _) = bench.start(start, &tasks(1));
         let outcome = outcomes[0].as_ref().expect("done");

@@ -50,7 +50,7 @@ impl TargetKind for LengthKind {
         })
     }
 
-    fn open(&self, settings: &Value, _: &Site) -> Result<Box<dyn Target>, Misuse> {
+    fn open(&self, settings: &Value, _: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let factor = settings["factor"].as_u64().unwrap_or_default();
         match factor {
             13 => Err(Misuse::new("13 is no good factor")),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::template::{self, Template, Word};
+use super::template::{self, CommandTemplate, CommandWord};
 use super::{Launch, find_program};
 use kelvin_base::exit::Misuse;
 
@@ -18,12 +18,12 @@ const INTERPRETERS: &[&str] = &[
 ///
 /// A [`Misuse`] where the command could not be run safely.
 pub(super) fn look_up(line: &str, root: &Path) -> Result<Launch, Misuse> {
-    let words: Vec<Option<String>> = match &Template::parse(line)? {
-        Template::Direct(words) => words
+    let words: Vec<Option<String>> = match &CommandTemplate::parse(line)? {
+        CommandTemplate::Direct(words) => words
             .iter()
-            .map(|word| Word::fixed(word).map(str::to_owned))
+            .map(|word| CommandWord::fixed(word).map(str::to_owned))
             .collect(),
-        Template::Script(_) => first_command(line),
+        CommandTemplate::Script(_) => first_command(line),
     };
     let program = words.first().cloned().flatten();
     let found = program.as_deref().and_then(|name| find(name, root));

@@ -1,10 +1,8 @@
 //! The pipeline as a command line: one process, in a group of its own, for each call. It reads a file
 //! and writes a file.
 
-mod failure;
 mod lookup;
 mod output;
-mod printed;
 mod process;
 mod prompt;
 mod setup;
@@ -13,32 +11,30 @@ mod supervise;
 mod tail;
 mod template;
 
-use std::env;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::{env, io};
 
 use serde_json::{Value, json};
 
-use super::{Ended, Invocation, Launch, Reply, Site, Target, TargetKind};
+use super::{Ended, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
-use printed::Printed;
-use process::{Call, ProcessEnd};
+use process::{ProcessEnd, ProgramCall};
 pub(super) use prompt::PromptCommand;
 pub use setup::setup;
 pub use side_command::{SideCommand, SideEnd, SideProgram};
-use supervise::Program;
+use supervise::SupervisedProgram;
 #[cfg(any(test, feature = "fixtures"))]
 pub use supervise::serve_the_tests;
 pub use supervise::{WORD as SUPERVISE, dismiss, serve};
-use tail::Tail;
-use template::{Paths, PlainPaths, Template, Word};
+use tail::{Printed, Tail};
+use template::{CommandTemplate, CommandWord, Paths, PlainPaths};
 
 /// The kind of target whose settings are a command line.
 pub(super) struct CommandKind;
@@ -52,7 +48,7 @@ impl TargetKind for CommandKind {
         json!({ "type": "string", "minLength": 1 })
     }
 
-    fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+    fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         Ok(Box::new(CommandTarget::new(line(settings), site)?))
     }
 
@@ -68,14 +64,14 @@ fn line(settings: &Value) -> &str {
 
 /// Runs a command line.
 struct CommandTarget {
-    template: Template,
+    template: CommandTemplate,
     /// The plain paths for the placeholders of a script.
     names: PlainPaths,
     /// Whether the command line contains the workspace; such a command cannot be called without one.
     names_workspace: bool,
     /// Where the program of a direct command was found.
     program: PathBuf,
-    site: Site,
+    site: TargetSite,
     /// Whether the process reads its input from standard input, and whether it prints its output
     /// instead of writing a file.
     streams: Piped,
@@ -96,19 +92,19 @@ impl CommandTarget {
     /// # Errors
     ///
     /// A [`Misuse`] where the quotes do not match, or a placeholder stands behind a backslash.
-    fn new(line: &str, site: &Site) -> Result<Self, Misuse> {
-        let template = Template::parse(line)?;
+    fn new(line: &str, site: &TargetSite) -> Result<Self, Misuse> {
+        let template = CommandTemplate::parse(line)?;
         let program = match &template {
-            Template::Direct(words) => words
+            CommandTemplate::Direct(words) => words
                 .first()
-                .and_then(Word::fixed)
+                .and_then(CommandWord::fixed)
                 .map_or_else(PathBuf::new, |name| find_program(name, &site.root)),
-            Template::Script(_) => PathBuf::from("/bin/sh"),
+            CommandTemplate::Script(_) => PathBuf::from("/bin/sh"),
         };
         Ok(Self {
             template,
             names: PlainPaths::default(),
-            names_workspace: Template::names_workspace(line),
+            names_workspace: CommandTemplate::names_workspace(line),
             program,
             site: site.clone(),
             streams: Piped::default(),
@@ -121,7 +117,7 @@ impl CommandTarget {
     /// # Errors
     ///
     /// Where a file for one of the standard streams cannot be opened, or the process cannot be started.
-    fn start(&self, invocation: &Invocation<'_>) -> io::Result<Call> {
+    fn start(&self, invocation: &Invocation<'_>) -> io::Result<ProgramCall> {
         let workplace = invocation.workplace.as_ref();
         let paths = Paths {
             input: invocation.input_file,
@@ -131,18 +127,18 @@ impl CommandTarget {
         };
         let folder = paths.workspace.unwrap_or(paths.root);
         let mut program = match &self.template {
-            Template::Direct(words) => {
+            CommandTemplate::Direct(words) => {
                 let mut words = words.iter().map(|word| word.fill(&paths));
                 let first = words.next().unwrap_or_default();
                 let mut program = match self.program.as_os_str().is_empty() {
-                    true => Program::new(first, folder),
-                    false => Program::new(&self.program, folder),
+                    true => SupervisedProgram::new(first, folder),
+                    false => SupervisedProgram::new(&self.program, folder),
                 };
                 program.args(words);
                 program
             }
-            Template::Script(script) => {
-                let mut program = Program::new(&self.program, folder);
+            CommandTemplate::Script(script) => {
+                let mut program = SupervisedProgram::new(&self.program, folder);
                 let script = script.fill_plainly(&paths, &self.names)?;
                 program.args([OsStr::new("-c"), &script]);
                 program
@@ -163,20 +159,23 @@ impl CommandTarget {
             true => Some(File::create_new(invocation.output_file)?.into()),
             false => None,
         };
-        Call::start(&program, input, output)
+        ProgramCall::start(&program, input, output)
     }
 
     /// The program as the user wrote it.
     fn shown_program(&self) -> &str {
         match &self.template {
-            Template::Direct(words) => words.first().and_then(Word::fixed).unwrap_or("the program"),
-            Template::Script(_) => "/bin/sh",
+            CommandTemplate::Direct(words) => words
+                .first()
+                .and_then(CommandWord::fixed)
+                .unwrap_or("the program"),
+            CommandTemplate::Script(_) => "/bin/sh",
         }
     }
 
     /// The failure of a process that could not be started.
     fn not_started(&self, error: &io::Error) -> Failure {
-        let message = failure::not_started(self.shown_program(), error);
+        let message = process::not_started(self.shown_program(), error);
         Failure::new(FailureKind::NotStarted, message)
     }
 
@@ -206,10 +205,10 @@ impl CommandTarget {
         };
         // Somebody who stops a run often stops its processes too. Such an end is not a failure of
         // the pipeline.
-        if failure::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
+        if process::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
             return Ended::Interrupted;
         }
-        let message = failure::ended(&kind);
+        let message = process::ended(&kind);
         failed(Failure::new(kind, message).printed(streams), status.code())
     }
 }
@@ -250,7 +249,7 @@ impl Target for CommandTarget {
         match end {
             Ok(ProcessEnd::Exited(status)) => self.ended(status, streams, call, output),
             Ok(ProcessEnd::TimedOut) => {
-                let message = failure::timed_out(timeout);
+                let message = process::timed_out(timeout);
                 failed(
                     Failure::new(FailureKind::Timeout, message).printed(streams),
                     None,

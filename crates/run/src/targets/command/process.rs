@@ -1,17 +1,17 @@
 //! Waits for a program on the thread that started it. The thread reads what the program prints, stops the program
 //! after its time, and leaves none of its processes behind.
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use std::cell::RefCell;
 use std::io::{self, PipeReader, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
-
-use super::printed::Sink;
-use super::supervise::{Program, Running, Stop, Streams};
+use super::supervise::{Running, StopOrder, Streams, SupervisedProgram};
+use super::tail::Sink;
+use kelvin_base::failure::FailureKind;
 use kelvin_system::signal::{Interrupt, timespec};
 
 /// The time between the request to end (SIGTERM) and SIGKILL. A client needs some time to stop what it
@@ -37,7 +37,7 @@ pub(super) enum ProcessEnd {
 }
 
 /// A running program. When the value is dropped, everything that the program has started is killed.
-pub(super) struct Call {
+pub(super) struct ProgramCall {
     running: Running,
     stdout: Option<PipeReader>,
     stderr: PipeReader,
@@ -46,11 +46,11 @@ pub(super) struct Call {
     _written: Streams,
 }
 
-impl Call {
+impl ProgramCall {
     /// Starts a program that reads a file. Its standard output goes into another file, or is read
     /// here.
     pub(super) fn start(
-        program: &Program,
+        program: &SupervisedProgram,
         input: OwnedFd,
         output: Option<OwnedFd>,
     ) -> io::Result<Self> {
@@ -89,13 +89,13 @@ impl Call {
         ];
         let mut deadline = Instant::now() + timeout;
         let mut stopped = None;
-        let mut stop = Stop::Ask;
+        let mut stop = StopOrder::Ask;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 stopped.get_or_insert(ProcessEnd::TimedOut);
                 self.running.stop(stop)?;
-                stop = Stop::Kill;
+                stop = StopOrder::Kill;
                 deadline = Instant::now() + GRACE;
                 continue;
             }
@@ -195,6 +195,54 @@ impl Stream<'_> {
     }
 }
 
+/// The message for a process that ended by itself, with an exit code or by a signal.
+pub(super) fn ended(kind: &FailureKind) -> String {
+    match kind {
+        FailureKind::Exit(126) => {
+            "it ended with exit code 126: a command was found that cannot be executed".to_owned()
+        }
+        FailureKind::Exit(127) => "it ended with exit code 127: a command was not found".to_owned(),
+        FailureKind::Exit(code) => format!("it ended with exit code {code}"),
+        FailureKind::Signal(signal) => match signal_hook::low_level::signal_name(*signal) {
+            Some("SIGKILL") => {
+                "SIGKILL ended it; the system does so where memory runs out".to_owned()
+            }
+            Some(name) => format!("{name} ended it"),
+            None => format!("signal {signal} ended it"),
+        },
+        _ => "it wrote no output that could be read".to_owned(),
+    }
+}
+
+/// The message for a program that could not be started.
+pub(super) fn not_started(program: &str, error: &io::Error) -> String {
+    // The message leaves out the number that the standard library adds.
+    let reason = error.to_string();
+    let reason = reason.split(" (os error").next().unwrap_or_default();
+    let hint = match error.kind() {
+        io::ErrorKind::NotFound => "; is it installed, and is its path right?",
+        io::ErrorKind::PermissionDenied => "; is it executable?",
+        // ENOEXEC: the system does not know the format, as with a script without an interpreter.
+        _ if error.raw_os_error() == Some(8) => "; does it begin with a `#!` line?",
+        _ => "",
+    };
+    format!("`{program}` could not be started: {reason}{hint}")
+}
+
+/// The message for a process that took longer than allowed.
+pub(super) fn timed_out(timeout: Duration) -> String {
+    format!(
+        "it was stopped after {} s, which is what `timeout_s` allows",
+        timeout.as_secs_f64()
+    )
+}
+
+/// Whether this is how processes end when somebody stops them: by a signal, or with the exit code by
+/// which a shell reports one of the signals 1 to 15.
+pub(super) const fn is_of_a_stop(kind: &FailureKind) -> bool {
+    matches!(kind, FailureKind::Signal(_) | FailureKind::Exit(129..=143))
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::{self, File};
@@ -204,10 +252,10 @@ mod tests {
 
     #[test]
     fn a_panic_kills_the_process_that_was_being_watched() {
-        let mut program = Program::new("sh", Path::new("/"));
+        let mut program = SupervisedProgram::new("sh", Path::new("/"));
         program.args(["-c", "echo $$; exec sleep 60"]);
         let input = File::open("/dev/null").expect("opened").into();
-        let mut call = Call::start(&program, input, None).expect("started");
+        let mut call = ProgramCall::start(&program, input, None).expect("started");
         let mut said = [0; 32];
         let read = call.stdout.as_mut().expect("a pipe").read(&mut said);
         let pid = String::from_utf8_lossy(&said[..read.expect("read")]).into_owned();

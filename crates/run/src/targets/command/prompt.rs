@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{CommandTarget, Piped};
-use crate::targets::{Ended, Invocation, Meter, Site, Target};
+use crate::targets::{Ended, Invocation, Meter, Target, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind};
 
@@ -24,7 +24,7 @@ impl PromptCommand {
         line: &str,
         environment: Vec<(&'static str, String)>,
         meter: Arc<Meter>,
-        site: &Site,
+        site: &TargetSite,
     ) -> Result<Self, Misuse> {
         let mut command = CommandTarget::new(line, site)?;
         command.environment = environment;

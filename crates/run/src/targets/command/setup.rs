@@ -14,7 +14,7 @@ use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::nothing;
-use super::supervise::{Program, Running, Stop};
+use super::supervise::{Running, StopOrder, SupervisedProgram};
 use kelvin_base::exit::Misuse;
 use kelvin_system::signal::Interrupt;
 
@@ -44,7 +44,7 @@ pub fn setup(script: &str, folder: &Path) -> anyhow::Result<()> {
 
 fn run(script: &str, folder: &Path) -> anyhow::Result<ExitStatus> {
     let interrupt = Interrupt::of_process()?;
-    let mut program = Program::new("bash", folder);
+    let mut program = SupervisedProgram::new("bash", folder);
     program.args(["-eo", "pipefail", "-c", script]).lasting();
     let (stdout, output) = io::pipe()?;
     let (stderr, errors) = io::pipe()?;
@@ -61,7 +61,7 @@ fn run(script: &str, folder: &Path) -> anyhow::Result<ExitStatus> {
         // The loop checks everything again, whatever has ended the poll.
         let _ = poll(&mut fds, None);
         if !fds[1].revents().is_empty() {
-            running.stop(Stop::Kill)?;
+            running.stop(StopOrder::Kill)?;
             break;
         }
     }

@@ -7,11 +7,10 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::printed::Printed;
-use super::process::{Call, ProcessEnd};
-use super::supervise::Program;
-use super::tail::Tail;
-use super::{failure, nothing};
+use super::process::{ProcessEnd, ProgramCall};
+use super::supervise::SupervisedProgram;
+use super::tail::{Printed, Tail};
+use super::{nothing, process};
 use crate::targets::StandardOutput;
 use kelvin_base::failure::Streams;
 use kelvin_system::signal::Interrupt;
@@ -68,7 +67,7 @@ impl SideCommand<'_> {
                 SideProgram::Script(_) => "/bin/sh".into(),
                 SideProgram::File(path) => path.file_name().unwrap_or_default().to_string_lossy(),
             };
-            SideEnd::Failed(failure::not_started(&shown, error), Streams::default())
+            SideEnd::Failed(process::not_started(&shown, error), Streams::default())
         };
         let started = match self.start() {
             Ok(started) => started,
@@ -92,7 +91,7 @@ impl SideCommand<'_> {
         let kind = match (status.code(), status.signal()) {
             (Some(code), _) => {
                 if interrupt.tripped()
-                    && failure::is_of_a_stop(&kelvin_base::failure::FailureKind::Exit(code))
+                    && process::is_of_a_stop(&kelvin_base::failure::FailureKind::Exit(code))
                 {
                     return SideEnd::Interrupted;
                 }
@@ -106,18 +105,18 @@ impl SideCommand<'_> {
         };
         match interrupt.tripped() {
             true => SideEnd::Interrupted,
-            false => SideEnd::Failed(failure::ended(&kind), streams),
+            false => SideEnd::Failed(process::ended(&kind), streams),
         }
     }
 
-    fn start(&self) -> std::io::Result<Call> {
+    fn start(&self) -> std::io::Result<ProgramCall> {
         let mut program = match self.program {
             SideProgram::Script(script) => {
-                let mut program = Program::new("/bin/sh", self.folder);
+                let mut program = SupervisedProgram::new("/bin/sh", self.folder);
                 program.args([OsStr::new("-c"), OsStr::new(script)]);
                 program
             }
-            SideProgram::File(path) => Program::new(path, self.folder),
+            SideProgram::File(path) => SupervisedProgram::new(path, self.folder),
         };
         let variables = self.variables.iter();
         program.envs(variables.map(|(name, value)| (name, value)));
@@ -125,6 +124,6 @@ impl SideCommand<'_> {
             Some(path) => File::open(path)?.into(),
             None => nothing()?,
         };
-        Call::start(&program, input, None)
+        ProgramCall::start(&program, input, None)
     }
 }

@@ -40,7 +40,7 @@ pub(super) struct Sent {
 
 /// An answer, whatever its status.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct HttpResponse {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     pub(super) body: Vec<u8>,
@@ -60,7 +60,7 @@ pub(super) enum Broken {
 }
 
 /// The limits of an exchange.
-pub(super) struct Bounds<'a> {
+pub(super) struct ExchangeLimits<'a> {
     /// The time limit of the whole exchange.
     pub(super) timeout: Duration,
     /// The most bytes of an answer.
@@ -74,7 +74,7 @@ pub(super) struct Bounds<'a> {
 /// # Errors
 ///
 /// Where there is no complete answer.
-pub(super) fn exchange(sent: Sent, bounds: &Bounds<'_>) -> Result<Answer, Broken> {
+pub(super) fn exchange(sent: Sent, bounds: &ExchangeLimits<'_>) -> Result<HttpResponse, Broken> {
     let engine = engine().map_err(|why| Broken::Connection(why.to_owned()))?;
     let (sender, receiver) = channel();
     let (timeout, most) = (bounds.timeout, bounds.most);
@@ -136,7 +136,11 @@ fn start() -> io::Result<Engine> {
     Ok(engine)
 }
 
-async fn fetch((client, way): (&Ways, &Way), mut sent: Sent, most: u64) -> Result<Answer, Broken> {
+async fn fetch(
+    (client, way): (&Ways, &Way),
+    mut sent: Sent,
+    most: u64,
+) -> Result<HttpResponse, Broken> {
     let mut redirects = 0;
     loop {
         let answer = once((client, way), &sent, most).await?;
@@ -153,7 +157,7 @@ async fn fetch((client, way): (&Ways, &Way), mut sent: Sent, most: u64) -> Resul
 
 /// The address to which an answer redirects, if the same request may be sent there. It must be on the same server,
 /// since neither the key nor the prompt is meant for another server.
-fn same_server(url: &str, answer: &Answer) -> Option<String> {
+fn same_server(url: &str, answer: &HttpResponse) -> Option<String> {
     if !matches!(answer.status, 307 | 308) {
         return None;
     }
@@ -168,7 +172,11 @@ fn same_server(url: &str, answer: &Answer) -> Option<String> {
     is_same.then_some(to)
 }
 
-async fn once((client, way): (&Ways, &Way), sent: &Sent, most: u64) -> Result<Answer, Broken> {
+async fn once(
+    (client, way): (&Ways, &Way),
+    sent: &Sent,
+    most: u64,
+) -> Result<HttpResponse, Broken> {
     let mut request = Request::post(&sent.url).header(CONTENT_TYPE, "application/json");
     let server = sent.url.parse::<Uri>().ok();
     if let Some(known) = server.and_then(|server| way.authorization(&server)) {
@@ -206,7 +214,7 @@ async fn once((client, way): (&Ways, &Way), sent: &Sent, most: u64) -> Result<An
             body.extend_from_slice(piece);
         }
     }
-    Ok(Answer {
+    Ok(HttpResponse {
         status: parts.status.as_u16(),
         headers: parts.headers,
         body,

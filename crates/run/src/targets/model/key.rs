@@ -14,7 +14,7 @@ const HIDDEN: &str = "***";
 
 /// The key of a server, if it has one.
 #[derive(Clone)]
-pub(super) enum Key {
+pub(super) enum ServerKey {
     /// The server needs none.
     None,
     /// The variable for the key is not set.
@@ -25,7 +25,7 @@ pub(super) enum Key {
     Known(String),
 }
 
-impl Key {
+impl ServerKey {
     /// Reads the key from the variable of this name.
     pub(super) fn of(variable: Option<&str>) -> Self {
         let Some(variable) = variable else {
@@ -76,7 +76,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for ServerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => "None",
@@ -93,21 +93,21 @@ mod tests {
 
     #[test]
     fn a_key_is_in_no_text_and_no_debug_output() {
-        let key = Key::Known("sk-planted-0123456789".to_owned());
+        let key = ServerKey::Known("sk-planted-0123456789".to_owned());
         assert_eq!(key.scrub("no sk-planted-0123456789!"), "no ***!");
         assert_eq!(format!("{key:?}"), "***");
         // A short word is no secret, and answers contain words.
-        assert_eq!(Key::Known("none".to_owned()).scrub("none"), "none");
+        assert_eq!(ServerKey::Known("none".to_owned()).scrub("none"), "none");
     }
 
     #[test]
     fn a_variable_that_is_not_set_is_told_by_its_name() {
-        let key = Key::of(Some("KELVIN_TEST_NO_SUCH_KEY"));
+        let key = ServerKey::of(Some("KELVIN_TEST_NO_SUCH_KEY"));
         let refused = key.check("local").expect_err("not set").to_string();
         assert!(refused.contains("`KELVIN_TEST_NO_SUCH_KEY`"), "{refused}");
         assert!(refused.contains("`local`, is not set"), "{refused}");
-        assert!(Key::of(None).check("local").is_ok());
-        let broken = Key::Unusable("BROKEN".to_owned()).check("local");
+        assert!(ServerKey::of(None).check("local").is_ok());
+        let broken = ServerKey::Unusable("BROKEN".to_owned()).check("local");
         assert!(
             broken
                 .expect_err("not a key")

@@ -32,7 +32,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Launch, Site, Target, TargetKind};
+use super::{Launch, Target, TargetKind, TargetSite};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 
@@ -262,7 +262,7 @@ impl TargetKind for ModelKind {
             .to_value()
     }
 
-    fn open(&self, settings: &Value, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+    fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let call = ModelCall::deserialize(settings).map_err(|_| unresolved(settings))?;
         call.open(site)
     }

@@ -7,22 +7,22 @@ use serde_json::Value;
 #[cfg(feature = "models")]
 use super::base_url::{self, BaseUrl};
 #[cfg(feature = "models")]
-use super::key::Key;
+use super::key::ServerKey;
 use super::replay::Replay;
 #[cfg(feature = "models")]
-use super::server::Server;
+use super::server::ModelServer;
 #[cfg(feature = "models")]
 use super::wire::Wire;
 use super::{CallKind, Endpoint, ModelCall, ModelName};
 #[cfg(feature = "models")]
 use super::{anthropic, openai};
 use crate::targets::command::PromptCommand;
-use crate::targets::{Meter, Site, Target};
+use crate::targets::{Meter, Target, TargetSite};
 use kelvin_base::exit::Misuse;
 
 impl ModelCall {
     /// Opens the called model. Nothing is sent, and no key is needed, before the first call.
-    pub(super) fn open(self, site: &Site) -> Result<Box<dyn Target>, Misuse> {
+    pub(super) fn open(self, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let Self {
             name,
             endpoint,
@@ -79,10 +79,10 @@ fn server(
     endpoint: Endpoint,
     call: CallKind,
     meter: Arc<Meter>,
-    site: &Site,
+    site: &TargetSite,
 ) -> Result<Box<dyn Target>, Misuse> {
     let price = endpoint.price().copied();
-    let key = Key::of(endpoint.key_variable());
+    let key = ServerKey::of(endpoint.key_variable());
     let wire: Box<dyn Wire> = match (endpoint, call) {
         (Endpoint::OpenAi(endpoint), call) => {
             let base = usable(&name, &endpoint.base_url)?;
@@ -100,7 +100,7 @@ fn server(
             unreachable!("a command and a file have no server")
         }
     };
-    Ok(Box::new(Server {
+    Ok(Box::new(ModelServer {
         name,
         wire,
         key,
@@ -117,7 +117,7 @@ fn server(
     _: Endpoint,
     _: CallKind,
     _: Arc<Meter>,
-    _: &Site,
+    _: &TargetSite,
 ) -> Result<Box<dyn Target>, Misuse> {
     let what = format!(
         "the model `{name}` is behind a server, and this kelvin was built without the clients for servers"
@@ -193,7 +193,7 @@ mod tests {
             recorded: None,
             recorder: None,
         };
-        let site = Site {
+        let site = TargetSite {
             root: folder.path().to_path_buf(),
             timeout: std::time::Duration::from_secs(1),
             max_output_bytes: 1_000,

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::targets::{Address, Ended, Invocation, Site};
+use crate::targets::{Address, Ended, Invocation, TargetSite};
 
 /// `.ci/run` runs it where the models can be had; it installs them.
 #[test]
@@ -20,7 +20,7 @@ fn a_real_embedder_and_a_real_language_model_answer() {
     );
     let url = String::from_utf8(started.stdout).expect("text");
     let folder = tempfile::tempdir().expect("a folder");
-    let site = Site {
+    let site = TargetSite {
         root: folder.path().to_path_buf(),
         timeout: std::time::Duration::from_secs(120),
         max_output_bytes: 1 << 20,

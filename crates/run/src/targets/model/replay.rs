@@ -22,7 +22,7 @@ const SHOWN_DIGITS: usize = 16;
 /// One line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct ReplayLine {
     /// The input of the call: a text, or the list of texts of an embedding call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     prompt: Option<Value>,
@@ -49,19 +49,19 @@ struct Tokens {
 
 /// A recorded answer.
 #[derive(Debug)]
-struct Recorded {
+struct RecordedReply {
     text: String,
     tokens: Option<Tokens>,
 }
 
 /// Recorded answers by instructions and prompt.
-type Answers = BTreeMap<(Option<String>, String), Vec<Recorded>>;
+type Answers = BTreeMap<(Option<String>, String), Vec<RecordedReply>>;
 
 /// The answers of a file, ordered by their questions.
 #[derive(Debug, Default)]
 struct Tape {
     /// The answers by the beginning of a digest.
-    requests: BTreeMap<String, Vec<Recorded>>,
+    requests: BTreeMap<String, Vec<RecordedReply>>,
     /// The answers by prompt and, where a line has them, instructions.
     prompts: Answers,
 }
@@ -140,7 +140,7 @@ impl Replay {
 
 impl Tape {
     fn add(&mut self, line: &str) -> Result<(), String> {
-        let Line {
+        let ReplayLine {
             prompt,
             system,
             request,
@@ -148,7 +148,7 @@ impl Tape {
             usage,
         } = serde_json::from_str(line)
             .map_err(|error| format!("it is no recorded answer: {error}"))?;
-        let recorded = Recorded {
+        let recorded = RecordedReply {
             text: text(answer),
             tokens: usage,
         };
@@ -173,7 +173,7 @@ impl Tape {
     }
 
     /// The answers to an input, in the order of the file.
-    fn find(&self, input: &str, system: Option<&str>, digest: &str) -> Option<&[Recorded]> {
+    fn find(&self, input: &str, system: Option<&str>, digest: &str) -> Option<&[RecordedReply]> {
         let by_prompt = |system: Option<&str>| {
             let key = (system.map(str::to_owned), input.to_owned());
             self.prompts.get(&key)
@@ -214,7 +214,7 @@ impl Recorder {
             return ended;
         };
         let tokens = reply.usage.filter(|usage| usage.untold == 0);
-        let recorded = Recorded {
+        let recorded = RecordedReply {
             text: String::from_utf8_lossy(&output[before..]).into_owned(),
             tokens: tokens.map(|usage| Tokens {
                 input_tokens: usage.input_tokens,
@@ -236,9 +236,9 @@ impl Recorder {
     }
 
     /// Adds a line to the file. The lock keeps the lines of several calls apart.
-    fn add(&self, key: (Option<String>, String), recorded: Recorded) -> io::Result<()> {
+    fn add(&self, key: (Option<String>, String), recorded: RecordedReply) -> io::Result<()> {
         let mut added = self.added();
-        let line = Line {
+        let line = ReplayLine {
             prompt: Some(Value::String(key.1.clone())),
             system: key.0.clone(),
             request: None,
@@ -286,7 +286,7 @@ impl Target for Replay {
         let answers = self.tape.find(&input, system, &digest);
         let is_enough = answers.is_some_and(|answers| answers.len() >= call.repeat);
         if let (false, Some(recorder)) = (is_enough, &self.recorder) {
-            let known = answers.map_or(0, <[Recorded]>::len);
+            let known = answers.map_or(0, <[RecordedReply]>::len);
             let key = (system.map(str::to_owned), input);
             // The repeats that the file has are not recorded again.
             let call = Invocation {
@@ -302,7 +302,7 @@ impl Target for Replay {
             return Ended::Failed { failure, reply };
         };
         let nth = call.repeat.saturating_sub(1).min(answers.len() - 1);
-        let Recorded { text, tokens } = &answers[nth];
+        let RecordedReply { text, tokens } = &answers[nth];
         output.extend_from_slice(text.as_bytes());
         let tokens = tokens.map(|tokens| (tokens.input_tokens, tokens.output_tokens));
         Ended::Answered(Reply {

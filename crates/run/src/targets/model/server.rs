@@ -4,26 +4,26 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::http::{self, Bounds, Broken, Sent};
-use super::key::Key;
+use super::http::{self, Broken, ExchangeLimits, Sent};
+use super::key::ServerKey;
 use super::settings::usage;
 use super::wire::{Wire, malformed};
 use super::{Price, refusal};
-use crate::targets::{Ended, Invocation, Meter, Reply, Site, Target};
+use crate::targets::{Ended, Invocation, Meter, Reply, Target, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind};
 
 /// A model behind a server.
-pub(super) struct Server {
+pub(super) struct ModelServer {
     pub(super) name: String,
     pub(super) wire: Box<dyn Wire>,
-    pub(super) key: Key,
+    pub(super) key: ServerKey,
     pub(super) price: Option<Price>,
     pub(super) meter: Arc<Meter>,
-    pub(super) site: Site,
+    pub(super) site: TargetSite,
 }
 
-impl Target for Server {
+impl Target for ModelServer {
     fn ready(&self) -> Result<(), Misuse> {
         self.key.check(&self.name)
     }
@@ -57,7 +57,7 @@ impl From<Failure> for NoAnswer {
     }
 }
 
-impl Server {
+impl ModelServer {
     /// The text of the answer to an input. The other results of the answer go into the reply, even where
     /// there is no text: such a call is paid for as well.
     fn ask(&self, input: &str, reply: &mut Reply) -> Result<String, NoAnswer> {
@@ -69,7 +69,7 @@ impl Server {
         };
         let answer = http::exchange(
             sent,
-            &Bounds {
+            &ExchangeLimits {
                 timeout: self.site.timeout,
                 most: self.site.max_output_bytes,
                 interrupt: &self.site.interrupt,

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::change::Change;
-use super::stamp::{self, Stamp, Stamps};
-use super::{Code, Entry, Excluded, Files, Listed, Made, digest, ignoring, list, made};
+use super::stamp::{self, InodeStamp, PathChange, Stamps};
+use super::{Code, CodeFile, Excluded, Files, ListedFiles, Made, digest, ignoring, list, made};
 use kelvin_base::digest::Fields;
 
 /// How often the files are checked before a run begins, until no file changes any more.
@@ -52,7 +51,7 @@ pub struct Watch {
     untracked: BTreeSet<Vec<u8>>,
     /// Files that earlier runs have left behind, by their place or name; they are not code.
     left: BTreeSet<Vec<u8>>,
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
     /// Whether a file has changed; read between two calls, without waiting.
     broken: AtomicBool,
     /// Whether a call is made alone, so that new files after it were created by it.
@@ -60,11 +59,11 @@ pub struct Watch {
 }
 
 #[derive(Debug)]
-struct State {
+struct WatchState {
     stamps: Stamps,
-    changes: Vec<Change>,
+    changes: Vec<PathChange>,
     /// New files, and the times at which they were first seen.
-    new: BTreeMap<Vec<u8>, (Option<Stamp>, Instant)>,
+    new: BTreeMap<Vec<u8>, (Option<InodeStamp>, Instant)>,
     /// The files that the pipeline creates itself.
     made: Made,
     /// The files that runs have left behind so far.
@@ -98,7 +97,7 @@ pub fn begin(
     loop {
         let now = SystemTime::now();
         let (mut code, listed) = list(root, globs, &exclude)?;
-        let Some(Listed {
+        let Some(ListedFiles {
             top,
             mut files,
             untracked,
@@ -114,7 +113,7 @@ pub fn begin(
         // in a row find the same state, the content read between them is current.
         let is_settled = !stamps.is_fresh(now) || before.as_ref() == Some(&stamps);
         if is_settled || round == ROUNDS {
-            let state = State {
+            let state = WatchState {
                 stamps,
                 changes: Vec::new(),
                 new: BTreeMap::new(),
@@ -171,7 +170,7 @@ impl Watch {
 
     /// The files as they were when the run began, by name, each with a short digest of its kind and content.
     pub fn listed(&self) -> BTreeMap<String, String> {
-        let entry = |(name, entry): (&Vec<u8>, &Entry)| {
+        let entry = |(name, entry): (&Vec<u8>, &CodeFile)| {
             let fields = Fields::of("kelvin/file/v1");
             let digest = fields.field(entry.kind, &entry.content).digest();
             (String::from_utf8_lossy(name).into_owned(), digest.short(16))
@@ -198,7 +197,7 @@ impl Watch {
     pub fn changes(&self) -> String {
         let state = self.state();
         let named = state.changes.iter().take(NAMED);
-        let named: Vec<String> = named.map(Change::to_string).collect();
+        let named: Vec<String> = named.map(PathChange::to_string).collect();
         let more = match state.changes.len().saturating_sub(NAMED) {
             0 => String::new(),
             more => format!(", and {more} more"),
@@ -233,7 +232,7 @@ impl Watch {
         let changes = state.changes.iter();
         let tracked =
             changes.filter(|change| change.file().is_some_and(|file| is_tracked(bytes(file))));
-        let told: Vec<String> = tracked.take(NAMED).map(Change::to_string).collect();
+        let told: Vec<String> = tracked.take(NAMED).map(PathChange::to_string).collect();
         (!told.is_empty()).then(|| told.join(", "))
     }
 
@@ -248,13 +247,13 @@ impl Watch {
         let code: BTreeSet<_> = tracked
             .filter_map(|name| made::kind(std::str::from_utf8(name).ok()?))
             .collect();
-        let changed = state.changes.iter().filter_map(Change::file).map(bytes);
+        let changed = state.changes.iter().filter_map(PathChange::file).map(bytes);
         let changed = changed.filter(|name| !is_tracked(name) && meant(name));
         let names = state.made.names().map(str::as_bytes).chain(changed);
         ignoring::lines(names, state.made.later(), &code)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WatchState> {
         // A check that panicked leaves no change half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -287,7 +286,7 @@ impl Watch {
     }
 
     /// Lists the files and compares them with those at the beginning.
-    fn list_again(&self, state: &mut State, is_end: bool) {
+    fn list_again(&self, state: &mut WatchState, is_end: bool) {
         let mut listed = list(&self.root, &self.globs, &self.exclude);
         for _ in 0..AGAIN {
             // If a call removes a file during the listing, that is no reason to give up.
@@ -303,11 +302,11 @@ impl Watch {
                 let why = other
                     .err()
                     .map_or_else(String::new, |error| format!(": {error:#}"));
-                state.changes.push(Change::Unlisted(why));
+                state.changes.push(PathChange::Unlisted(why));
                 return;
             }
         };
-        let file = |name: &[u8], what| Change::File(OsStr::from_bytes(name).into(), what);
+        let file = |name: &[u8], what| PathChange::File(OsStr::from_bytes(name).into(), what);
         for (name, before) in &self.files {
             let what = match now.files.get(name) {
                 Some(after) if after == before => continue,
@@ -318,7 +317,7 @@ impl Watch {
         }
         let stay = STAY.max(state.longest * CALLS);
         let mut new = BTreeMap::new();
-        let is_new = |(name, _): &(&Vec<u8>, &Entry)| !self.files.contains_key(*name);
+        let is_new = |(name, _): &(&Vec<u8>, &CodeFile)| !self.files.contains_key(*name);
         for (name, entry) in now.files.iter().filter(is_new) {
             if now.untracked.contains(name) {
                 if self.learns.load(Ordering::Relaxed) {
@@ -329,7 +328,7 @@ impl Watch {
                     continue;
                 }
             }
-            let stamp = Stamp::at(&self.top, name);
+            let stamp = InodeStamp::at(&self.top, name);
             let known = state.new.get(name).filter(|(known, _)| *known == stamp);
             let since = known.map_or_else(Instant::now, |(_, since)| *since);
             if is_end || since.elapsed() > stay {

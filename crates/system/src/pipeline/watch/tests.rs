@@ -72,7 +72,7 @@ fn a_look_that_is_dear_waits_for_a_call_that_is_dearer() {
 #[test]
 fn many_changes_are_counted() {
     let (_folder, _, watch) = watched();
-    let file = |number: u8| Change::File(number.to_string().into(), "is new");
+    let file = |number: u8| PathChange::File(number.to_string().into(), "is new");
     watch.state().changes = (0..8).map(file).collect();
     let told = watch.changes();
     assert!(told.ends_with("`4` is new, and 3 more"), "{told}");

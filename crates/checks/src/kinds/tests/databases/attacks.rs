@@ -39,8 +39,9 @@ fn on_real_servers_inv_12_nothing_is_written_to_postgresql() {
         let mark = beside.left.path("mark");
         let mark = mark.display();
         let unchanged = |query: &str| {
-            let told =
-                |found: &Finding| assert_eq!(found.outcome, Outcome::Passed, "{query}: {found:?}");
+            let told = |found: &CheckFinding| {
+                assert_eq!(found.outcome, Outcome::Passed, "{query}: {found:?}")
+            };
             // All in one question, since every question takes a connection.
             let state = "SELECT (SELECT count(*) FROM users), (SELECT max(id) FROM users),
                            (SELECT last_value FROM numbers WHERE NOT is_called),
@@ -137,7 +138,7 @@ fn on_real_servers_inv_12_nothing_is_written_to_mariadb() {
     let file = format!("{}/mark", reached("MYSQL_FILES"));
     let unchanged = |query: &str| {
         let told =
-            |found: &Finding| assert_eq!(found.outcome, Outcome::Passed, "{query}: {found:?}");
+            |found: &CheckFinding| assert_eq!(found.outcome, Outcome::Passed, "{query}: {found:?}");
         let state =
             "SELECT CONCAT_WS(',', (SELECT count(*) FROM users), (SELECT count(*) FROM plain),
                        (SELECT next_not_cached_value FROM numbers), IF(@@tx_read_only, 'on', 'off'))";

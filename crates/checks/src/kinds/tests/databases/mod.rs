@@ -38,7 +38,7 @@ impl Beside {
     /// A service; `init` is the SQL itself, in place of a file with it.
     fn new(service: Value) -> Self {
         let keys: ServiceKeys = serde_json::from_value(service).expect("a service");
-        let opened = services::open(&keys, &keys, keys.init());
+        let opened = services::open_service(&keys, &keys, keys.init());
         let declared = DeclaredServices::of([("db", keys.kind())].into_iter());
         let left = Left::new("");
         Self {
@@ -93,14 +93,14 @@ impl Beside {
 }
 
 impl Under<'_> {
-    fn look(&self, check: Value) -> Finding {
+    fn look(&self, check: Value) -> CheckFinding {
         let beside = self.beside;
         beside
             .left
             .look_beside(&self.services, &beside.declared, check)
     }
 
-    fn ask(&self, query: &str, equals: Value) -> Finding {
+    fn ask(&self, query: &str, equals: Value) -> CheckFinding {
         self.look(json!({"type": "sql", "service": "db", "query": query, "equals": equals}))
     }
 
@@ -134,7 +134,7 @@ impl Under<'_> {
     }
 
     /// Asks the service itself, whatever the check would have refused.
-    fn past_the_check(&self, text: &str) -> Result<services::Answer, Trouble> {
+    fn past_the_check(&self, text: &str) -> Result<services::QueryAnswer, Trouble> {
         let query = Query {
             text,
             values: &[],

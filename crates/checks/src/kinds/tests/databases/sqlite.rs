@@ -296,7 +296,7 @@ fn a_field_of_the_scenario_is_bound_in_a_query_and_in_init_and_changes_no_statem
     ] {
         let keys: ServiceKeys =
             serde_json::from_value(json!({"type": "sqlite", "init": init})).expect("a service");
-        let (key, what) = services::open(&keys, &keys, keys.init()).expect_err(init);
+        let (key, what) = services::open_service(&keys, &keys, keys.init()).expect_err(init);
         assert_eq!(key, "init");
         assert!(what.contains(told), "{what}");
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn record() -> Arc<Record> {
+fn record() -> Arc<MockRecord> {
     let mock = Mock::plain();
     let json = "Content-Type: application/json\r\nAuthorization: Bearer one\r\n";
     let form = "Content-Type: application/x-www-form-urlencoded; charset=utf-8\r\n";
@@ -66,7 +66,7 @@ fn json_that_a_client_calls_a_form_is_json() {
 fn inv_17_what_is_not_there_is_told_with_what_is() {
     let record = record();
     let nothing = |field: &str, filters: Value| match seen(&record, field, filters) {
-        Seen::Nothing(why) => why,
+        FieldSeen::Nothing(why) => why,
         other => unreachable!("{field}: {other:?}"),
     };
     let none = json!({"path": "/never"});
@@ -123,7 +123,7 @@ fn fields_filters_and_routes_that_make_no_sense_are_refused() {
         ("last_request.body.", "no path into JSON"),
         ("last_request.headers.a b", "no name of a header"),
     ] {
-        let refused = Field::parse(field).expect_err("it is refused");
+        let refused = RequestField::parse(field).expect_err("it is refused");
         assert!(refused.contains(why), "{field}: {refused}");
     }
     for (filters, why) in [

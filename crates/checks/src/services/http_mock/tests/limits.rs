@@ -31,14 +31,14 @@ fn a_flood_of_100_000_requests_costs_its_limit_and_the_count_stays_right() {
     let record = mock.record();
     assert_eq!(record.requests.len(), MOST_REQUESTS);
     let count = |filters: Value| seen(&record, "request_count", filters);
-    assert_eq!(count(json!({})), Seen::Value(json!(100_000)));
+    assert_eq!(count(json!({})), FieldSeen::Value(json!(100_000)));
     // The one request that was to be hidden in the flood is counted.
-    assert_eq!(count(json!({"path": "/pay"})), Seen::Value(json!(1)));
+    assert_eq!(count(json!({"path": "/pay"})), FieldSeen::Value(json!(1)));
     assert_eq!(
         count(json!({"path": "/poll", "method": "get"})),
-        Seen::Value(json!(99_998))
+        FieldSeen::Value(json!(99_998))
     );
-    assert_eq!(count(json!({"path": "/never"})), Seen::Value(json!(0)));
+    assert_eq!(count(json!({"path": "/never"})), FieldSeen::Value(json!(0)));
     // What was in those that were not kept is not known.
     for filters in [
         json!({"query": {"at": 60_000}}),
@@ -46,7 +46,7 @@ fn a_flood_of_100_000_requests_costs_its_limit_and_the_count_stays_right() {
         json!({"to": "x"}),
     ] {
         assert!(
-            matches!(count(filters.clone()), Seen::Unknown(why) if why.contains("first 10000 of 100000"))
+            matches!(count(filters.clone()), FieldSeen::Unknown(why) if why.contains("first 10000 of 100000"))
         );
     }
     assert_eq!(
@@ -54,14 +54,14 @@ fn a_flood_of_100_000_requests_costs_its_limit_and_the_count_stays_right() {
         json!("1")
     );
     let pay = seen(&record, "last_request.query", json!({"path": "/pay"}));
-    assert!(matches!(pay, Seen::Unknown(_)), "{pay:?}");
+    assert!(matches!(pay, FieldSeen::Unknown(_)), "{pay:?}");
     assert_eq!(
         value(&record, "requests[9999].query.at", json!({})),
         json!("9999")
     );
     assert!(matches!(
         seen(&record, "requests[10000].path", json!({})),
-        Seen::Unknown(_)
+        FieldSeen::Unknown(_)
     ));
     let log = mock.log();
     assert_eq!(log.len(), MOST_REQUESTS + 1);
@@ -82,7 +82,7 @@ fn a_flood_of_paths_is_counted_and_nothing_is_claimed_of_one_of_them() {
     assert_eq!(record.beyond.len(), 1_000);
     assert_eq!(value(&record, "request_count", json!({})), json!(13_000));
     let one = seen(&record, "request_count", json!({"path": "/12999"}));
-    assert!(matches!(one, Seen::Unknown(_)), "{one:?}");
+    assert!(matches!(one, FieldSeen::Unknown(_)), "{one:?}");
 }
 
 #[test]
@@ -107,14 +107,17 @@ fn of_large_bodies_the_beginning_is_kept_and_nothing_is_claimed_of_the_rest() {
     for field in ["requests[0].body", "requests[0].body.to"] {
         let body = seen(&record, field, json!({}));
         assert!(
-            matches!(body, Seen::Unknown(why) if why.contains("only the first 1048576")),
+            matches!(body, FieldSeen::Unknown(why) if why.contains("only the first 1048576")),
             "{field}"
         );
     }
     let count = |filters: Value| seen(&record, "request_count", filters);
-    assert_eq!(count(json!({})), Seen::Value(json!(41)));
-    assert_eq!(count(json!({"path": "/large"})), Seen::Value(json!(40)));
-    assert!(matches!(count(json!({"to": "a"})), Seen::Unknown(_)));
+    assert_eq!(count(json!({})), FieldSeen::Value(json!(41)));
+    assert_eq!(
+        count(json!({"path": "/large"})),
+        FieldSeen::Value(json!(40))
+    );
+    assert!(matches!(count(json!({"to": "a"})), FieldSeen::Unknown(_)));
     let line = &mock.log()[0]["details"];
     let logged = line["request_body"].as_str().expect("a text");
     assert_eq!((logged.len(), &line["is_cut"]), (MOST_LOGGED, &json!(true)));
@@ -153,11 +156,11 @@ fn a_body_that_is_encoded_hides_nothing_from_a_check() {
     let record = mock.record();
     assert!(matches!(
         seen(&record, "requests[0].body", json!({})),
-        Seen::Unknown(_)
+        FieldSeen::Unknown(_)
     ));
     assert!(matches!(
         seen(&record, "request_count", json!({"to": "a"})),
-        Seen::Unknown(_)
+        FieldSeen::Unknown(_)
     ));
     assert_eq!(
         value(&record, "request_count", json!({"to": "a", "path": "/y"})),
@@ -173,7 +176,7 @@ fn a_log_that_cannot_be_written_is_told() {
         .open("/dev/full")
         .expect("Linux has it");
     let routes = Routes::of(&keys(json!({"record": true}))).expect("nothing is wrong");
-    let server = Server::start("smtp", Arc::new(routes), Some(full)).expect("started");
+    let server = MockServer::start("smtp", Arc::new(routes), Some(full)).expect("started");
     let mock = Mock { folder, server };
     mock.ask("GET /x", "", "");
     let why = mock.server.settle().expect_err("the disk is full");

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::record::Record;
+use super::record::MockRecord;
 use super::routes::Routes;
-use super::server::Server;
+use super::server::MockServer;
 use super::*;
 use crate::keys::HttpMockKeys;
 
@@ -21,7 +21,7 @@ mod wire;
 /// A server with its log.
 struct Mock {
     folder: TempDir,
-    server: Server,
+    server: MockServer,
 }
 
 fn keys(mock: Value) -> HttpMockKeys {
@@ -38,7 +38,8 @@ impl Mock {
     fn of(mock: Value) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let routes = Routes::of(&keys(mock)).expect("nothing is wrong with it");
-        let server = Server::start("smtp", Arc::new(routes), Some(log(&folder))).expect("started");
+        let server =
+            MockServer::start("smtp", Arc::new(routes), Some(log(&folder))).expect("started");
         Self { folder, server }
     }
 
@@ -69,7 +70,7 @@ impl Mock {
         ))
     }
 
-    fn record(&self) -> Arc<Record> {
+    fn record(&self) -> Arc<MockRecord> {
         self.server.settle().expect("it was recorded")
     }
 
@@ -83,15 +84,17 @@ impl Mock {
 }
 
 /// What stands in a field of the requests that a filter takes.
-fn seen(record: &Record, field: &str, filters: Value) -> Seen {
+fn seen(record: &MockRecord, field: &str, filters: Value) -> FieldSeen {
     let filters = serde_json::from_value(filters).expect("a mapping");
     let filter = Filter::of(&filters).expect("a filter");
-    Field::parse(field).expect("a field").of(record, &filter)
+    RequestField::parse(field)
+        .expect("a field")
+        .of(record, &filter)
 }
 
-fn value(record: &Record, field: &str, filters: Value) -> Value {
+fn value(record: &MockRecord, field: &str, filters: Value) -> Value {
     match seen(record, field, filters) {
-        Seen::Value(value) => value,
+        FieldSeen::Value(value) => value,
         other => unreachable!("{field}: {other:?}"),
     }
 }

@@ -314,7 +314,7 @@ fn act_11_nothing_that_others_wrote_can_act() {
         for page in [
             render(&publication, 60_000),
             render(&measured, 60_000),
-            crate::publish::summary::render(&publication),
+            crate::publish::outputs::job_summary(&publication),
         ] {
             is_whole(&page);
             let mut links = Vec::new();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::{Check, Conclusion, Shown};
+use super::super::{Conclusion, OpenCheckRun, ShownCheckRun};
 use super::*;
 use crate::fake::{Fault, TOKEN};
 use crate::publish::{Annotation, Level};
@@ -11,8 +11,8 @@ use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::verdict::{Verdict, Word};
 
-fn shown(annotations: usize) -> Shown {
-    Shown {
+fn shown(annotations: usize) -> ShownCheckRun {
+    ShownCheckRun {
         title: "regression".to_owned(),
         summary: "summary".to_owned(),
         text: None,
@@ -44,7 +44,7 @@ fn a_check_run_is_in_progress_until_it_is_finished() {
     ] {
         let server = Server::start();
         let (client, _) = client(&server, TOKEN);
-        let check = Check::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
+        let check = OpenCheckRun::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
         assert_eq!(only(&server)["status"], "in_progress");
         assert_eq!(only(&server)["head_sha"], HEAD);
         assert!(check.url().is_some());
@@ -72,7 +72,7 @@ fn the_conclusion_is_that_of_the_verdict() {
 fn annotations_go_in_batches_of_fifty_and_in_their_order() {
     let server = Server::start();
     let (client, _) = client(&server, TOKEN);
-    let check = Check::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
+    let check = OpenCheckRun::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
     check
         .finish(Conclusion::Failure, &shown(120))
         .expect("finished");
@@ -88,7 +88,7 @@ fn annotations_go_in_batches_of_fifty_and_in_their_order() {
 fn texts_over_githubs_limit_are_cut_and_the_check_is_closed() {
     let server = Server::start();
     let (client, _) = client(&server, TOKEN);
-    let check = Check::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
+    let check = OpenCheckRun::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
     let mut shown = shown(1);
     shown.summary = "ä line\n".repeat(30_000);
     shown.text = Some(shown.summary.clone());
@@ -102,13 +102,13 @@ fn texts_over_githubs_limit_are_cut_and_the_check_is_closed() {
 fn a_check_run_that_is_dropped_is_closed_as_failed() {
     let server = Server::start();
     let (client, waits) = client(&server, TOKEN);
-    drop(Check::open(&client, "Kelvin", HEAD, "7/1").expect("opened"));
+    drop(OpenCheckRun::open(&client, "Kelvin", HEAD, "7/1").expect("opened"));
     assert_eq!(only(&server)["conclusion"], "failure");
     assert_eq!(only(&server)["output"]["title"], "Ended without a verdict");
     // In a panic too, and without waiting for anything.
     server.state().check_runs.clear();
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let _check = Check::open(&client, "Kelvin", HEAD, "7/2").expect("opened");
+        let _check = OpenCheckRun::open(&client, "Kelvin", HEAD, "7/2").expect("opened");
         panic!("on purpose");
     }));
     assert!(result.is_err());
@@ -120,7 +120,7 @@ fn a_check_run_that_is_dropped_is_closed_as_failed() {
 fn annotations_that_are_refused_do_not_keep_the_check_open() {
     let server = Server::start();
     let (client, _) = client(&server, TOKEN);
-    let check = Check::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
+    let check = OpenCheckRun::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
     server
         .state()
         .faults
@@ -142,7 +142,7 @@ fn a_check_run_whose_answer_was_lost_is_found_and_not_opened_twice() {
             .faults
             .push_back(Fault { effective, ..fault });
         let (client, _) = client(&server, TOKEN);
-        let check = Check::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
+        let check = OpenCheckRun::open(&client, "Kelvin", HEAD, "7/1").expect("opened");
         check
             .finish(Conclusion::Success, &shown(0))
             .expect("finished");
@@ -155,7 +155,7 @@ fn a_token_that_may_not_write_checks_is_told_what_to_add() {
     let server = Server::start();
     server.state().denied.insert("checks");
     let (client, _) = client(&server, TOKEN);
-    let error = Check::open(&client, "Kelvin", HEAD, "7/1")
+    let error = OpenCheckRun::open(&client, "Kelvin", HEAD, "7/1")
         .map(drop)
         .expect_err("refused");
     assert!(error.to_string().contains("checks: write"), "{error}");

@@ -6,7 +6,7 @@ use crate::tests::client;
 
 const KEY: &str = "Kelvin / check / rag";
 
-fn sticky(mode: Mode, quiet: bool, stamp: &Stamp) -> Sticky<'_> {
+fn sticky(mode: CommentMode, quiet: bool, stamp: &CommentStamp) -> Sticky<'_> {
     Sticky {
         pull_request: PULL,
         key: KEY,
@@ -95,9 +95,11 @@ fn a_token_of_another_app_writes_no_second_comment_and_leaves_no_red_one() {
     let before = server.state().count("POST", "/comments");
     post(&client, KEY, &stamp(2, 1), "red again").expect("posted");
     let stamp = stamp(3, 1);
-    let posted = comment(&client, &sticky(Mode::OnChange, true, &stamp), &mut |_| {
-        "green".to_owned()
-    });
+    let posted = comment(
+        &client,
+        &sticky(CommentMode::OnChange, true, &stamp),
+        &mut |_| "green".to_owned(),
+    );
     assert!(matches!(posted.expect("posted"), Posted::Updated(_)));
     assert_eq!(bodies(&server), ["green"]);
     assert_eq!(server.state().count("POST", "/comments"), before);
@@ -156,27 +158,27 @@ fn on_change_is_silent_until_there_is_something_to_say() {
         .expect("no error")
     };
     assert!(matches!(
-        say(Mode::OnChange, true, 1, "pass"),
+        say(CommentMode::OnChange, true, 1, "pass"),
         Posted::Skipped(_)
     ));
     assert!(matches!(
-        say(Mode::OnChange, false, 2, "drop"),
+        say(CommentMode::OnChange, false, 2, "drop"),
         Posted::Created(_)
     ));
     assert!(matches!(
-        say(Mode::OnChange, true, 3, "mended"),
+        say(CommentMode::OnChange, true, 3, "mended"),
         Posted::Updated(_)
     ));
     assert!(matches!(
-        say(Mode::Off, false, 4, "never"),
+        say(CommentMode::Off, false, 4, "never"),
         Posted::Skipped(_)
     ));
     assert!(matches!(
-        say(Mode::New, true, 5, "audit"),
+        say(CommentMode::New, true, 5, "audit"),
         Posted::Created(_)
     ));
     assert!(matches!(
-        say(Mode::New, true, 6, "audit 2"),
+        say(CommentMode::New, true, 6, "audit 2"),
         Posted::Created(_)
     ));
     assert_eq!(bodies(&server), ["mended", "audit", "audit 2"]);
@@ -197,7 +199,7 @@ fn a_text_over_githubs_limit_is_asked_for_once_more_and_smaller() {
         let mut budgets = Vec::new();
         let posted = comment(
             &client,
-            &sticky(Mode::Update, false, &stamp),
+            &sticky(CommentMode::Update, false, &stamp),
             &mut |budget| {
                 budgets.push(budget);
                 "x".repeat(budget)
@@ -211,9 +213,11 @@ fn a_text_over_githubs_limit_is_asked_for_once_more_and_smaller() {
         assert_eq!(bodies(&server).len(), 1);
         // Still too long: an error for one warning, and no third try.
         server.state().longest_comment = 10;
-        let error = comment(&client, &sticky(Mode::Update, false, &stamp), &mut |b| {
-            "x".repeat(b)
-        });
+        let error = comment(
+            &client,
+            &sticky(CommentMode::Update, false, &stamp),
+            &mut |b| "x".repeat(b),
+        );
         let error = error.expect_err("it is refused");
         assert_eq!(error.status(), Some(422));
         assert!(
@@ -230,9 +234,11 @@ fn act_10_a_text_of_65_536_characters_is_never_sent() {
     let server = Server::start();
     let (client, _) = client(&server, TOKEN);
     let stamp = stamp(1, 1);
-    comment(&client, &sticky(Mode::Update, false, &stamp), &mut |b| {
-        "x".repeat(b)
-    })
+    comment(
+        &client,
+        &sticky(CommentMode::Update, false, &stamp),
+        &mut |b| "x".repeat(b),
+    )
     .expect("it fits");
     assert_eq!(
         server
@@ -249,7 +255,7 @@ fn act_10_a_text_of_65_536_characters_is_never_sent() {
 
 #[test]
 fn a_comment_that_was_written_before_the_connection_broke_is_not_written_twice() {
-    for mode in [Mode::Update, Mode::New] {
+    for mode in [CommentMode::Update, CommentMode::New] {
         for answer in [None, Fault::status("POST", "", 1, 502).answer] {
             let server = Server::start();
             let fault = Fault::status("POST", "/comments", 1, 502);

@@ -4,13 +4,13 @@ mod checks;
 mod comments;
 mod races;
 
-use super::{Mode, Posted, Stamp, Sticky, comment};
+use super::{CommentMode, CommentStamp, Posted, Sticky, comment};
 use crate::fake::{HEAD, PULL, Server};
 use crate::{Client, Error};
 
 /// The stamp of a run of the pull request's head.
-fn stamp(run: u64, attempt: u64) -> Stamp {
-    Stamp {
+fn stamp(run: u64, attempt: u64) -> CommentStamp {
+    CommentStamp {
         head: HEAD.to_owned(),
         run,
         attempt,
@@ -18,11 +18,11 @@ fn stamp(run: u64, attempt: u64) -> Stamp {
 }
 
 /// Posts a text with a key; the text is cut to what is allowed, as a renderer would.
-fn post(client: &Client, key: &str, stamp: &Stamp, text: &str) -> Result<Posted, Error> {
+fn post(client: &Client, key: &str, stamp: &CommentStamp, text: &str) -> Result<Posted, Error> {
     let sticky = Sticky {
         pull_request: PULL,
         key,
-        mode: Mode::Update,
+        mode: CommentMode::Update,
         stamp,
         quiet: false,
         keeps_its_own: false,

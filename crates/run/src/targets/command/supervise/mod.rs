@@ -34,7 +34,7 @@ static KEPT: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 
 /// A program to start, in a group of its own.
 #[derive(Debug, Default)]
-pub(super) struct Program {
+pub(super) struct SupervisedProgram {
     /// The program and its arguments.
     words: Vec<OsString>,
     /// Whether the processes that it leaves behind may go on until [`dismiss`], as a server that calls use.
@@ -44,7 +44,7 @@ pub(super) struct Program {
     folder: PathBuf,
 }
 
-impl Program {
+impl SupervisedProgram {
     /// A program that runs in a folder.
     pub(super) fn new(program: impl Into<OsString>, folder: &Path) -> Self {
         Self {
@@ -88,7 +88,7 @@ pub(super) type Streams = [OwnedFd; 3];
 
 /// An order to a supervisor while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum StopOrder {
     /// The group is asked to end.
     Ask,
     /// The group is killed.
@@ -97,7 +97,7 @@ pub(super) enum Stop {
 
 /// The reply of a supervisor once a program has ended and none of its processes is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reply {
+enum SupervisorReply {
     /// How the program ended, and how many processes could not be killed.
     Ended(i32, u32),
     /// The program could not be started; the error number of the system.
@@ -196,7 +196,7 @@ impl Running {
     /// # Errors
     ///
     /// Where no supervisor can be started, or the program cannot be sent to it.
-    pub(super) fn start(program: &Program, streams: &Streams) -> io::Result<Self> {
+    pub(super) fn start(program: &SupervisedProgram, streams: &Streams) -> io::Result<Self> {
         let order = wire::start(program)?;
         loop {
             let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -230,7 +230,7 @@ impl Running {
     /// # Errors
     ///
     /// Where the supervisor is gone.
-    pub(super) fn stop(&self, stop: Stop) -> io::Result<()> {
+    pub(super) fn stop(&self, stop: StopOrder) -> io::Result<()> {
         wire::send(self.supervisor.socket()?, &wire::stop(stop), &[])
     }
 
@@ -243,18 +243,18 @@ impl Running {
     pub(super) fn end(self) -> io::Result<ExitStatus> {
         use std::os::unix::process::ExitStatusExt as _;
         let reply = wire::reply(self.supervisor.socket()?).map_err(|_| gone())?;
-        if let Reply::NotStarted(_) | Reply::Ended(_, 0) = reply {
+        if let SupervisorReply::NotStarted(_) | SupervisorReply::Ended(_, 0) = reply {
             let list = if self.lasts { &KEPT } else { &IDLE };
             let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
             list.push(self.supervisor);
         }
         match reply {
-            Reply::Ended(status, 0) => Ok(ExitStatus::from_raw(status)),
-            Reply::Ended(_, left) => Err(io::Error::other(format!(
+            SupervisorReply::Ended(status, 0) => Ok(ExitStatus::from_raw(status)),
+            SupervisorReply::Ended(_, left) => Err(io::Error::other(format!(
                 "it left {left} processes that cannot be killed"
             ))),
-            Reply::NotStarted(reason) => Err(io::Error::from_raw_os_error(reason)),
-            Reply::Unable(reason) => Err(unable(&io::Error::from_raw_os_error(reason))),
+            SupervisorReply::NotStarted(reason) => Err(io::Error::from_raw_os_error(reason)),
+            SupervisorReply::Unable(reason) => Err(unable(&io::Error::from_raw_os_error(reason))),
         }
     }
 }

@@ -12,8 +12,8 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::family::Family;
-use super::wire::{self, Order};
-use super::{Program, Reply, Stop, Streams};
+use super::wire::{self, SupervisorOrder};
+use super::{StopOrder, Streams, SupervisedProgram, SupervisorReply};
 use kelvin_system::confine;
 use kelvin_system::confine::User;
 
@@ -63,13 +63,13 @@ fn attend() -> anyhow::Result<()> {
     kelvin_system::signal::heed()?;
     let family = Family::adopt();
     while let Some(order) = wire::order(&socket)? {
-        let Order::Start(program, streams) = order else {
+        let SupervisorOrder::Start(program, streams) = order else {
             // The program has ended in the meantime.
             continue;
         };
         let reply = match &family {
             Ok(family) => family.attend(&socket, &program, streams),
-            Err(error) => Some(Reply::Unable(number(error))),
+            Err(error) => Some(SupervisorReply::Unable(number(error))),
         };
         match reply {
             Some(reply) => wire::answer(&socket, reply)?,
@@ -85,10 +85,15 @@ fn attend() -> anyhow::Result<()> {
 impl Family {
     /// Starts a program, and waits until none of its processes is left. Returns no reply where the other side
     /// has ended.
-    fn attend(&self, socket: &UnixStream, program: &Program, streams: Streams) -> Option<Reply> {
+    fn attend(
+        &self,
+        socket: &UnixStream,
+        program: &SupervisedProgram,
+        streams: Streams,
+    ) -> Option<SupervisorReply> {
         let child = match command(program, streams).spawn() {
             Ok(child) => child,
-            Err(error) => return Some(Reply::NotStarted(number(&error))),
+            Err(error) => return Some(SupervisorReply::NotStarted(number(&error))),
         };
         let leader = Pid::from_child(&child);
         let status = loop {
@@ -104,17 +109,17 @@ impl Family {
             }
             if told {
                 match wire::order(socket) {
-                    Ok(Some(Order::Stop(stop))) => {
+                    Ok(Some(SupervisorOrder::Stop(stop))) => {
                         let signal = match stop {
-                            Stop::Ask => Signal::TERM,
-                            Stop::Kill => Signal::KILL,
+                            StopOrder::Ask => Signal::TERM,
+                            StopOrder::Kill => Signal::KILL,
                         };
                         // A leader that has moved to another group leaves an empty group behind.
-                        if kill_process_group(leader, signal).is_err() || stop == Stop::Kill {
+                        if kill_process_group(leader, signal).is_err() || stop == StopOrder::Kill {
                             let _ = kill_process(leader, signal);
                         }
                     }
-                    Ok(Some(Order::Start(..)) | None) | Err(_) => {
+                    Ok(Some(SupervisorOrder::Start(..)) | None) | Err(_) => {
                         self.clear(Some(leader), MOST);
                         return None;
                     }
@@ -125,13 +130,13 @@ impl Family {
             true => 0,
             false => self.clear(None, MOST),
         };
-        Some(Reply::Ended(status, left))
+        Some(SupervisorReply::Ended(status, left))
     }
 }
 
 /// Nothing may run between fork and exec, so that the standard library can start the process without a
 /// copy of the page tables of this one.
-fn command(program: &Program, streams: Streams) -> Command {
+fn command(program: &SupervisedProgram, streams: Streams) -> Command {
     let (first, rest) = program
         .words
         .split_first()

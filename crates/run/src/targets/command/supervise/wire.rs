@@ -13,7 +13,7 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-use super::{Program, Reply, Stop, Streams};
+use super::{StopOrder, Streams, SupervisedProgram, SupervisorReply};
 
 /// The first letters of orders and replies.
 const START: u8 = b's';
@@ -30,9 +30,9 @@ const REPLY: usize = 9;
 
 /// An order to a supervisor.
 #[derive(Debug)]
-pub(super) enum Order {
-    Start(Program, Streams),
-    Stop(Stop),
+pub(super) enum SupervisorOrder {
+    Start(SupervisedProgram, Streams),
+    Stop(StopOrder),
 }
 
 /// The order to start a program.
@@ -40,7 +40,7 @@ pub(super) enum Order {
 /// # Errors
 ///
 /// Where a text contains a zero byte, which no argument can.
-pub(super) fn start(program: &Program) -> io::Result<Vec<u8>> {
+pub(super) fn start(program: &SupervisedProgram) -> io::Result<Vec<u8>> {
     let mut order = vec![START, 0, 0, 0, 0];
     let mut text = |text: &OsStr| {
         if text.as_bytes().contains(&0) {
@@ -72,10 +72,10 @@ fn size(length: usize) -> io::Result<u32> {
 }
 
 /// The order to stop the program that runs.
-pub(super) const fn stop(stop: Stop) -> [u8; HEAD] {
+pub(super) const fn stop(stop: StopOrder) -> [u8; HEAD] {
     match stop {
-        Stop::Ask => [ASK, 0, 0, 0, 0],
-        Stop::Kill => [KILL, 0, 0, 0, 0],
+        StopOrder::Ask => [ASK, 0, 0, 0, 0],
+        StopOrder::Kill => [KILL, 0, 0, 0, 0],
     }
 }
 
@@ -110,7 +110,7 @@ pub(super) fn send(mut socket: &UnixStream, order: &[u8], streams: &[OwnedFd]) -
 /// # Errors
 ///
 /// Where the received bytes are not an order.
-pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<Order>> {
+pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<SupervisorOrder>> {
     let mut head = [0; HEAD];
     let mut streams = Vec::new();
     let mut read = 0;
@@ -134,8 +134,8 @@ pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<Order>> {
     }
     let [letter, length @ ..] = head;
     match letter {
-        ASK => return Ok(Some(Order::Stop(Stop::Ask))),
-        KILL => return Ok(Some(Order::Stop(Stop::Kill))),
+        ASK => return Ok(Some(SupervisorOrder::Stop(StopOrder::Ask))),
+        KILL => return Ok(Some(SupervisorOrder::Stop(StopOrder::Kill))),
         START => {}
         _ => return Err(io::ErrorKind::InvalidData.into()),
     }
@@ -143,7 +143,7 @@ pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<Order>> {
     socket.read_exact(&mut text)?;
     let program = program(&text).ok_or(io::ErrorKind::InvalidData)?;
     let streams = Streams::try_from(streams).map_err(|_| io::ErrorKind::InvalidData)?;
-    Ok(Some(Order::Start(program, streams)))
+    Ok(Some(SupervisorOrder::Start(program, streams)))
 }
 
 /// The started programs must not inherit the received descriptors.
@@ -153,7 +153,7 @@ const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 #[cfg(not(target_os = "linux"))]
 const FLAGS: RecvFlags = RecvFlags::empty();
 
-fn program(mut from: &[u8]) -> Option<Program> {
+fn program(mut from: &[u8]) -> Option<SupervisedProgram> {
     let mut text = || -> Option<OsString> {
         let (length, rest) = from.split_first_chunk()?;
         let length = u32::from_le_bytes(*length) as usize;
@@ -169,7 +169,7 @@ fn program(mut from: &[u8]) -> Option<Program> {
     while let Some(name) = text() {
         variables.push((name, text()?));
     }
-    Some(Program {
+    Some(SupervisedProgram {
         words,
         lasts,
         variables,
@@ -182,11 +182,11 @@ fn program(mut from: &[u8]) -> Option<Program> {
 /// # Errors
 ///
 /// Where the other side has ended.
-pub(super) fn answer(mut socket: &UnixStream, reply: Reply) -> io::Result<()> {
+pub(super) fn answer(mut socket: &UnixStream, reply: SupervisorReply) -> io::Result<()> {
     let (letter, value, left) = match reply {
-        Reply::Ended(status, left) => (ENDED, status, left),
-        Reply::NotStarted(reason) => (NOT_STARTED, reason, 0),
-        Reply::Unable(reason) => (UNABLE, reason, 0),
+        SupervisorReply::Ended(status, left) => (ENDED, status, left),
+        SupervisorReply::NotStarted(reason) => (NOT_STARTED, reason, 0),
+        SupervisorReply::Unable(reason) => (UNABLE, reason, 0),
     };
     let mut bytes = vec![letter];
     bytes.extend(value.to_le_bytes());
@@ -199,15 +199,15 @@ pub(super) fn answer(mut socket: &UnixStream, reply: Reply) -> io::Result<()> {
 /// # Errors
 ///
 /// Where the other side has ended.
-pub(super) fn reply(mut socket: &UnixStream) -> io::Result<Reply> {
+pub(super) fn reply(mut socket: &UnixStream) -> io::Result<SupervisorReply> {
     let mut bytes = [0; REPLY];
     socket.read_exact(&mut bytes)?;
     let [letter, v0, v1, v2, v3, left @ ..] = bytes;
     let value = i32::from_le_bytes([v0, v1, v2, v3]);
     match letter {
-        ENDED => Ok(Reply::Ended(value, u32::from_le_bytes(left))),
-        NOT_STARTED => Ok(Reply::NotStarted(value)),
-        UNABLE => Ok(Reply::Unable(value)),
+        ENDED => Ok(SupervisorReply::Ended(value, u32::from_le_bytes(left))),
+        NOT_STARTED => Ok(SupervisorReply::NotStarted(value)),
+        UNABLE => Ok(SupervisorReply::Unable(value)),
         _ => Err(io::ErrorKind::InvalidData.into()),
     }
 }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn a_program_arrives_as_it_was_sent_with_the_streams_that_it_gets() {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
-        let mut program = Program::new("näme", Path::new("/some where"));
+        let mut program = SupervisedProgram::new("näme", Path::new("/some where"));
         let long = "x".repeat(100_000);
         program
             .args(["", "a b", long.as_str()])
@@ -229,18 +229,22 @@ mod tests {
         let (said, heard) = io::pipe().expect("a pipe");
         let none = || std::fs::File::open("/dev/null").expect("opened").into();
         let streams = [none(), heard.into(), none()];
-        send(&ours, &stop(Stop::Ask), &[]).expect("sent");
+        send(&ours, &stop(StopOrder::Ask), &[]).expect("sent");
         let order_sent = start(&program).expect("no zero byte");
         std::thread::scope(|scope| {
             scope.spawn(|| send(&ours, &order_sent, &streams).expect("sent"));
             let first = order(&theirs).expect("read").expect("there");
-            assert!(matches!(first, Order::Stop(Stop::Ask)));
-            let Ok(Some(Order::Start(got, [_, mut output, _]))) = order(&theirs).map(|order| {
-                order.map(|order| match order {
-                    Order::Start(program, streams) => Order::Start(program, streams),
-                    other => other,
+            assert!(matches!(first, SupervisorOrder::Stop(StopOrder::Ask)));
+            let Ok(Some(SupervisorOrder::Start(got, [_, mut output, _]))) =
+                order(&theirs).map(|order| {
+                    order.map(|order| match order {
+                        SupervisorOrder::Start(program, streams) => {
+                            SupervisorOrder::Start(program, streams)
+                        }
+                        other => other,
+                    })
                 })
-            }) else {
+            else {
                 panic!("a program was sent");
             };
             assert_eq!(got.words, program.words);
@@ -260,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_zero_byte_is_refused_before_anything_is_sent() {
-        let mut program = Program::new("sh", Path::new("/"));
+        let mut program = SupervisedProgram::new("sh", Path::new("/"));
         program.args(["a\0b"]);
         let error = start(&program).expect_err("refused");
         assert!(error.to_string().contains("zero byte"), "{error}");
@@ -268,7 +272,7 @@ mod tests {
 
     #[test]
     fn half_an_order_is_no_order() {
-        let whole = start(&Program::new("sh", Path::new("/"))).expect("no zero byte");
+        let whole = start(&SupervisedProgram::new("sh", Path::new("/"))).expect("no zero byte");
         for length in 0..whole.len() - HEAD {
             assert!(program(&whole[HEAD..HEAD + length]).is_none(), "{length}");
         }
@@ -277,7 +281,11 @@ mod tests {
     #[test]
     fn a_reply_arrives_as_it_was_given() {
         let (ours, theirs) = UnixStream::pair().expect("a pair");
-        for sent in [Reply::Ended(-1, 3), Reply::NotStarted(2), Reply::Unable(7)] {
+        for sent in [
+            SupervisorReply::Ended(-1, 3),
+            SupervisorReply::NotStarted(2),
+            SupervisorReply::Unable(7),
+        ] {
             answer(&theirs, sent).expect("sent");
             assert_eq!(reply(&ours).expect("read"), sent);
         }

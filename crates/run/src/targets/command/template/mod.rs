@@ -39,21 +39,21 @@ const SHELL_SIGNS: &[char] = &[
 
 /// How the command is run.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Template {
+pub(super) enum CommandTemplate {
     /// The words of a command without shell syntax; the first is the program.
-    Direct(Vec<Word>),
+    Direct(Vec<CommandWord>),
     /// A script, in which each placeholder is replaced by a path that needs no quotes: so it does not matter in which
     /// quotes, here-documents or scripts for another shell it stands.
-    Script(Word),
+    Script(CommandWord),
 }
 
 /// A word of a command, or a whole script.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Word(Vec<Part>);
+pub(super) struct CommandWord(Vec<WordPart>);
 
 /// A part of a word.
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum WordPart {
     Text(String),
     Path(Placeholder),
 }
@@ -100,7 +100,7 @@ impl Placeholder {
     }
 }
 
-impl Template {
+impl CommandTemplate {
     /// Whether a command line names the workspace, which only some calls have.
     pub(super) fn names_workspace(run: &str) -> bool {
         run.contains(Placeholder::Workspace.token())
@@ -128,14 +128,14 @@ impl Template {
             let first = words.first().map_or("", String::as_str);
             if !first.is_empty() && !first.contains('=') && !SHELL_WORDS.contains(&first) {
                 return Ok(Self::Direct(
-                    words.iter().map(|word| Word::parse(word)).collect(),
+                    words.iter().map(|word| CommandWord::parse(word)).collect(),
                 ));
             }
         } else if words.is_err() && !run.contains(['\n', '#']) && !run.contains("$'") {
             // In comments, here-documents and `$'...'` an apostrophe may stand alone.
             return Err(unmatched());
         }
-        Ok(Self::Script(Word::parse(run)))
+        Ok(Self::Script(CommandWord::parse(run)))
     }
 }
 
@@ -144,16 +144,16 @@ fn unmatched() -> Misuse {
         .help("every quote has to be closed; write `\\'` outside of quotes for an apostrophe")
 }
 
-impl Word {
+impl CommandWord {
     fn parse(mut word: &str) -> Self {
         let mut parts = Vec::new();
         let mut text = String::new();
         while let Some(c) = word.chars().next() {
             if let Some(placeholder) = Placeholder::at_start_of(word) {
                 if !text.is_empty() {
-                    parts.push(Part::Text(std::mem::take(&mut text)));
+                    parts.push(WordPart::Text(std::mem::take(&mut text)));
                 }
-                parts.push(Part::Path(placeholder));
+                parts.push(WordPart::Path(placeholder));
                 word = &word[placeholder.token().len()..];
             } else {
                 text.push(c);
@@ -161,7 +161,7 @@ impl Word {
             }
         }
         if !text.is_empty() {
-            parts.push(Part::Text(text));
+            parts.push(WordPart::Text(text));
         }
         Self(parts)
     }
@@ -170,7 +170,7 @@ impl Word {
     pub(super) fn fixed(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
-            [Part::Text(text)] => Some(text),
+            [WordPart::Text(text)] => Some(text),
             _ => None,
         }
     }
@@ -180,8 +180,8 @@ impl Word {
         let mut filled = OsString::new();
         for part in &self.0 {
             match part {
-                Part::Text(text) => filled.push(text),
-                Part::Path(placeholder) => filled.extend(placeholder.path(paths)),
+                WordPart::Text(text) => filled.push(text),
+                WordPart::Path(placeholder) => filled.extend(placeholder.path(paths)),
             }
         }
         filled
@@ -200,8 +200,8 @@ impl Word {
         let mut filled = OsString::new();
         for part in &self.0 {
             match part {
-                Part::Text(text) => filled.push(text),
-                Part::Path(placeholder) => {
+                WordPart::Text(text) => filled.push(text),
+                WordPart::Path(placeholder) => {
                     if let Some(path) = placeholder.path(paths) {
                         filled.push(names.name(Path::new(path))?);
                     }

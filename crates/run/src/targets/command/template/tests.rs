@@ -13,14 +13,14 @@ fn direct(run: &str) -> Option<Vec<String>> {
         root: Path::new("{root}"),
         workspace: Some(Path::new("{workspace}")),
     };
-    match Template::parse(run).expect("accepted") {
-        Template::Direct(words) => Some(
+    match CommandTemplate::parse(run).expect("accepted") {
+        CommandTemplate::Direct(words) => Some(
             words
                 .iter()
                 .map(|word| word.fill(&here).into_string().expect("text"))
                 .collect(),
         ),
-        Template::Script(_) => None,
+        CommandTemplate::Script(_) => None,
     }
 }
 
@@ -131,7 +131,9 @@ fn kel_39_p12_p13_paths_survive_every_place_in_a_script() {
                 continue;
             }
             for run in commands {
-                let Template::Script(script) = Template::parse(run).expect("accepted") else {
+                let CommandTemplate::Script(script) =
+                    CommandTemplate::parse(run).expect("accepted")
+                else {
                     panic!("`{run}` should need a shell");
                 };
                 let script = script.fill_plainly(&here, &names).expect("named");
@@ -152,7 +154,7 @@ fn kel_39_p12_p13_paths_survive_every_place_in_a_script() {
 #[test]
 fn braces_of_others_are_left_alone_and_plain_paths_stand_as_they_are() {
     let run = "awk '{print}' {input} | jq '{a: .b}' > {output}; echo ${HOME} {x}";
-    let Template::Script(script) = Template::parse(run).expect("accepted") else {
+    let CommandTemplate::Script(script) = CommandTemplate::parse(run).expect("accepted") else {
         panic!("it has pipes");
     };
     let here = Paths {
@@ -198,7 +200,7 @@ fn a_command_that_no_path_can_be_put_into_is_refused() {
         ("p '{input} {output}", "do not match"),
         ("p {input} > {output} 'x", "do not match"),
     ] {
-        let refused = Template::parse(run).expect_err(run).to_string();
+        let refused = CommandTemplate::parse(run).expect_err(run).to_string();
         assert!(refused.contains(words), "{run}: {refused}");
     }
     // Here an apostrophe may stand alone.
@@ -207,6 +209,6 @@ fn a_command_that_no_path_can_be_put_into_is_refused() {
         "cat <<END > {output}\nit's {input}\nEND",
         "p $'it\\'s' {input} > {output}",
     ] {
-        Template::parse(run).expect("accepted");
+        CommandTemplate::parse(run).expect("accepted");
     }
 }
