@@ -119,14 +119,18 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
     }
     statements.extend(beside(section, metric));
     statements.extend(order(section));
-    statements.extend(section.basis.planted.as_ref().and_then(tried));
+    let basis = &section.basis;
+    let planted = basis.planted.iter();
+    statements.extend(planted.filter_map(|planted| tried(planted, basis.base_anew.is_some())));
     statements
 }
 
-/// What the planted answers showed of a judge that can be believed. Where it cannot, the score has the reason.
-fn tried(planted: &PlantedAnswers) -> Option<Statement> {
+/// What the planted answers showed of a judge that can be believed. Where it cannot, the score has the reason; where the
+/// answers of the base were graded anew, a notice has it.
+fn tried(planted: &PlantedAnswers, base_anew: bool) -> Option<Statement> {
     let (right, of) = match planted.proof() {
         Proof::Given { right, of } => (right, of),
+        Proof::Drifted(_) if base_anew => return None,
         Proof::Drifted(how) => {
             return Some(Statement {
                 tone: Tone::Caution,
