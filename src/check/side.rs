@@ -208,6 +208,10 @@ fn file(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Report
 
 /// The file of another program as a report; none where no kind of probe reads it.
 fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Option<Report>> {
+    // A pipe or a device would be waited for without an end.
+    if !path.is_file() {
+        return Ok(None);
+    }
     let config = match config.exists() {
         true => Some(registry.configured(&Overrides {
             file: Some(config.to_path_buf()),

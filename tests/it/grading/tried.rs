@@ -322,7 +322,7 @@ fn a_judge_that_drifts_is_named_and_grades_the_base_anew_so_that_it_is_no_regres
     assert_eq!(score(&judgement)["verdict"], json!("pass"));
     assert_eq!(score(&judgement)["base"], score(&judgement)["head"]);
     for part in [
-        "the judge has drifted",
+        "judge has drifted",
         "0.15 lower",
         "graded anew in this run",
     ] {
