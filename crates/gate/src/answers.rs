@@ -158,7 +158,11 @@ impl ChangedAnswers {
                         base: safe::cut(&other.base, most),
                         head: safe::cut(&other.head, most),
                         hits: None,
-                        beside: is_listed.then(|| beside(other)).unwrap_or_default(),
+                        beside: if is_listed {
+                            beside(other)
+                        } else {
+                            BTreeMap::new()
+                        },
                     }
                 })
                 .collect(),

@@ -321,11 +321,7 @@ fn a_judge_that_drifts_is_named_and_grades_the_base_anew_so_that_it_is_no_regres
     let said = said.expect(0);
     assert_eq!(score(&judgement)["verdict"], json!("pass"));
     assert_eq!(score(&judgement)["base"], score(&judgement)["head"]);
-    for part in [
-        "judge has drifted",
-        "0.15 lower",
-        "graded anew in this run",
-    ] {
+    for part in ["judge has drifted", "0.15 lower", "graded anew in this run"] {
         let comment = graded.project.read("kelvin/gate.md");
         for (place, text) in [("terminal", &said.stdout), ("comment", &comment)] {
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::project::{Project, Said};
 
 /// The Python that has pytest; none where it cannot be had, which is said.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn python() -> Option<&'static Path> {
     static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let found = PYTHON.get_or_init(|| {
@@ -25,7 +26,7 @@ fn python() -> Option<&'static Path> {
     match found {
         Ok(python) => Some(python),
         Err(why) => {
-            println!("SKIPPED: the plugin for pytest: {why}");
+            eprintln!("SKIPPED: the plugin for pytest: {why}");
             None
         }
     }
