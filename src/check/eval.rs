@@ -7,6 +7,7 @@ use crate::baseline;
 use crate::registry::Registry;
 use kelvin_base::clock::Clock;
 use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
 use kelvin_gate::report::{Fingerprints, Report, Run, Session};
 use kelvin_record::{Ending, Sections};
 use kelvin_retrieval::EvalRequest;
@@ -19,21 +20,30 @@ use kelvin_retrieval::EvalRequest;
 pub(crate) fn eval(registry: Registry, request: &EvalRequest) -> anyhow::Result<Report> {
     let clock = Clock::start();
     let evaluation = kelvin_retrieval::evaluate(request)?;
-    let run = Run {
+    let run = made_elsewhere(&clock, evaluation.configuration, commit());
+    let found = evaluation.findings;
+    let mut probes = Sections::new(registry.of_sections());
+    probes.put(evaluation.probe, found.section);
+    Ok(Report::new(run, probes, found.metrics, found.notices))
+}
+
+/// What a report says of a run that another program has made: no pipeline was called, and nothing was drawn.
+pub(super) fn made_elsewhere(clock: &Clock, configuration: Digest, commit: Option<String>) -> Run {
+    Run {
         ending: Ending::Complete,
         seed: 0,
         only: Vec::new(),
         shard: None,
         repeats: 1,
         fingerprints: Fingerprints {
-            config: evaluation.configuration,
+            config: configuration,
             pipeline: None,
         },
         session: Session {
             started_at: clock.started_at(),
             seconds: clock.seconds(),
             configuration: None,
-            commit: commit(),
+            commit,
             dirty: false,
             texts_withheld: false,
             cost: Cost::default(),
@@ -42,11 +52,7 @@ pub(crate) fn eval(registry: Registry, request: &EvalRequest) -> anyhow::Result<
             decision: None,
             verdict: None,
         },
-    };
-    let found = evaluation.findings;
-    let mut probes = Sections::new(registry.of_sections());
-    probes.put(evaluation.probe, found.section);
-    Ok(Report::new(run, probes, found.metrics, found.notices))
+    }
 }
 
 /// The commit of the working directory, where it lies in a repository.

@@ -1,6 +1,5 @@
 //! The sides of a comparison: a file, a run of the history, or a revision of the repository.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
@@ -10,12 +9,11 @@ use crate::baseline;
 use crate::history::{History, WantedRun};
 use crate::registry::Registry;
 use kelvin_base::clock::Clock;
-use kelvin_base::cost::Cost;
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::provenance::{Provenance, Source};
-use kelvin_gate::report::{Fingerprints, Report, Run, Session};
-use kelvin_record::{Ending, Sections};
+use kelvin_gate::report::Report;
+use kelvin_record::Sections;
 use kelvin_run::config::Overrides;
 use kelvin_system::git::Oid;
 
@@ -227,32 +225,10 @@ fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Opt
         let found = found?;
         let mut probes = Sections::new(registry.of_sections());
         probes.put(kind.name(), found.section);
-        let run = Run {
-            ending: Ending::Complete,
-            seed: 0,
-            only: Vec::new(),
-            shard: None,
-            repeats: 1,
-            fingerprints: Fingerprints {
-                config: Fields::of("kelvin/foreign/v1")
-                    .field("kind", kind.name())
-                    .digest(),
-                pipeline: None,
-            },
-            session: Session {
-                started_at: clock.started_at(),
-                seconds: clock.seconds(),
-                configuration: None,
-                commit: None,
-                dirty: false,
-                texts_withheld: false,
-                cost: Cost::default(),
-                judge_cost: None,
-                item_seconds: BTreeMap::new(),
-                decision: None,
-                verdict: None,
-            },
-        };
+        let configuration = Fields::of("kelvin/foreign/v1")
+            .field("kind", kind.name())
+            .digest();
+        let run = super::eval::made_elsewhere(&clock, configuration, None);
         let notices = found.notices.into_iter().chain(found.of_the_run);
         let report = Report::new(run, probes, found.metrics, notices.collect());
         return Ok(Some(report));

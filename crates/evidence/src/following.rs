@@ -198,7 +198,8 @@ pub(super) fn compare_judged(
     }
 }
 
-/// Two answers that a judge finds no further apart than this say the same: judges are noisier than that rarely enough.
+/// Two answers say the same where the judge finds them no further apart than this, which leaves room for the noise of its
+/// grades.
 const LEAST_APART: f64 = 0.1;
 
 /// The answers of a case to itself, each beside the one of the same repeat that another case got.

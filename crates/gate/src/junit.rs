@@ -8,11 +8,11 @@ use std::fmt::Write as _;
 
 use crate::changes::CaseChange;
 use crate::judgement::{Judgement, change, value};
-use crate::opening::stored;
+use crate::opening::word;
 use crate::policy::{Attention, Effect};
 use crate::report::Report;
 use crate::verdict::{Reason, Word};
-use kelvin_page::safe;
+use kelvin_page::{Tone, safe};
 use kelvin_record::{AnySection, Metric, SectionKind, probe_of};
 
 /// The most characters of a message.
@@ -74,13 +74,15 @@ fn verdict(judgement: &Judgement) -> Vec<Case> {
         texts.join("\n")
     };
     let all: Vec<&Reason> = verdict.reasons.iter().collect();
-    let words = format!("{}\n{}", stored(judgement).words, told(&all));
+    let (tone, _, words) = word(judgement);
+    let words = format!("{words}\n{}", told(&all));
     let mut cases = vec![Case {
         name: "verdict".to_owned(),
-        outcome: match (verdict.passed, verdict.verdict) {
-            (false, _) => Outcome::Failed(words),
-            (true, Word::Pass) => Outcome::Passed,
-            (true, _) => Outcome::Open(words),
+        outcome: match (verdict.passed, verdict.verdict, tone) {
+            (false, ..) => Outcome::Failed(words),
+            (true, Word::Pass, Tone::Calm) => Outcome::Passed,
+            // A pass on what is left of the items, or under rules of the change itself, is no plain one.
+            (true, ..) => Outcome::Open(words),
         },
         properties: vec![("verdict".to_owned(), verdict.verdict.as_str().to_owned())],
     }];
@@ -276,7 +278,9 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reason::ReasonCode;
     use crate::report::fixture;
+    use crate::verdict::Verdict;
 
     #[test]
     fn hostile_names_make_no_elements_and_no_broken_file() {
@@ -292,5 +296,26 @@ mod tests {
             !page.contains("<failure") && !page.contains("verdict"),
             "{page}"
         );
+    }
+
+    /// The verdict of a pass with this reason, as JUnit has it.
+    fn passed_with(code: ReasonCode) -> String {
+        let mut verdict = Verdict::without_base(Word::Pass, Effect::Warn, "3 cases are gone");
+        verdict.reasons[0].code = code;
+        to_junit(
+            &fixture::good(),
+            Some(&Judgement::without_base(verdict, Vec::new())),
+        )
+    }
+
+    #[test]
+    fn a_pass_under_rules_of_the_change_is_no_passed_test_case() {
+        let page = passed_with(ReasonCode::OwnRules);
+        assert!(
+            page.contains("<skipped message=\"passes under rules"),
+            "{page}"
+        );
+        let page = passed_with(ReasonCode::NotMeasured);
+        assert!(!page.contains("<skipped"), "{page}");
     }
 }

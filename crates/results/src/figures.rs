@@ -10,8 +10,8 @@ use kelvin_base::stats::Balanced;
 use kelvin_page::listed;
 use kelvin_record::{CaseValue, Cells, Direction, Interval, Metric, Range, Unit};
 
-/// How likely chance may make a drop between single runs that is red. Most files of evaluators have one run of each case,
-/// and nobody reads a table of forty cases again for a drop that one comparison in twenty makes by itself.
+/// A drop between single runs is red only where chance makes it with at most this probability. Most files of evaluators have
+/// one run of each case; at the usual 0.05, one unchanged suite in twenty would be red.
 const NO_DOUBT: f64 = 0.001;
 
 /// The name of the probe, with which the id of every metric begins.

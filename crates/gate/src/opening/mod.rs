@@ -21,7 +21,7 @@ pub use next::part;
 pub use page::{FilesBeside, opening, opening_with};
 
 /// The verdict in a few words, with a mark and its tone.
-fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) {
+pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) {
     let verdict = &judgement.verdict;
     let warn = |word| (Tone::Caution, "⚠️", word);
     let fail = |word| (Tone::Alarm, "❌", word);
