@@ -152,7 +152,7 @@ fn all_are_known(sides: &[AskedProbe<'_>], only: &[String]) -> Result<(), Misuse
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where the configuration, the items or the request are wrong.
+/// A [`Misuse`] where the configuration, the items or the request are wrong.
 pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result<Listing> {
     let config = request.registry.configured(&request.overrides)?;
     let mut listing = Listing::default();

@@ -14,7 +14,7 @@ const LONGEST_LINE: usize = 100;
 pub(crate) struct ReceivedRequest {
     /// The method, in capital letters.
     pub(super) method: String,
-    /// The path, in [one spelling](super::path::normal), without the query.
+    /// The path, in [one spelling](super::routes::normal_path), without the query.
     pub(super) path: String,
     /// The query: what follows the `?`.
     pub(super) query: String,
