@@ -28,6 +28,8 @@ use head::Head;
 use pack::DetailPacks;
 
 pub use article::write_article;
+#[cfg(any(test, feature = "fixtures"))]
+pub use pack::unpacked;
 
 pub use script::permission;
 

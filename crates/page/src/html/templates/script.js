@@ -43,7 +43,8 @@
     const inside = one.querySelector(".inside");
     try {
       if (!packs.has(name)) packs.set(name, unpack(name));
-      inside.innerHTML = (await packs.get(name))[one.id.slice(5)];
+      const text = (await packs.get(name))[one.id.slice(5)];
+      inside.replaceChildren(...new DOMParser().parseFromString(text, "text/html").body.childNodes);
     } catch (problem) {
       inside.textContent = "This browser cannot unpack it (" + problem + "). All of it is in report.json.";
     }
