@@ -21,7 +21,7 @@ pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Endi
             Baseline::None(tried) => (tried.clone(), "; and there is no baseline to compare with"),
             Baseline::Off | Baseline::Found(..) => (Vec::new(), ""),
         };
-        let text = format!("nothing was measured, since every first call failed{base}");
+        let text = format!("a probe measured nothing, since every first call of it failed{base}");
         return Judgement::without_base(Verdict::unmeasured(text), tried);
     }
     let required = |otherwise| match settings.require {

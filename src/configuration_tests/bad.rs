@@ -93,6 +93,17 @@ pub(super) fn keys() -> Vec<Bad> {
         ),
         with("command: x", &["the command is called `run`"]),
         with("timeout: 5", &["write `timeout_s`, in seconds"]),
+        with(
+            "gate: {metrics: {evidnce.sensitivity: {max_drop: 0.1}}}",
+            &[
+                "configures no such probe",
+                "did you mean `evidence.sensitivity`?",
+            ],
+        ),
+        with(
+            "gate: {metrics: {retrieval.found: {max_drop: 0.1}}}",
+            &["a metric of `retrieval`", "its probes are: evidence"],
+        ),
         with("max_attempts: 3", &["`max_attempts` belongs under `retry`"]),
         with(
             "retry: {seed: 3}",

@@ -136,3 +136,32 @@ fn one_probe_is_judged_against_a_baseline_that_has_others_too() {
         "{reasons}"
     );
 }
+
+#[test]
+fn a_probe_that_gets_no_answer_takes_nothing_from_the_result_of_another() {
+    let (_remote, url) = bare();
+    let project = project(&url);
+    with_queries(&project);
+    project.write("ask.sh", "exit 1\n");
+    let said = project.kelvin(&["check", "--no-history"]).expect(2);
+    assert!(said.stdout.contains("Grounded: "), "{}", said.stdout);
+    assert!(
+        !said.stdout.contains("nothing was measured"),
+        "{}",
+        said.stdout
+    );
+    assert!(
+        said.stdout
+            .contains("12 of 12 queries did not do as they should"),
+        "{}",
+        said.stdout
+    );
+    // Where no case has an answer either, it is said.
+    project.write("pipeline.sh", "exit 1\n");
+    let said = project.kelvin(&["check", "--no-history"]).expect(2);
+    assert!(
+        said.stdout.contains("nothing was measured"),
+        "{}",
+        said.stdout
+    );
+}

@@ -4,6 +4,7 @@
 pub mod calendar;
 pub mod clock;
 pub mod cost;
+pub mod decode;
 pub mod digest;
 pub mod draw;
 pub mod exit;

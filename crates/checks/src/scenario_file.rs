@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::scenario::Scenario;
+use kelvin_base::decode::plain;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
 
@@ -88,7 +89,7 @@ fn lines(path: &Path, name: &str) -> Result<Vec<Scenario>, Misuse> {
         };
         match serde_json::from_str::<Scenario>(line) {
             Err(error) => {
-                let text = error.to_string();
+                let text = plain(&error.to_string());
                 let text = text.split(" at line ").next().unwrap_or_default();
                 refuse(error.column(), text.to_owned());
             }

@@ -18,7 +18,7 @@ use crate::CaseRecord;
 use kelvin_page::{Chapter, ItemPage, PartView};
 use kelvin_probe::{Items, Kind};
 use kelvin_record::{
-    AlignedSections, AnySection, Findings, Flip, ItemComparison, RunView, SectionAnswers,
+    AlignedSections, AnySection, Ending, Findings, Flip, ItemComparison, RunView, SectionAnswers,
     SectionKind, SettingDiffers, Surroundings, Viewpoint,
 };
 use kelvin_run::config::Config;
@@ -186,11 +186,22 @@ fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
     EvidenceRun {
         metrics: run.metrics,
         cases: &section.items,
-        ending: run.ending,
+        ending: own_ending(run.ending, section),
         governing_types: &section.basis.governing_types,
         decision_field: &section.basis.decision_field,
         scorer: &section.basis.scorer,
         seed: run.seed,
+    }
+}
+
+/// How the run of the cases ended. A run of several probes has failed where one of them got no answer at all, which says
+/// nothing of the others.
+fn own_ending(ending: Ending, section: &EvidenceSection) -> Ending {
+    let samples = section.items.values().flat_map(|case| &case.baseline);
+    let mut decisions = samples.filter(|sample| sample.decision.is_some());
+    match ending {
+        Ending::Failed if decisions.next().is_some() => Ending::Complete,
+        ending => ending,
     }
 }
 

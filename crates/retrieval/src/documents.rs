@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::golden::GoldenQuery;
 use super::naming::{TITLE, named, title_of};
+use kelvin_base::decode::plain;
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 
@@ -105,8 +106,11 @@ impl Documents {
                 continue;
             }
             let line: DocumentLine<'_> = serde_json::from_slice(line).map_err(|error| {
-                Misuse::new(format!("`{shown}`, line {number}: {error}"))
-                    .help("each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`")
+                Misuse::new(format!(
+                    "`{shown}`, line {number}: {}",
+                    plain(&error.to_string())
+                ))
+                .help("each line is a JSON object with `doc_id` and, for a chunk, `chunk_id`")
             })?;
             all.documents.insert(line.doc_id.clone());
             if let Some(title) = line.title() {

@@ -10,6 +10,7 @@ use super::command_exit::printed;
 use super::{Check, CheckFinding, CheckInterrupted, shown};
 use crate::keys::{CustomKeys, RunsIn, limit};
 use crate::scene::Scene;
+use kelvin_base::decode::plain;
 use kelvin_run::targets::{SideCommand, SideEnd, SideProgram};
 
 /// A larger answer is refused.
@@ -117,7 +118,8 @@ fn read(bytes: &[u8], script: &Path) -> Result<CheckFinding, String> {
     }
     let answer: ProgramAnswer = serde_json::from_slice(bytes).map_err(|error| {
         format!(
-            "no JSON object with `passed` ({error}): {}",
+            "no JSON object with `passed` ({}): {}",
+            plain(&error.to_string()),
             shown(&String::from_utf8_lossy(bytes))
         )
     })?;

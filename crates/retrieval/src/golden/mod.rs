@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use kelvin_base::decode::plain;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
 use kelvin_run::config;
@@ -194,7 +195,7 @@ fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>
         return Err(found);
     }
     serde_json::from_value(tree.to_json())
-        .map_err(|error| vec![Problem::new(0..0, error.to_string())])
+        .map_err(|error| vec![Problem::new(0..0, plain(&error.to_string()))])
 }
 
 fn schema() -> Value {

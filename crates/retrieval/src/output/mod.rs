@@ -11,6 +11,7 @@ use super::record::{AnswerRecord, Cited, Hit, Labels, Retrieved, Span};
 use super::{Ranking, SpanRule};
 use crate::documents::Documents;
 use crate::golden::GoldenQuery;
+use kelvin_base::decode::decoded;
 
 /// An output. Its other keys are ignored.
 #[derive(Debug, Deserialize)]
@@ -74,7 +75,7 @@ impl Output {
     /// What is wrong with it, to go on after "its output".
     pub(super) fn read(value: &Value) -> Result<Self, String> {
         let mut output =
-            Self::deserialize(value).map_err(|error| format!("cannot be used: {error}"))?;
+            decoded::<Self>(value).map_err(|error| format!("cannot be used: {error}"))?;
         output.put_in_order()?;
         let reason = output
             .answer

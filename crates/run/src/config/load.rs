@@ -14,6 +14,7 @@ use super::raw::RawConfig;
 use super::yaml::{self, Content, Node};
 use super::{Config, Overrides, ProbeConfig, check, hints, shape};
 use kelvin_base::exit::Misuse;
+use kelvin_record::probe_of;
 
 /// The file that is read unless another one is named.
 const FILE: &str = "kelvin.yaml";
@@ -105,12 +106,44 @@ fn problems(
     let mut found = shape::problems(tree, schema, source, &hint);
     found.extend(missing(tree, parts, meant, &hint));
     found.extend(check::problems(tree));
+    found.extend(rules_of_nothing(tree, parts));
     let of_kinds = parts.iter();
     found.extend(of_kinds.flat_map(|(owner, part)| owner.kind.problems(part)));
     for problem in &mut found {
         problem.key = problem.key.take().or_else(|| tree.key_at(&problem.at));
     }
     found
+}
+
+/// The rules for metrics of a probe that the file does not configure: such a rule would be met by nothing, and whoever
+/// wrote it would take it for one that holds. Whether the probe has a metric of that name shows after a run.
+fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
+    let metrics = tree.get(&["gate", "metrics"]);
+    let Some(Content::Map(rules)) = metrics.map(|node| &node.content) else {
+        return Vec::new();
+    };
+    let configured = parts.iter().filter(|(_, part)| part.is_configured);
+    let mut names: Vec<&str> = configured.map(|(owner, _)| owner.name).collect();
+    if names.is_empty() {
+        // A file that only judges says nothing of the probes whose report it judges.
+        names.extend(parts.iter().map(|(owner, _)| owner.name));
+    }
+    let of_nothing = |id: &str| !names.contains(&probe_of(id));
+    let strange = rules.iter().filter(|(id, _)| of_nothing(&id.text));
+    strange
+        .map(|(id, _)| {
+            let probe = probe_of(&id.text);
+            let message = format!(
+                "`{}` is a rule for a metric of `{probe}`, and this file configures no such probe",
+                id.text
+            );
+            let help = match hints::nearest(probe, &names) {
+                Some(near) => format!("did you mean `{near}{}`?", &id.text[probe.len()..]),
+                None => format!("its probes are: {}", names.join(", ")),
+            };
+            Problem::new(id.at.clone(), message).help(help)
+        })
+        .collect()
 }
 
 /// The known top-level keys that the file only has in another spelling.

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::ChainTrace;
 use crate::config::yaml;
 use kelvin_base::clock;
+use kelvin_base::decode::decoded;
 
 /// A larger file is not read.
 const LARGEST: u64 = 64 * 1024 * 1024;
@@ -166,7 +167,7 @@ fn documents(text: &str) -> Vec<&str> {
 
 /// Reads a trace and checks its values.
 fn trace(value: Value) -> Result<ChainTrace, String> {
-    let mut trace: ChainTrace = serde_json::from_value(value).map_err(|error| error.to_string())?;
+    let mut trace: ChainTrace = decoded(&value)?;
     if let Some(time) = &trace.started_at {
         trace.started_at = Some(clock::in_utc(time)?);
     }

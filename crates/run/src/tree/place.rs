@@ -56,8 +56,10 @@ impl AttemptFolder {
                 Err(error) => return Err(error).with_context(failed),
             }
         };
-        // Half an input, as a killed run leaves it, is never read: the next run empties this folder.
-        fs::write(&place.input, text)
+        // A killed run must not leave half an input.
+        let part = place.input.with_extension("part");
+        fs::write(&part, text)
+            .and_then(|()| fs::rename(&part, &place.input))
             .with_context(|| format!("failed to write `{}`", place.input.display()))?;
         Ok(place)
     }
