@@ -126,7 +126,7 @@ fn a_rescore_without_its_files_is_refused() {
         "kelvin.yaml",
         &format!("{SUITE}    rescore: sh score.sh {{input}}\n"),
     );
-    let said = project.kelvin(&["check"]).expect(2);
+    let said = project.kelvin(&["check"]).expect(1);
     assert!(
         said.stderr
             .contains("`rescore` has no placeholder `{output}`"),
