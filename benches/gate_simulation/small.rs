@@ -106,6 +106,7 @@ fn outcome(
         max_drop: MAX_DROP,
         widest: 1.0,
         is_failure_rate: false,
+        by_rank: false,
         exact_at: None,
     };
     let mut subjects = [("metric".to_owned(), subject)].into();

@@ -272,6 +272,7 @@ impl<'w> Suite<'w> {
                 max_drop: MAX_DROP,
                 widest: 1.0,
                 is_failure_rate: false,
+                by_rank: false,
                 exact_at: None,
             };
             (format!("m{metric}"), subject)

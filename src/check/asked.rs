@@ -161,6 +161,7 @@ pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result
         for (what, count) in of_side.invocations {
             *listing.invocations.entry(what).or_default() += count;
         }
+        listing.more_reruns += of_side.more_reruns;
         listing.judge_trial = listing.judge_trial.or(of_side.judge_trial);
         listing.variants.extend(of_side.variants);
         listing.notices.extend(side.items.notices());

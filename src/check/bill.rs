@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{CheckRequest, budget, list};
+use super::{CheckRequest, list};
 use crate::history::{History, KEPT};
 use crate::registry::Registry;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::foresight::{UnseenType, unseen_types};
 use kelvin_gate::policy::Policy;
 use kelvin_gate::report::Report;
-use kelvin_record::JudgeTrialCost;
 use kelvin_record::settings::GateSettings;
+use kelvin_record::{JudgeTrialCost, RUNS_OF_THE_SUITE};
 use kelvin_run::config::Config;
 
 /// The expected cost of a check and of a gate.
@@ -93,7 +93,7 @@ pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<B
     };
     Ok(Bill {
         check: spent(calls),
-        gate_at_most: spent(calls + reruns(&config.gate, calls)),
+        gate_at_most: spent(calls + reruns(&config.gate, calls, listing.more_reruns)),
         calls_by,
         jobs,
         call,
@@ -128,12 +128,12 @@ fn newest(
 }
 
 /// How many calls all re-runs take at most, for a gate that can run both sides again.
-fn reruns(gate: &GateSettings, calls: usize) -> usize {
+fn reruns(gate: &GateSettings, calls: usize, more: usize) -> usize {
     let policy = Policy::of(gate, false);
     if policy.is_exact() || policy.budget.head_repeats == 1 {
         return 0;
     }
-    let by_default = 2 * budget::RUNS_OF_THE_SUITE * calls;
+    let by_default = 2 * (RUNS_OF_THE_SUITE * calls + more);
     policy.budget.calls.unwrap_or(by_default)
 }
 

@@ -9,12 +9,8 @@ use kelvin_gate::differences::Difference;
 use kelvin_gate::looks::{Rerun, Side};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::Budget;
-use kelvin_record::{Repeats, Wanted, WantedRepeats};
+use kelvin_record::{Glance, Repeats, Wanted, WantedRepeats};
 use kelvin_run::config::Config;
-
-/// How many calls all re-runs of a side may take together unless the configuration says so, in runs of the whole suite.
-/// Together with its first run, a gate costs at most four runs of each side that it can run.
-pub(super) const RUNS_OF_THE_SUITE: usize = 3;
 
 /// The calls and the time that are left for re-runs.
 pub(super) struct Allowance {
@@ -35,7 +31,7 @@ impl Allowance {
         let cost = &head.run.session.cost;
         let seconds = cost.pipeline_seconds / cost.invocations as f64 / config.jobs.get() as f64;
         Self {
-            calls: calls.unwrap_or_else(|| sides * RUNS_OF_THE_SUITE * one_run(head)),
+            calls: calls.unwrap_or_else(|| sides * reruns_of_a_side(head)),
             is_explicit: calls.is_some(),
             minutes,
             start: Instant::now(),
@@ -59,7 +55,7 @@ impl Allowance {
     /// How many calls the default would allow; none where the configuration gives no number, or 0.
     pub(super) fn of_default(&self, head: &Report) -> Option<usize> {
         let is_small = self.is_explicit && self.calls > 0;
-        is_small.then(|| 2 * RUNS_OF_THE_SUITE * one_run(head))
+        is_small.then(|| 2 * reruns_of_a_side(head))
     }
 
     /// Tells that the configured number of calls does not suffice for one more run of the doubtful cases. `asked`: what
@@ -158,13 +154,22 @@ fn at_most(rerun: &Rerun, repeats: usize) -> Rerun {
 
 /// How many calls one run of everything takes.
 pub(super) fn one_run(head: &Report) -> usize {
+    over_items(head, |item| item.inputs)
+}
+
+/// How many calls all re-runs of a side may take together unless the configuration says so.
+fn reruns_of_a_side(head: &Report) -> usize {
+    over_items(head, |item| item.reruns)
+}
+
+fn over_items(head: &Report, calls: impl Fn(Glance<'_>) -> usize) -> usize {
     let sections = head.probes.iter().map(|(_, section)| section);
-    let inputs = sections.map(|section| {
+    let of_sections = sections.map(|section| {
         let ids = section.ids().into_iter();
-        ids.filter_map(|id| Some(section.item(id)?.inputs))
+        ids.filter_map(|id| Some(calls(section.item(id)?)))
             .sum::<usize>()
     });
-    inputs.sum()
+    of_sections.sum()
 }
 
 /// How many calls a re-run takes. The stored results of the base are replaced, so that none of them counts as a repeat.

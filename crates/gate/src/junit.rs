@@ -1,18 +1,20 @@
 //! A run, or the verdict on it, as JUnit XML: every item is a test case in the suite of its probe, and the verdict is a
 //! suite of its own with a test case for each gated metric. GitLab, Buildkite, CircleCI, Jenkins and Azure show that form.
 //!
-//! A test case fails only where it fails the job: what noise may explain is no failure here either.
+//! A test case fails only where it fails the job: what noise may explain is no failure here either. It passes only where it
+//! was measured: an item that is gone, or that has no value where the base has one, is skipped with the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::changes::CaseChange;
+use crate::compare::Change;
 use crate::judgement::{Judgement, change, value};
 use crate::opening::word;
 use crate::policy::{Attention, Effect};
 use crate::report::Report;
 use crate::verdict::{Reason, Word};
-use kelvin_page::{Tone, safe};
+use kelvin_page::{Tone, listed, safe};
 use kelvin_record::{AnySection, Metric, SectionKind, probe_of};
 
 /// The most characters of a message.
@@ -50,6 +52,21 @@ pub fn to_junit(report: &Report, judged: Option<&Judgement>) -> String {
             metrics: &report.metrics,
         };
         suites.push((name.to_owned(), items.cases(&failing)));
+    }
+    for (probe, item) in failing.gone() {
+        let suite = suites.iter().position(|(name, _)| name == probe);
+        let suite = suite.unwrap_or_else(|| {
+            suites.push((probe.to_owned(), Vec::new()));
+            suites.len() - 1
+        });
+        let cases = &mut suites[suite].1;
+        if cases.iter().all(|case| case.name != item) {
+            cases.push(Case {
+                name: item.to_owned(),
+                outcome: Outcome::Open("it is gone: only the base has it".to_owned()),
+                properties: Vec::new(),
+            });
+        }
     }
     let mut page = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let all = suites.iter().flat_map(|(_, cases)| cases);
@@ -160,6 +177,24 @@ impl<'j> Failing<'j> {
         }
         told.into_values().collect()
     }
+
+    /// The items that only the base has, each with its probe.
+    fn gone(&self) -> BTreeSet<(&'j str, &'j str)> {
+        let gone = self.cases.iter();
+        let gone = gone.filter(|case| case.change == Change::Removed);
+        gone.map(|case| (probe_of(&case.metric), case.case.as_str()))
+            .collect()
+    }
+
+    /// The metrics of a probe that the base measured on an item and the head did not.
+    fn unmeasured(&self, probe: &str, item: &str) -> Vec<&'j str> {
+        let cases = self.cases.iter();
+        let unmeasured = cases.filter(|case| {
+            let is_own = case.case == item && probe_of(&case.metric) == probe;
+            is_own && case.change == Change::Unmeasured && case.base.is_some()
+        });
+        unmeasured.map(|case| case.metric.as_str()).collect()
+    }
 }
 
 /// The items of one probe.
@@ -176,6 +211,20 @@ impl Items<'_> {
         items.map(|item| self.case(item, failing)).collect()
     }
 
+    /// Whether no metric was measured on an item, in a probe whose metrics are measured item by item.
+    fn lacks_figures(&self, item: &str) -> bool {
+        let own = self.metrics.iter();
+        let own = own.filter(|(id, metric)| probe_of(id) == self.probe && !metric.is_failure_rate);
+        let mut by_item = own
+            .filter(|(_, metric)| !metric.per_case.is_empty())
+            .peekable();
+        let has_value = |metric: &Metric| {
+            let here = metric.per_case.get(item);
+            here.is_some_and(|here| here.value.is_some())
+        };
+        by_item.peek().is_some() && !by_item.any(|(_, metric)| has_value(metric))
+    }
+
     fn case(&self, item: &str, failing: &Failing<'_>) -> Case {
         let own = self.metrics.iter();
         let own = own.filter(|(id, _)| probe_of(id) == self.probe);
@@ -184,6 +233,7 @@ impl Items<'_> {
             Some((id.clone(), value))
         });
         let values: Vec<(String, f64)> = values.collect();
+        let unmeasured = failing.unmeasured(self.probe, item);
         let has_answer = self.section.item(item).is_none_or(|item| item.has_answer);
         let why = failing.of_item(self.probe, item);
         Case {
@@ -193,8 +243,15 @@ impl Items<'_> {
                     let why = self.kind.and_then(|kind| kind.why(self.section, item, ""));
                     Outcome::Error(why.unwrap_or_else(|| "it has no answer".to_owned()))
                 }
-                () if why.is_empty() => Outcome::Passed,
-                () => Outcome::Failed(why.join("\n")),
+                () if !why.is_empty() => Outcome::Failed(why.join("\n")),
+                () if !unmeasured.is_empty() => Outcome::Open(format!(
+                    "it has no value of {}, and the base has one",
+                    listed(&unmeasured)
+                )),
+                () if self.lacks_figures(item) => {
+                    Outcome::Open("no metric has a value for it".to_owned())
+                }
+                () => Outcome::Passed,
             },
             properties: values
                 .into_iter()
@@ -294,6 +351,94 @@ mod tests {
         assert!(page.contains("<testsuite name=\"evidence\""), "{page}");
         assert!(
             !page.contains("<failure") && !page.contains("verdict"),
+            "{page}"
+        );
+    }
+
+    /// A passing verdict beside the change of a case in a metric, as JUnit has it.
+    fn passed_beside(case: &str, change: Change) -> String {
+        let verdict = Verdict::without_base(Word::Pass, Effect::Warn, "");
+        let mut judgement = Judgement::without_base(verdict, Vec::new());
+        judgement.cases.push(CaseChange {
+            metric: "evidence.invariance".to_owned(),
+            case: case.to_owned(),
+            change,
+            base: Some(1.0),
+            head: None,
+            flipped: Vec::new(),
+            variants: Vec::new(),
+            not_comparable: 0,
+        });
+        to_junit(&fixture::good(), Some(&judgement))
+    }
+
+    /// What stands in a test case.
+    fn inside<'x>(xml: &'x str, name: &str) -> &'x str {
+        let begin = xml.find(&format!("name=\"{name}\"")).expect("it is there");
+        let end = xml[begin..].find("</testcase>").expect("it ends");
+        &xml[begin..begin + end]
+    }
+
+    #[test]
+    fn an_item_that_is_gone_is_a_test_case_that_does_not_pass() {
+        let before = to_junit(&fixture::good(), None)
+            .matches("<testcase")
+            .count();
+        let page = passed_beside("withdrawn", Change::Removed);
+        assert!(
+            inside(&page, "withdrawn").contains("<skipped message=\"it is gone"),
+            "{page}"
+        );
+        // The verdict is one more.
+        assert_eq!(page.matches("<testcase").count(), before + 2, "{page}");
+        // The items of a probe that the head lacks as a whole have a suite of their own.
+        let verdict = Verdict::without_base(Word::Pass, Effect::Warn, "");
+        let mut judgement = Judgement::without_base(verdict, Vec::new());
+        judgement.cases.push(CaseChange {
+            metric: "results.qa.pass".to_owned(),
+            case: "qa/one".to_owned(),
+            change: Change::Removed,
+            base: Some(1.0),
+            head: None,
+            flipped: Vec::new(),
+            variants: Vec::new(),
+            not_comparable: 0,
+        });
+        let page = to_junit(&fixture::good(), Some(&judgement));
+        assert!(
+            page.contains(
+                "<testsuite name=\"results\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">"
+            ),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn an_item_that_was_not_measured_does_not_pass() {
+        let report = fixture::good();
+        let (_, section) = report.probes.iter().next().expect("a probe");
+        let item = section.ids()[0].to_owned();
+        let page = passed_beside(&item, Change::Draw);
+        assert!(!inside(&page, &item).contains("<skipped"), "{page}");
+        let page = passed_beside(&item, Change::Unmeasured);
+        assert!(
+            inside(&page, &item)
+                .contains("it has no value of evidence.invariance, and the base has one"),
+            "{page}"
+        );
+        let mut bare = fixture::good();
+        for metric in bare.metrics.values_mut() {
+            let mut left: BTreeMap<_, _> = metric
+                .per_case
+                .iter()
+                .map(|(id, case)| (id.clone(), case.clone()))
+                .collect();
+            left.remove(&item);
+            metric.per_case = left.into();
+        }
+        let page = to_junit(&bare, None);
+        assert!(
+            inside(&page, &item).contains("no metric has a value for it"),
             "{page}"
         );
     }

@@ -62,6 +62,8 @@ pub struct Gate<'a> {
     was_rerun_before: bool,
     /// The looks at the governing types of each probe that declares any.
     types: BTreeMap<String, governing::SuiteLooks>,
+    /// How many re-runs were requested, for whatever reason.
+    asked: usize,
     /// Whether a re-run of the missing values was requested.
     asked_missing: bool,
     /// Whether a re-run of the cases whose inputs changed was requested.
@@ -101,6 +103,7 @@ impl<'a> Gate<'a> {
             are_kept: false,
             was_rerun_before: false,
             types: BTreeMap::new(),
+            asked: 0,
             asked_missing: false,
             asked_unpaired: false,
             ran_unpaired: false,
@@ -126,6 +129,12 @@ impl<'a> Gate<'a> {
 
     /// Looks at all runs so far. `calls`: how many calls may still be made, on both sides together.
     pub fn next(&mut self, comparison: &Comparison<'_>, calls: usize) -> Next {
+        let next = self.step(comparison, calls);
+        self.asked += usize::from(matches!(next, Next::Rerun(_)));
+        next
+    }
+
+    fn step(&mut self, comparison: &Comparison<'_>, calls: usize) -> Next {
         // A caller that calls again has made the requested runs; a caller that gives up has not.
         self.ran_unpaired |= self.asked_unpaired;
         let missing = self.missing_rerun(comparison);
@@ -166,6 +175,8 @@ impl<'a> Gate<'a> {
             self.subjects(comparison, Attention::Gate).collect();
         let decisions = self.looks.give_up(&gated);
         self.means.head_runs = 1;
+        // The last re-run was not made.
+        self.asked = self.asked.saturating_sub(1);
         let (broken, _) = self.broken(comparison, &gated, &decisions);
         self.verdict(comparison, decisions, (types, broken))
     }
@@ -382,6 +393,11 @@ impl<'a> Gate<'a> {
         declared.collect()
     }
 
+    /// Whether this is the only look at these runs: none of them was chosen by what others have shown.
+    const fn is_the_only_look(&self) -> bool {
+        self.means.head_runs < 2 && self.asked == 0 && !self.was_rerun_before
+    }
+
     /// The cases that broke or may have broken, and the runs that are needed before that can be said.
     fn broken(
         &self,
@@ -404,6 +420,7 @@ impl<'a> Gate<'a> {
         for (id, subject) in all {
             let pair = &comparison.metrics[id.as_str()];
             let demand = Demand {
+                scale: subject.scale(),
                 is_declared: pair.is_declared || pair.is_failure_rate,
                 by_rank: pair.by_rank,
             };
@@ -414,6 +431,10 @@ impl<'a> Gate<'a> {
                 .is_some_and(|look| look.outcome == LookOutcome::Regression);
             let kind = (self.policy.deterministic, demand);
             let guard = UsualBreaks::of(&subject.cases, subjects.len(), kind);
+            let together: BTreeMap<usize, BrokenFinding> = match self.is_the_only_look() {
+                true => guard.together(&subject.cases).into_iter().collect(),
+                false => BTreeMap::new(),
+            };
             // Where too much is missing, the metric itself reports that.
             let is_lacking = pair
                 .coverage
@@ -423,13 +444,17 @@ impl<'a> Gate<'a> {
                 true => unpaired::edited(pair),
                 false => Vec::new(),
             };
-            let edited = edited.iter().map(|(name, case)| (name, case));
-            for (name, case) in subject.names.iter().zip(&subject.cases).chain(edited) {
+            let edited = edited.iter().map(|(name, case)| (name, case, None));
+            let own = (subject.names.iter().zip(&subject.cases)).zip(0..);
+            let own = own.map(|((name, case), place)| (name, case, together.get(&place)));
+            for (name, case, together) in own.chain(edited) {
                 if is_lacking && !pair.is_failure_rate {
                     continue;
                 }
                 let may_rerun = self.means.head_runs > 1 && !regressed;
-                let (certain, bad, runs) = match guard.judge(case, may_rerun) {
+                let found = together.copied();
+                let found = found.unwrap_or_else(|| guard.judge(case, may_rerun));
+                let (certain, bad, runs) = match found {
                     BrokenFinding::Clear => continue,
                     BrokenFinding::Suspected { .. } if regressed => continue,
                     // The failure rate itself reports that there is no answer.

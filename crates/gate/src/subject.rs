@@ -27,6 +27,7 @@ pub(super) fn of(metric: &MetricPair<'_>, max_drop: f64, stored: Stored<'_, '_>)
         max_drop,
         widest: metric.range.width(),
         is_failure_rate: metric.is_failure_rate,
+        by_rank: metric.by_rank,
         exact_at: metric.exact_at,
     }
 }

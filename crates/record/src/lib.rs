@@ -42,7 +42,8 @@ pub use metric::{
 pub use nouns::Nouns;
 pub use ranked::{ExpectedHit, RankedHit, RankedHits};
 pub use repeats::{
-    Forecast, JudgeTrialCost, ListedVariant, Listing, Repeats, Wanted, WantedRepeats,
+    Forecast, JudgeTrialCost, ListedVariant, Listing, RUNS_OF_THE_SUITE, Repeats, Wanted,
+    WantedRepeats,
 };
 pub use scored::{CheckSaid, GradedPair, ScoredInvocation};
 pub use section::{AnySection, Glance, Item, ItemPlace, Section, SectionFingerprint, StoredInput};

@@ -116,11 +116,18 @@ impl Repeats {
     }
 }
 
+/// How many calls all re-runs of a side may take together unless the configuration says so, in runs of everything. Together
+/// with its first run, a gate costs at most four runs of each side that it can run.
+pub const RUNS_OF_THE_SUITE: usize = 3;
+
 /// The planned invocations of a probe.
 #[derive(Debug, Default, Serialize)]
 pub struct Listing {
     /// The number of invocations, by their purpose.
     pub invocations: BTreeMap<&'static str, usize>,
+    /// How many more invocations the re-runs of a side may take than [`RUNS_OF_THE_SUITE`] times all of these.
+    #[serde(skip)]
+    pub more_reruns: usize,
     /// The variants of the items, in the order in which they are planned.
     pub variants: Vec<ListedVariant>,
     /// The caps and skips.

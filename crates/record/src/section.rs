@@ -8,7 +8,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ComparedItem, Ending, KeptTexts, Repeats, SharedMap, VariantPart};
+use crate::{ComparedItem, Ending, KeptTexts, RUNS_OF_THE_SUITE, Repeats, SharedMap, VariantPart};
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 
@@ -50,6 +50,11 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
 
     /// How often the inputs were run.
     fn repeats(&self) -> Repeats;
+
+    /// How many calls its re-runs may take on a side, unless the configuration says so.
+    fn reruns(&self) -> usize {
+        RUNS_OF_THE_SUITE * self.inputs()
+    }
 
     /// How often one of its variants was run.
     fn runs_of(&self, variant: &str) -> usize {
@@ -204,6 +209,8 @@ pub struct Glance<'a> {
     pub inputs: usize,
     /// As [`Item::repeats`].
     pub repeats: Repeats,
+    /// As [`Item::reruns`].
+    pub reruns: usize,
     /// As [`Item::has_answer`].
     pub has_answer: bool,
     /// As [`Item::folders`].
@@ -235,6 +242,7 @@ where
         self.items.get(id).map(|item| Glance {
             inputs: item.inputs(),
             repeats: item.repeats(),
+            reruns: item.reruns(),
             has_answer: item.has_answer(),
             folders: item.folders(),
         })

@@ -303,7 +303,7 @@ pub struct Budget {
     #[schemars(range(max = 100))]
     pub head_repeats: NonZeroUsize,
     /// How many further invocations, of both sides together. Without it: three times what running every case
-    /// once takes, for each side that can be run again.
+    /// once takes, for each side that can be run again; for the results of an evaluator six times its samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<usize>,
     /// How many minutes. Without it: as many as those take.

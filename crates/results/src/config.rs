@@ -21,6 +21,8 @@ use kelvin_run::targets::Address;
 
 /// The placeholder for the file that an evaluator writes.
 const OUTPUT: &str = "{output}";
+/// The placeholder for the file that is scored once more.
+const INPUT: &str = "{input}";
 /// The placeholder for a regular expression that the names of the wanted cases match, and no other names.
 pub(super) const CASES_REGEX: &str = "{cases_regex}";
 /// The placeholder for a file with the name of a wanted case on each line.
@@ -61,6 +63,12 @@ pub struct SuiteSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub rerun: Option<String>,
+    /// The command that scores what `run` has written once more: `{input}` is that file and `{output}` the file to write, in
+    /// the same format. It is run where a change edits a file that this command reads: in a checkout of the base, so that the
+    /// answers of the change are scored as the base scores them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub rescore: Option<String>,
     /// The format of the file. Without it, the format is found by the name and the beginning of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<Format>,
@@ -103,6 +111,7 @@ impl SuiteSettings {
             run: None,
             file: None,
             rerun: None,
+            rescore: None,
             format: Some(format),
             gate: Vec::new(),
             columns: Columns::default(),
@@ -326,7 +335,7 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
         _ => {}
     }
     if let Some((run, at)) = run {
-        for token in [CASES_REGEX, CASES_FILE, "{input}", "{workspace}"] {
+        for token in [CASES_REGEX, CASES_FILE, INPUT, "{workspace}"] {
             if run.contains(token) {
                 let what = format!("`run` runs the whole suite and has no `{token}`");
                 let help = "a command that runs some cases belongs under `rerun`";
@@ -339,6 +348,15 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
         if folder.contains('*') || last.matches('*').count() > 1 {
             let what = "`file` may have one `*`, in its last part";
             found.push(Problem::new(at.clone(), what).help("write e.g. `logs/*.eval`"));
+        }
+    }
+    if let Some((rescore, at)) = suite.text(&["rescore"]) {
+        for token in [INPUT, OUTPUT] {
+            if !rescore.contains(token) {
+                let what = format!("`rescore` has no placeholder `{token}`");
+                let help = "`{input}` is the file with the answers, as `run` has written it, and `{output}` the file to write";
+                found.push(Problem::new(at.clone(), what).help(help));
+            }
         }
     }
     let Some((rerun, at)) = suite.text(&["rerun"]) else {
@@ -365,7 +383,7 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
         let help = "put `{output}` where the command takes the file to write";
         found.push(Problem::new(at.clone(), what).help(help));
     }
-    for token in ["{input}", "{workspace}"] {
+    for token in [INPUT, "{workspace}"] {
         if rerun.contains(token) {
             let what = format!("`rerun` has no `{token}`");
             let help = "the wanted cases are `{cases_regex}` or `{cases_file}`";
@@ -424,7 +442,7 @@ impl ProbeSettings for ResultsSettings {
         suites.fold(fields, |fields, suite| {
             let mut data = json!(suite.keys);
             if let Some(data) = data.as_object_mut() {
-                for key in ["run", "rerun", "timeout_s"] {
+                for key in ["run", "rerun", "rescore", "timeout_s"] {
                     data.remove(key);
                 }
             }
@@ -444,6 +462,14 @@ impl ProbeSettings for ResultsSettings {
         });
         let suites: Map<String, Value> = suites.collect();
         Map::from_iter([("results".to_owned(), Value::Object(suites))])
+    }
+
+    /// What scores the answers says what is measured. An evaluator that is run as a whole is a part of the pipeline.
+    fn commands(&self) -> Vec<&str> {
+        let suites = self.suites.iter();
+        suites
+            .filter_map(|suite| suite.keys.rescore.as_deref())
+            .collect()
     }
 
     fn target(&self) -> Option<&Address> {

@@ -35,6 +35,9 @@ pub(super) struct Asked {
     pub(super) cases: Option<Vec<String>>,
     /// The state of a file that an earlier step has made.
     pub(super) state: Option<String>,
+    /// The command that scores the file once more, as the base does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rescored: Option<String>,
 }
 
 /// The evaluator of one suite.
@@ -43,6 +46,8 @@ pub(super) struct Evaluator<'a> {
     pub(super) suite: &'a Suite,
     /// What the calls of the run share.
     pub(super) site: TargetSite,
+    /// The checkout whose scoring counts; none where it is that of the change itself.
+    pub(super) rules: Option<PathBuf>,
 }
 
 impl Target for Evaluator<'_> {
@@ -55,7 +60,11 @@ impl Target for Evaluator<'_> {
             .output_file
             .with_file_name(format!("results.{}", self.suite.extension()));
         let Some(command) = &asked.command else {
-            return self.read((&self.fixed().unwrap_or(given), true), None, output);
+            let file = self.fixed().unwrap_or(given);
+            return match self.rescored(&file, call, asked.rescored.as_deref()) {
+                Ok(file) => self.read((&file, true), None, output),
+                Err(ended) => ended,
+            };
         };
         let is_whole = asked.cases.is_none();
         let cases = asked.cases.unwrap_or_default();
@@ -97,9 +106,13 @@ impl Target for Evaluator<'_> {
             Some(_) => self.written(&before, started),
         };
         let ran = Ran { reply, failure };
-        match found {
+        let file = match found {
+            Ok(file) => file,
+            Err(what) => return ran.without_file(&what),
+        };
+        match self.rescored(&file, call, asked.rescored.as_deref()) {
             Ok(file) => self.read((&file, is_whole), Some(ran), output),
-            Err(what) => ran.without_file(&what),
+            Err(ended) => ended,
         }
     }
 }
@@ -200,6 +213,64 @@ impl Evaluator<'_> {
                     reply,
                 }
             }
+        }
+    }
+
+    /// The file as the base scores it; the same file where nothing is scored once more.
+    ///
+    /// # Errors
+    ///
+    /// How the command that scores it failed. Its exit code counts, since nothing else has to end with another one here.
+    fn rescored(
+        &self,
+        file: &Path,
+        call: &Invocation<'_>,
+        command: Option<&str>,
+    ) -> Result<PathBuf, Ended> {
+        let (Some(command), Some(rules)) = (command, &self.rules) else {
+            return Ok(file.to_path_buf());
+        };
+        let file =
+            only_file(file).map_err(|what| failed(FailureKind::OutputMissing, what, None))?;
+        let into = call
+            .output_file
+            .with_file_name(format!("rescored.{}", self.suite.extension()));
+        let site = TargetSite {
+            root: rules.clone(),
+            ..self.site.clone()
+        };
+        let program = Address::command(command).open(&site);
+        let program =
+            program.map_err(|misuse| failed(FailureKind::NotStarted, misuse.to_string(), None))?;
+        let inner = Invocation {
+            input_file: &file,
+            output_file: &into,
+            ..*call
+        };
+        match program.call(&inner, &mut Vec::new()) {
+            Ended::Answered(_) => Ok(into),
+            // What it writes need not be what a target takes for an output, but it has to be there.
+            Ended::Failed { failure, .. }
+                if matches!(
+                    failure.kind,
+                    FailureKind::OutputUnreadable | FailureKind::OutputTooLarge
+                ) && into.exists() =>
+            {
+                Ok(into)
+            }
+            Ended::Failed { failure, reply } => {
+                let kind = failure.kind.clone();
+                let what = format!("`rescore` of the base: {}", failure.message);
+                let again = Failure::new(kind, what).printed(Streams {
+                    stdout: failure.stdout.clone(),
+                    stderr: failure.stderr.clone(),
+                });
+                Err(Ended::Failed {
+                    failure: Box::new(again),
+                    reply,
+                })
+            }
+            other => Err(other),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::flaky::with_age;
 use super::record::{ResultSample, ResultsSection, SuiteBasis, cases, nouns_of_tool};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::stats;
@@ -250,7 +251,10 @@ pub(super) fn notices(section: &ResultsSection) -> Vec<Notice> {
         }
         let is_there = |name: &&String| cases(section, suite).any(|(_, case, _)| case == **name);
         if !basis.flaky.is_empty() {
-            let names: Vec<&str> = basis.flaky.iter().map(String::as_str).collect();
+            let aged = basis.flaky.iter();
+            let aged = aged.map(|case| with_age(case, basis.flaky_since.get(case)));
+            let aged: Vec<String> = aged.collect();
+            let names: Vec<&str> = aged.iter().map(String::as_str).collect();
             let text = format!(
                 "{} of the suite `{suite}` {} shown and never gated, since `flaky` names {}: {}",
                 nouns_of_tool(&basis.tool).counted(names.len()),

@@ -7,6 +7,7 @@ mod columns;
 mod config;
 mod evaluator;
 mod figures;
+mod flaky;
 mod foreign;
 mod gather;
 mod kind;
@@ -20,6 +21,7 @@ mod row;
 pub use change::{ResultsChange, SuiteChange};
 pub use columns::{Columns, EmptyScore, MetricColumn};
 pub use config::{MetricKeys, ResultsSettings, Suite, SuiteSettings};
+pub use flaky::FlakySince;
 pub use record::{
     MetricBasis, ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis,
 };

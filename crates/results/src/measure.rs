@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::config::{ResultsSettings, Suite};
 use super::evaluator::{Asked, Evaluator, RunReader, state_of_file};
 use super::figures;
+use super::flaky::{self, FlakySince};
 use super::gather::SuiteRun;
 use super::record::{
     ResultRecord, ResultSample, ResultsBasis, ResultsSection, SuiteBasis, id, nouns_of_tool, parts,
@@ -18,8 +19,8 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_page::counted;
 use kelvin_probe::{Items, Planned, Probe};
 use kelvin_record::{
-    Ending, Findings, Forecast, KeptText, Listing, Nouns, SectionFingerprint, Shard, SharedMap,
-    WantedRepeats,
+    Ending, Findings, Forecast, KeptText, Listing, Nouns, RUNS_OF_THE_SUITE, SectionFingerprint,
+    Shard, SharedMap, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::targets::{Target, TargetSite};
@@ -138,8 +139,10 @@ impl Items for Suites<'_> {
 
     fn list(&self, _with_digests: bool) -> Listing {
         let runs = self.chosen.iter().map(|(suite, _)| self.runs(suite));
+        let runs = runs.sum();
         Listing {
-            invocations: BTreeMap::from([("suite", runs.sum())]),
+            invocations: BTreeMap::from([("suite", runs)]),
+            more_reruns: RUNS_OF_THE_SUITE * runs,
             ..Listing::default()
         }
     }
@@ -180,7 +183,8 @@ impl Planned for PlannedSuites<'_> {
         if !suite.address.is_empty() {
             suite.address.open(&site)?;
         }
-        Ok(Box::new(Evaluator { suite, site }))
+        let rules = self.0.config.other_rules().map(Path::to_path_buf);
+        Ok(Box::new(Evaluator { suite, site, rules }))
     }
 
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r> {
@@ -190,6 +194,16 @@ impl Planned for PlannedSuites<'_> {
             wanted: wanted.as_ref(),
             runner,
             root: &self.0.config.root,
+            by_other_rules: self.0.config.other_rules().is_some(),
+            flaky_since: flaky::since(
+                &self
+                    .0
+                    .config
+                    .root
+                    .join(self.0.config.file.file_name().unwrap_or_default()),
+                &suite.keys.name,
+                &suite.keys.flaky,
+            ),
             runs: Vec::new(),
             whole_again: 0,
         });
@@ -209,6 +223,10 @@ struct BegunSuite<'a> {
     runner: &'a Runner<'a>,
     /// The folder of the configuration.
     root: &'a Path,
+    /// Whether the scoring of another checkout counts.
+    by_other_rules: bool,
+    /// Since when each flaky case is declared.
+    flaky_since: BTreeMap<String, FlakySince>,
     runs: Vec<OneRun>,
     /// How often the whole suite was run again to look at some cases.
     whole_again: usize,
@@ -236,6 +254,7 @@ impl BegunSuite<'_> {
                 Some(_) => None,
                 None => Some(state_of_file(self.suite, self.root)),
             },
+            rescored: keys.rescore.clone().filter(|_| self.by_other_rules),
         };
         let text = serde_json::to_string(&asked)?;
         let task = Task {
@@ -317,6 +336,7 @@ impl BegunSuite<'_> {
     fn basis(&self) -> SuiteBasis {
         let mut basis = SuiteBasis {
             is_part: self.wanted.is_some(),
+            flaky_since: self.flaky_since.clone(),
             ..SuiteBasis::of(&self.suite.keys)
         };
         match (self.first(), self.runs.first()) {

@@ -7,13 +7,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MetricKind, SuiteSettings};
+use super::{FlakySince, MetricKind, SuiteSettings};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::Failure;
 use kelvin_page::safe;
 use kelvin_record::{
-    Answer, AnsweredItem, AnySection, Item, KeptText, KeptTexts, Nouns, Repeats, Section,
-    SectionAnswers,
+    Answer, AnsweredItem, AnySection, Item, KeptText, KeptTexts, Nouns, RUNS_OF_THE_SUITE, Repeats,
+    Section, SectionAnswers,
 };
 
 /// The stored section of this probe.
@@ -49,6 +49,9 @@ pub struct SuiteBasis {
     /// The cases that are not gated.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub flaky: BTreeSet<String>,
+    /// Since when each of them is declared, as far as the history of the configuration tells it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flaky_since: BTreeMap<String, FlakySince>,
     /// Whether only some of the cases were wanted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_part: bool,
@@ -145,6 +148,12 @@ impl Item for ResultRecord {
 
     fn repeats(&self) -> Repeats {
         Repeats::of_all(self.samples.len())
+    }
+
+    /// Twice as much as elsewhere: all that is known of a case is a few samples that pass or fail, so a drop that is spread
+    /// over a suite takes more of them. Once that is certain, nothing more is run.
+    fn reruns(&self) -> usize {
+        2 * RUNS_OF_THE_SUITE * self.samples.len()
     }
 
     fn has_answer(&self) -> bool {

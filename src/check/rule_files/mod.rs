@@ -207,7 +207,14 @@ fn checks<'f, 's>(
 ) -> Reached<'f> {
     let mut reached = Reached::of(files);
     for command in config.checking_commands() {
-        reached.look_through(command, None);
+        // A command that is given a file of answers scores it beside the configuration; all others run in a workspace.
+        match command.contains("{input}") {
+            true => reached.look_through(
+                &command.replace("{root}", "$KELVIN_ROOT"),
+                Some(files.own()),
+            ),
+            false => reached.look_through(command, None),
+        }
     }
     for judge in judges(config) {
         reached.look_through(&judge, Some(files.own()));

@@ -4,11 +4,13 @@
 mod ci;
 mod noise;
 mod pytest;
+mod rescore;
 mod tools;
 
 use serde_json::{Value, json};
 
 use crate::project::{Project, Said};
+use crate::repository::{commit, git};
 
 /// An evaluator of twenty cases. `broken` beside the project lists the cases that are answered wrongly now, `slip` says how
 /// many of a hundred answers are wrong by chance, and `errors` lists the cases that cannot be scored. It writes the cases of
@@ -264,12 +266,14 @@ fn an_error_in_the_place_of_a_failure_is_no_failure_and_not_green() {
 fn a_case_that_must_pass_is_red_by_itself_and_a_flaky_one_never_is() {
     let keys = format!("{RERUN}    must_pass: [case-09]\n    flaky: [case-10]\n");
     let project = measured(&keys, 1);
+    git(project.root(), &["init", "--quiet"]);
+    commit(&project, "an evaluator");
     project.write("../broken", &lines(&["case-10"]));
     let (said, judgement) = gate(&project, &[]);
     assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
     assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
     let report = project.read("kelvin/report.md");
-    assert!(report.contains("case-10"), "{report}");
+    assert!(report.contains("case-10 (since 20"), "{report}");
     project.write("../broken", &lines(&["case-09"]));
     let (said, judgement) = gate(&project, &[]);
     assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);

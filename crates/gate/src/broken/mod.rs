@@ -2,12 +2,15 @@
 //!
 //! The evidence is an e-value (Vovk and Wang, "E-values: calibration, combination and
 //! applications", Annals of Statistics 49, 2021): how much better the runs of the case fit the hypothesis that
-//! it is broken than its usual noise. It may be computed after every run.
+//! it is broken than its usual noise. It may be computed after every run. Where no case can be run again, the
+//! evidence of all cases counts together (`together`).
+
+mod together;
 
 use super::look::{GUARD, PairedCase, are_kept_within, pair};
 use kelvin_base::stats::ln_beta;
 
-/// A run is bad if it is worse than the base's median by at least this much.
+/// A run is bad if it is worse than the base's median by at least this share of the scale of the metric.
 const BAD: f64 = 0.5;
 
 /// Fewer base runs than this say too little about the noise of the case.
@@ -17,7 +20,7 @@ const FEWEST_BASE_RUNS: usize = 3;
 const MOST_RUNS: usize = 12;
 
 /// The probability of a false alarm over all cases of all gated metrics.
-const ALPHA: f64 = 0.02;
+pub(super) const ALPHA: f64 = 0.02;
 
 /// The probability of a false alarm in saying that a case may be broken.
 const ALPHA_OF_DOUBT: f64 = 0.05;
@@ -53,13 +56,40 @@ pub enum BrokenFinding {
 }
 
 /// The demand on the cases of a metric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
+    /// The scale of the metric, as [`scale`] finds it.
+    pub scale: f64,
     /// Whether the configuration demands the metric of every case: then one good run shows that it held on the base.
     pub is_declared: bool,
     /// Whether the values come from ranks: a fall from rank 1 to 2 halves a reciprocal rank, but nothing broke. A case
     /// is lost if it has the worst value, and that is never certain.
     pub by_rank: bool,
+}
+
+impl Default for Demand {
+    /// A share of which nothing is demanded.
+    fn default() -> Self {
+        Self {
+            scale: 1.0,
+            is_declared: false,
+            by_rank: false,
+        }
+    }
+}
+
+/// How far the best value of a metric is from the worst one. Where its range is open, that is 1 if all values lie between 0
+/// and 1, and infinite otherwise: nobody can say how many more seconds are half of the scale, so no case breaks by them.
+pub fn scale(cases: &[PairedCase], widest: f64) -> f64 {
+    if widest.is_finite() {
+        return widest;
+    }
+    let cells = cases.iter().flat_map(|case| &case.cells);
+    let mut losses = cells.flat_map(|cell| cell.base.values.iter().chain(&cell.head.values));
+    match losses.all(|loss| loss.is_none_or(|loss| (-GUARD..=1.0 + GUARD).contains(&loss))) {
+        true => 1.0,
+        false => f64::INFINITY,
+    }
 }
 
 /// The usual noise in a suite: how often a run of an unchanged case is bad.
@@ -71,6 +101,8 @@ pub struct UsualBreaks {
     enough: f64,
     /// Whether the pipeline is declared deterministic: then one run tells.
     deterministic: bool,
+    /// How many metrics are gated.
+    gated: usize,
     /// Whether stored reports of the base show that repeats are not independent runs: then nothing is certain.
     are_kept: bool,
     /// The logarithm of the e-value from which a case is reported as possibly broken.
@@ -114,6 +146,7 @@ impl UsualBreaks {
             enough: (hypotheses / ALPHA).ln(),
             doubtful: (hypotheses / ALPHA_OF_DOUBT).ln(),
             demand,
+            gated: gated.max(1),
             deterministic,
             are_kept: are_kept_within(&pair(cases).0),
         }
@@ -191,11 +224,11 @@ impl BadRuns {
         let usual = median(base.repeats());
         let is_bad = |loss: &f64| match demand.by_rank {
             true => *loss >= 1.0 - GUARD && usual < 1.0 - GUARD,
-            false => loss - usual >= BAD - GUARD,
+            false => loss - usual >= BAD * demand.scale - GUARD,
         };
         let is_better = match (demand.by_rank, head.repeats().first()) {
             (true, Some(loss)) => usual >= 1.0 - GUARD && *loss < 1.0 - GUARD,
-            (false, Some(loss)) => usual - loss >= BAD - GUARD,
+            (false, Some(loss)) => usual - loss >= BAD * demand.scale - GUARD,
             (_, None) => false,
         };
         Some(Self {

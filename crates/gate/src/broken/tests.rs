@@ -141,12 +141,12 @@ fn what_is_declared_needs_one_good_run_of_the_base_and_ranks_are_never_certain()
     let judge = |demand| UsualBreaks::of(&cases, 1, (false, demand)).judge(&cases[19], true);
     let declared = Demand {
         is_declared: true,
-        by_rank: false,
+        ..Demand::default()
     };
     assert!(matches!(judge(declared), BrokenFinding::Broken { .. }));
     let ranks = Demand {
-        is_declared: false,
         by_rank: true,
+        ..Demand::default()
     };
     assert!(matches!(judge(ranks), BrokenFinding::Suspected { .. }));
 }

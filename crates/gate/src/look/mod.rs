@@ -15,9 +15,7 @@ pub(super) use between::are_kept_within;
 pub(super) use doubt::{ErrorShare, doubts};
 pub use draws::Draws;
 pub(super) use exact::chance;
-pub(super) use paired::pair;
-
-use paired::Paired;
+pub(super) use paired::{Paired, pair};
 
 /// Two losses that differ by at most this are the same: a smaller drop cannot be told from rounding.
 pub const GUARD: f64 = 1e-9;

@@ -99,7 +99,7 @@ pub(crate) fn pair(cases: &[PairedCase]) -> (Vec<Paired>, Vec<usize>) {
 }
 
 impl Paired {
-    pub(super) const fn place(&self) -> usize {
+    pub(crate) const fn place(&self) -> usize {
         self.place
     }
 
@@ -214,6 +214,11 @@ impl CaseSide {
     /// The lowest and the highest mean of a cell.
     pub(super) const fn range(&self) -> (f64, f64) {
         self.range
+    }
+
+    /// Whether all runs are of one report.
+    pub(crate) const fn is_of_one_report(&self) -> bool {
+        self.by_report.is_empty()
     }
 
     /// The values of each stored report, where there are several.

@@ -7,6 +7,7 @@ mod hope;
 use allocate::{Allocation, OpenMetric};
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::broken;
 use super::look::{
     self, BoundsSource, Look, LookOutcome, LookSettings, Noise, PairedCase, Unmeasured,
 };
@@ -23,6 +24,9 @@ const ALPHA_OF_A_LOOK: f64 = 0.012;
 
 /// The whole probability, for a look that is the only one.
 const ALPHA: f64 = 0.05;
+
+/// The probability for the mean at a look that is the only one, where single cases are judged as well.
+const ALPHA_BESIDE_CASES: f64 = ALPHA - broken::ALPHA;
 
 /// A case with at least this many runs on the head before the first look needs no re-run before a regression
 /// may be called.
@@ -45,8 +49,22 @@ pub struct GatedMetric {
     pub widest: f64,
     /// Whether the metric only counts how often there was no answer.
     pub is_failure_rate: bool,
+    /// Whether its values come from ranks, so that no single case is judged by them.
+    pub by_rank: bool,
     /// How likely chance may make a drop of single runs that counts as a regression; none for the rule of the looks.
     pub exact_at: Option<f64>,
+}
+
+impl GatedMetric {
+    /// The scale on which a case may break.
+    pub(super) fn scale(&self) -> f64 {
+        broken::scale(&self.cases, self.widest)
+    }
+
+    /// Whether single cases may break in this metric.
+    fn judges_cases(&self) -> bool {
+        !self.by_rank && self.scale().is_finite()
+    }
 }
 
 /// The runs that are allowed between the looks.
@@ -289,10 +307,10 @@ impl Looks {
         if first.outcome != LookOutcome::Inconclusive || !may_spend {
             return Ok(first);
         }
-        let alpha = if self.means.head_runs < 2 {
-            ALPHA
-        } else {
-            ALPHA_OF_A_LOOK
+        let alpha = match self.means.head_runs {
+            0 | 1 if subject.judges_cases() => ALPHA_BESIDE_CASES,
+            0 | 1 => ALPHA,
+            _ => ALPHA_OF_A_LOOK,
         };
         let look = look::look(&subject.cases, &self.question(subject, gated, alpha))?;
         Ok(careful(look, first, subject))

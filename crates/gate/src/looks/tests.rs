@@ -34,6 +34,7 @@ pub(super) fn suite(cases: Vec<PairedCase>) -> BTreeMap<String, GatedMetric> {
         max_drop: 0.05,
         widest: f64::INFINITY,
         is_failure_rate: false,
+        by_rank: false,
         exact_at: None,
     };
     BTreeMap::from([("m".to_owned(), subject)])

@@ -69,7 +69,7 @@ fn a_loss_and_a_broken_case_are_named() {
     ");
     let verdict = stored(&Policy::default(), &suite(50, 0, 0, 3), &suite(50, 1, 9, 5));
     insta::assert_snapshot!(text(&verdict), @"
-    case `case-00` broke: 2 of its 2 runs are worse than on the base by half or more in `m`
+    case `case-00` broke: 5 of its 5 runs are worse than on the base by half or more in `m`
     `m` fell from 1.0000 to 0.9800 over 50 cases, by 0.0200 (the limit is 0.0500); this suite can show a drop of 0.0500 or more
     ");
     let lower = suite(20, 0, 0, 3).lower("m");

@@ -1,6 +1,7 @@
 //! The git repository around a folder. It is read through libgit2, which cannot read reftables.
 
 mod process;
+mod versions;
 
 use std::ffi::OsStr;
 use std::ops::Deref;
@@ -11,6 +12,7 @@ pub use git2::Oid;
 use git2::{ErrorCode, ObjectFormat, RepositoryInitOptions, RepositoryOpenFlags};
 
 pub use process::start;
+pub use versions::{Version, VersionsEnd, versions};
 
 /// Why a repository with a reftable is not opened, and what to do.
 const REFTABLE: &str = "the git repository here keeps its references as a reftable, which is not read; \

@@ -1,0 +1,136 @@
+//! A change that edits what scores the answers: the base's scorer judges them too.
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::project::{Project, Said};
+use crate::repository::{bare, commit, git, pushed, save, verdict};
+
+/// An evaluator that answers `yes`, but not to the cases that `broken` beside the project names. Its answers are scored by a
+/// script of their own.
+const EVALUATOR: &str = r#"
+touch ../broken
+echo x >> ../runs
+echo "id,question,answer,ok" > "$1.raw"
+while read -r id question; do
+  answer=yes
+  ! grep -qx "$id" ../broken || answer=no
+  echo "$id,$question,$answer," >> "$1.raw"
+done < cases.txt
+sh score.sh "$1.raw" "$1"
+"#;
+
+/// What is right is a condition on the third column.
+fn scorer(right: &str) -> String {
+    format!("awk -F, -v OFS=, 'NR > 1 {{ $4 = ({right}) ? 1 : 0 }} {{ print }}' \"$1\" > \"$2\"\n")
+}
+
+const STRICT: &str = "$3 == \"yes\"";
+
+const SUITE: &str = "results:\n  - name: qa\n    run: sh eval.sh {output}\n    format: csv\n    \
+                     columns: {case: id, input: [question]}\n    \
+                     metrics:\n      correct: {column: ok, better: higher, range: [0, 1]}\n";
+
+const RESCORE: &str = "    rescore: sh score.sh {input} {output}\n";
+
+/// A branch of a project whose base was measured, with another scorer.
+fn branch(suite: &str, score: &str) -> (TempDir, Project) {
+    let (remote, url) = bare();
+    let project = pushed(&url, "");
+    let cases: String = (1..=20)
+        .map(|n| format!("case-{n:02} what is {n}?\n"))
+        .collect();
+    project.write("cases.txt", &cases);
+    project.write("eval.sh", EVALUATOR);
+    project.write("score.sh", &scorer(STRICT));
+    project.write("kelvin.yaml", &format!("{suite}repeats: 3\n"));
+    commit(&project, "an evaluator");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    save(&project);
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    project.write("score.sh", score);
+    commit(&project, "score otherwise");
+    (remote, project)
+}
+
+fn gate(project: &Project, broken: &[&str]) -> (Said, Value) {
+    project.write("../broken", &super::lines(broken));
+    let said = project.kelvin(&["gate", "--no-history"]);
+    let judged = verdict(project, &said);
+    (said, judged)
+}
+
+const BROKEN: [&str; 5] = ["case-02", "case-05", "case-11", "case-12", "case-19"];
+
+#[test]
+fn a_softer_scorer_hides_no_loss_where_the_base_can_score_the_answers() {
+    let (_remote, project) = branch(&format!("{SUITE}{RESCORE}"), &scorer("1"));
+    let (said, judged) = gate(&project, &BROKEN);
+    assert_eq!(said.code, Some(3), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judged["verdict"], json!("regression"), "{}", said.stdout);
+    let first = judged["reasons"][0]["text"].as_str().expect("a text");
+    assert!(
+        first.contains("edits what is measured") && first.contains("score.sh"),
+        "{first}"
+    );
+    // The same change without what breaks the answers.
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(said.code, Some(0), "{}{}", said.stdout, said.stderr);
+    assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
+}
+
+#[test]
+fn an_honest_edit_of_the_scorer_passes_by_both_and_another_file_is_none() {
+    let (_remote, project) = branch(
+        &format!("{SUITE}{RESCORE}"),
+        &format!("# Scores.\n{}", scorer(STRICT)),
+    );
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("measured with the files of the base"),
+        "{}",
+        said.stdout
+    );
+    git(
+        project.root(),
+        &["checkout", "--quiet", "-b", "other", "main"],
+    );
+    project.write("notes.txt", "nothing that scores\n");
+    commit(&project, "notes");
+    let runs = || project.read("../runs").lines().count();
+    let before = runs();
+    let (said, judged) = gate(&project, &[]);
+    assert_eq!(judged["verdict"], json!("pass"), "{}", said.stdout);
+    assert_eq!(runs() - before, 3, "{}", said.stdout);
+}
+
+#[test]
+fn a_scorer_of_the_base_that_fails_leaves_no_pass() {
+    // The scorer of the base takes no table that it has scored already.
+    let refuses = "    rescore: 'test -e taken.txt && sh score.sh {input} {output}'\n";
+    let (_remote, project) = branch(&format!("{SUITE}{refuses}"), &scorer("1"));
+    let (said, judged) = gate(&project, &[]);
+    assert_ne!(judged["verdict"], json!("pass"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("edits what is measured"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn a_rescore_without_its_files_is_refused() {
+    let project = Project::new("");
+    project.write(
+        "kelvin.yaml",
+        &format!("{SUITE}    rescore: sh score.sh {{input}}\n"),
+    );
+    let said = project.kelvin(&["check"]).expect(1);
+    assert!(
+        said.stderr
+            .contains("`rescore` has no placeholder `{output}`"),
+        "{}",
+        said.stderr
+    );
+}
