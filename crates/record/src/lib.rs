@@ -44,7 +44,7 @@ pub use ranked::{ExpectedHit, RankedHit, RankedHits};
 pub use repeats::{
     Forecast, JudgeTrialCost, ListedVariant, Listing, Repeats, Wanted, WantedRepeats,
 };
-pub use scored::{CheckSaid, GradedPair, ScoredInvocation};
+pub use scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
 pub use section::{AnySection, Glance, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub use sections::{Sections, StoredSections};
 pub use shard::Shard;
