@@ -45,7 +45,16 @@ fn sides_that_are_asked_otherwise_and_a_judge_of_the_own_family_are_told() {
         ", model: large, family: gemma",
     );
     let said = project.kelvin(&["check"]).expect(0);
-    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    // The terminal shows the beginning of a long remark, and the report all of it.
+    assert!(
+        said.stdout.contains("asked in different ways"),
+        "{}",
+        said.stdout
+    );
+    let text = project
+        .json("kelvin/report.json")
+        .to_string()
+        .replace("\\\"", "\"");
     for part in [
         "asked in different ways",
         "`temperature` is 0.7 for the candidate and 0.0 for the baseline",
