@@ -296,6 +296,31 @@ def answers(browser, page):
     return found
 
 
+def packed(browser, page):
+    """Whether the details of the last item of a long page, which lie in it compressed, come when a link leads to it."""
+    found = []
+    browser.show(page)
+    last = browser.run("[...document.querySelectorAll('.item[data-pack]')].at(-1)?.id")
+    if last is None:
+        return found
+    inside = f"document.querySelector('#{last} .inside')"
+    if browser.run(inside + ".textContent.trim()"):
+        found.append(f"the details of {last} stand in the page twice")
+    browser.run(f"location.hash = '#{last}'")
+    end = time.monotonic() + 10
+    while not browser.run(inside + ".querySelector('table tbody tr')"
+                          " && document.querySelector('#" + last + "').open"):
+        if time.monotonic() > end:
+            return found + [f"the details of {last} do not come: {browser.run(inside + '.textContent')}"]
+        time.sleep(0.05)
+    # The worst ones need no script, and whoever has it need not read about that.
+    if not browser.run("!!document.querySelector('.item:not([data-pack]) .inside table tbody tr')"):
+        found.append("no item shows its details without the script")
+    if browser.run("document.querySelector('.unscripted').offsetHeight"):
+        found.append("it tells a reader with a script what is missing without one")
+    return found
+
+
 def folds(browser, page):
     """A fold below an answer opens and closes without a pointer."""
     found = []
@@ -323,7 +348,8 @@ def main():
             if rest and rest[0] == "axe":
                 axe = pathlib.Path(rest[1]).read_text(encoding="utf-8") + "; undefined"
                 found = [f"{page.name}: {words}" for page in pages 
-                         for words in inaccessible(browser, page, axe) + on_paper(browser, page) + answers(browser, page)]
+                         for words in inaccessible(browser, page, axe) + on_paper(browser, page) + answers(browser, page)
+                         + packed(browser, page)]
                 print("\n".join(found + [f"{len(pages)} pages, {len(found)} problems"]))
                 return 1 if found else 0
             if rest:

@@ -60,7 +60,9 @@ pub(super) struct ItemShown {
     is_failing: bool,
     tags: Vec<(bool, String)>,
     signals: Vec<Mini>,
-    blocks: Vec<BlockView>,
+    /// The details as HTML, and the pack that holds them where they do not stand here.
+    inside: String,
+    pack: Option<usize>,
 }
 
 /// A figure of an item.
@@ -73,12 +75,8 @@ struct Mini {
 }
 
 impl ItemShown {
-    pub(super) fn of(
-        item: ItemView<'_>,
-        anchor: usize,
-        least: &'static str,
-        budget: &mut PageSpace<'_>,
-    ) -> Self {
+    /// What an item shows while it is closed; its details are added by [`Self::with_details`].
+    pub(super) fn of(item: &mut ItemView<'_>, anchor: usize) -> Self {
         let signals = item.signals.iter().map(|signal| Mini {
             name: signal.name,
             shown: signal.value.map_or_else(|| "–".to_owned(), brief),
@@ -90,14 +88,20 @@ impl ItemShown {
             anchor,
             is_against: item.against > 0,
             is_failing: item.failed > 0,
-            tags: item.tags,
+            tags: std::mem::take(&mut item.tags),
             signals: signals.collect(),
-            blocks: item
-                .blocks
-                .into_iter()
-                .map(|block| BlockView::of(block, least, budget))
-                .collect(),
+            inside: String::new(),
+            pack: None,
         }
+    }
+
+    /// The item with its details, or with the number of the pack that holds them.
+    pub(super) fn with_details(mut self, placed: Result<String, usize>) -> Self {
+        match placed {
+            Ok(details) => self.inside = details,
+            Err(pack) => self.pack = Some(pack),
+        }
+        self
     }
 }
 

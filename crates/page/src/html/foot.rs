@@ -15,6 +15,8 @@ pub(super) struct Foot {
     /// The noun for the items, and the parts of them that are left out first.
     items: String,
     least: &'static str,
+    /// The number of items whose details stand in the page as they are, where those of others are packed.
+    plain: Option<usize>,
     diffs_left_out: usize,
     rows_left_out: usize,
     failed: usize,
@@ -76,6 +78,7 @@ impl Foot {
             has_items: !items.is_empty(),
             items: items.to_lowercase(),
             least,
+            plain: None,
             diffs_left_out,
             rows_left_out,
             failed,
@@ -87,6 +90,11 @@ impl Foot {
             version: safe::cut(page.version, 40),
             script: script::SCRIPT,
         }
+    }
+
+    /// The foot that says how many items show their details without the script; none where all of them do.
+    pub(super) fn with_plain(self, plain: Option<usize>) -> Self {
+        Self { plain, ..self }
     }
 }
 

@@ -1,5 +1,5 @@
-//! The page as one self-contained document in HTML: it loads nothing, works from disk, and is complete without its
-//! script. It is written piece by piece, so that thousands of items are never held in memory as text.
+//! The page as one self-contained document in HTML: it loads nothing, works from disk, and says without its
+//! script all but the details of items far down the list. It is written piece by piece, so that thousands of items are never held in memory as text.
 
 mod article;
 mod blocks;
@@ -8,6 +8,7 @@ mod foot;
 mod foreign;
 mod head;
 mod opening;
+mod pack;
 mod plane;
 mod script;
 mod spread;
@@ -21,11 +22,14 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use super::RunPage;
-use blocks::{ItemShown, PageSpace};
+use blocks::{BlockView, ItemShown, PageSpace};
 use foot::Foot;
 use head::Head;
+use pack::DetailPacks;
 
 pub use article::write_article;
+#[cfg(any(test, feature = "fixtures"))]
+pub use pack::unpacked;
 
 pub use script::permission;
 
@@ -35,12 +39,13 @@ pub type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
 /// The style of the page, which must be readable in every scheme.
 pub const STYLE: &str = include_str!("templates/style.css");
 
-const TEMPLATES: [(&str, &str); 8] = [
+const TEMPLATES: [(&str, &str); 9] = [
     ("macros.html", include_str!("templates/macros.html")),
     ("head.html", include_str!("templates/head.html")),
     ("opening.html", include_str!("templates/opening.html")),
     ("answer.html", include_str!("templates/answer.html")),
     ("item.html", include_str!("templates/item.html")),
+    ("inside.html", include_str!("templates/inside.html")),
     ("foot.html", include_str!("templates/foot.html")),
     ("article.html", include_str!("templates/article.html")),
     ("style.css", STYLE),
@@ -60,6 +65,7 @@ pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io
     let mut first = None;
     // The indices of the items of a chapter follow those of the chapter before it.
     let mut places = Vec::new();
+    let mut packs = DetailPacks::default();
     let mut begin = 0;
     for chapter in &mut page.chapters {
         let Some(list) = chapter.items.take() else {
@@ -68,11 +74,18 @@ pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io
         };
         first = first.or(Some((list.title, list.least)));
         let place = list.place;
-        for item in list.each {
+        for mut item in list.each {
             let anchor = begin + place(item.name).unwrap_or_default();
-            let item = ItemShown::of(item, anchor, list.least, &mut budget);
-            put(to, &environment, "item.html", &item)?;
+            let shown = ItemShown::of(&mut item, anchor);
+            let blocks = item.blocks.into_iter();
+            let blocks = blocks.map(|block| BlockView::of(block, list.least, &mut budget));
+            let blocks: Vec<BlockView> = blocks.collect();
+            let details = rendered(&environment, "inside.html", &blocks)?;
+            let shown = shown.with_details(packs.place(anchor, details));
+            put(to, &environment, "item.html", &shown)?;
+            packs.write(to, false)?;
         }
+        packs.write(to, true)?;
         places.push(Some((begin, place)));
         begin += list.count;
     }
@@ -80,7 +93,7 @@ pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io
         let (begin, place) = places.get(chapter)?.as_ref()?;
         Some(begin + place(item)?)
     };
-    let foot = Foot::of(page, first, &anchors, &mut budget);
+    let foot = Foot::of(page, first, &anchors, &mut budget).with_plain(packs.plain());
     put(to, &environment, "foot.html", &foot)
 }
 

@@ -56,10 +56,8 @@ impl AttemptFolder {
                 Err(error) => return Err(error).with_context(failed),
             }
         };
-        // A killed run must not leave half an input.
-        let part = place.input.with_extension("part");
-        fs::write(&part, text)
-            .and_then(|()| fs::rename(&part, &place.input))
+        // Half an input, as a killed run leaves it, is never read: the next run empties this folder.
+        fs::write(&place.input, text)
             .with_context(|| format!("failed to write `{}`", place.input.display()))?;
         Ok(place)
     }
@@ -74,18 +72,24 @@ impl AttemptFolder {
         &self.output
     }
 
-    /// Moves the files that the call has left to the folder of its task, with the input as it was given.
+    /// Moves the files that the call has left to the folder of its task, with the input as it was given. An input that
+    /// the call has left alone moves too, since to make a file costs a disk more than all the rest.
     ///
     /// # Errors
     ///
     /// Where the input or the output cannot be moved there.
     pub(crate) fn hand_over(&self, leaf: &Leaf, text: &str) -> anyhow::Result<()> {
+        let mut has_input = false;
         // A pipeline that has removed its folder has left no files.
         for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let (from, to) = (entry.path(), leaf.path().join(&name));
-            // The text of the input is known, and the folders of other repeats are there.
-            if from == self.input || sweep::is_repeat(&name.to_string_lossy()) {
+            if from == self.input {
+                has_input = leaf.take_input(&from, text);
+                continue;
+            }
+            // The folders of other repeats are there.
+            if sweep::is_repeat(&name.to_string_lossy()) {
                 continue;
             }
             let moved = fs::rename(&from, &to).or_else(|_| {
@@ -98,7 +102,10 @@ impl AttemptFolder {
                 moved.with_context(|| format!("failed to write `{}`", to.display()))?;
             }
         }
-        leaf.write_input(text)
+        match has_input {
+            true => Ok(()),
+            false => leaf.write_input(text),
+        }
     }
 
     /// The bytes with [`CALL`] in the place of the name of the folder; none where they do not contain the name. The
@@ -163,6 +170,44 @@ mod tests {
         assert!(second.input().exists());
         assert_eq!(place(out.path(), "x").input(), input);
         assert_ne!(place(out.path(), "y").input(), input);
+    }
+
+    #[test]
+    fn the_folder_of_a_task_has_the_input_as_it_was_given_whatever_the_call_has_made_of_it() {
+        type Deed = fn(&Path);
+        let deeds: [(&str, Deed); 6] = [
+            ("nothing", |_| ()),
+            ("other text", |input| {
+                fs::write(input, "y").expect("written")
+            }),
+            ("more text", |input| {
+                fs::write(input, "xy").expect("written")
+            }),
+            ("no file", |input| fs::remove_file(input).expect("removed")),
+            ("a folder", |input| {
+                fs::remove_file(input).expect("removed");
+                fs::create_dir(input).expect("made");
+            }),
+            ("a link", |input| {
+                let moved = input.with_extension("old");
+                fs::rename(input, &moved).expect("moved");
+                std::os::unix::fs::symlink(&moved, input).expect("linked");
+            }),
+        ];
+        for (what, deed) in deeds {
+            let out = tempfile::tempdir().expect("a folder");
+            let leaf = Leaf::at(out.path().join("case"), "input.md");
+            fs::create_dir(leaf.path()).expect("made");
+            let place = place(out.path(), "x");
+            deed(place.input());
+            fs::write(place.output(), "{}").expect("written");
+            place.hand_over(&leaf, "x").expect("handed over");
+            let input = leaf.path().join("input.md");
+            let kind = fs::symlink_metadata(&input).expect("it is there");
+            assert!(kind.is_file(), "{what}");
+            assert_eq!(fs::read_to_string(&input).expect("text"), "x", "{what}");
+            assert_eq!(leaf.output(9).as_deref(), Some(&b"{}"[..]), "{what}");
+        }
     }
 
     #[test]

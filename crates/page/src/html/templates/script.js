@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   for (const one of document.querySelectorAll(".scripted")) one.hidden = false;
+  for (const one of document.querySelectorAll(".unscripted")) one.hidden = true;
   // A frame shows the page alone, without the files beside it.
   if (window.parent !== window) {
     for (const one of document.querySelectorAll(".files")) one.hidden = true;
@@ -27,7 +28,29 @@
   }
   const list = document.getElementById("list");
   if (!list) return;
-  const items = [...list.children];
+  // The details of most items lie in the page compressed, many together, and are put in where an item is opened.
+  const packs = new Map();
+  const unpack = (name) => {
+    const text = atob(document.getElementById("pack-" + name).content.textContent);
+    const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+    return new Response(stream).json();
+  };
+  const fill = async (one) => {
+    const name = one.dataset.pack;
+    if (name === undefined) return;
+    delete one.dataset.pack;
+    const inside = one.querySelector(".inside");
+    try {
+      if (!packs.has(name)) packs.set(name, unpack(name));
+      const text = (await packs.get(name))[one.id.slice(5)];
+      inside.replaceChildren(...new DOMParser().parseFromString(text, "text/html").body.childNodes);
+    } catch (problem) {
+      inside.textContent = "This browser cannot unpack it (" + problem + "). All of it is in report.json.";
+    }
+  };
+  list.addEventListener("toggle", (event) => event.target.open && fill(event.target), true);
+  const items = [...list.querySelectorAll(":scope > .item")];
   const named = [...items].sort((a, b) => a.id.slice(5) - b.id.slice(5));
   const texts = new Map(items.map((c) => [c, c.querySelector(".name").textContent.toLowerCase()]));
   const [name, order, count] = ["name", "order", "count"].map((id) => document.getElementById(id));
