@@ -91,7 +91,7 @@ FLAWED = [
     "refuses what is bad",
     "another model",
 ]
-PAIRWISE = ["perfect, of two", "first", "second", "ties to the first"]
+PAIRWISE = ["perfect, of two", "perfect, of two, five runs", "first", "second", "ties to the first"]
 CHANGES = ["unchanged", "worse", "better"]
 # So many trials of a flawed judge have every change; the others have the worse one alone.
 FEW = 5
@@ -176,8 +176,9 @@ def trial(program, port, name, number, changes):
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         mode = ", mode: pairwise" if name in PAIRWISE else ""
+        repeats = "repeats: 5\n" if name.endswith("five runs") else ""
         (root / "kelvin.yaml").write_text(
-            f'jobs: 4\nmodels:\n  j: {{kind: openai, base_url: "http://127.0.0.1:{port}/v1", model: judge}}\n'
+            f'jobs: 4\n{repeats}models:\n  j: {{kind: openai, base_url: "http://127.0.0.1:{port}/v1", model: judge}}\n'
             "grading:\n  prompts: prompts.jsonl\n  candidate: {run: 'sh answer.sh {input} {output}'}\n"
             f"  judge: {{type: llm, model: j{mode}}}\n"
         )
@@ -217,7 +218,7 @@ def main():
     for name in chosen.only or [*SOUND, *PAIRWISE, *FLAWED]:
         of_judge = counts.setdefault(name, {"trials": 0, **{change: {} for change in CHANGES}})
         for number in range(of_judge["trials"], chosen.trials):
-            is_whole = number < FEW or name in [*SOUND, PAIRWISE[0]]
+            is_whole = number < FEW or name in [*SOUND, *PAIRWISE[:2]]
             changes = CHANGES if is_whole else ["worse"]
             for change, word in trial(program, server.server_port, name, number, changes).items():
                 of_judge[change] = dict(Counter(of_judge[change]) + Counter([word]))

@@ -1,5 +1,6 @@
 //! The ledger of graded answers: the entries of a run, and entries that are imported from elsewhere.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::folder;
@@ -86,6 +87,8 @@ pub(crate) fn prune(config: &Path, before: &str) -> anyhow::Result<usize> {
 pub(crate) struct Imported {
     /// How many entries were added.
     pub(crate) added: usize,
+    /// How many were in the ledger already, as where somebody imports their own export.
+    pub(crate) known: usize,
     /// The lines that are no entries, each with the reason.
     pub(crate) skipped: Vec<(usize, String)>,
 }
@@ -110,9 +113,31 @@ pub(crate) fn import(config: &Path, file: &Path) -> anyhow::Result<Imported> {
             Err(why) => imported.skipped.push((number, why)),
         }
     }
-    imported.added = entries.len();
-    if !entries.is_empty() {
-        History::create(&folder(config)?)?.append(&entries)?;
+    if entries.is_empty() {
+        return Ok(imported);
     }
+    let mut history = History::create(&folder(config)?)?;
+    let read = entries.len();
+    let new = without(entries, &history.ledger(&LedgerFilter::default())?)?;
+    imported.known = read - new.len();
+    imported.added = new.len();
+    history.append(&new)?;
     Ok(imported)
+}
+
+/// The entries that are not among the known ones. Two repeats of a run may have equal entries, so each known entry
+/// stands for one of the new ones only.
+fn without(entries: Vec<LedgerEntry>, known: &[LedgerEntry]) -> anyhow::Result<Vec<LedgerEntry>> {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in known {
+        *counts.entry(serde_json::to_string(entry)?).or_default() += 1;
+    }
+    let mut new = Vec::new();
+    for entry in entries {
+        match counts.get_mut(&serde_json::to_string(&entry)?) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => new.push(entry),
+        }
+    }
+    Ok(new)
 }

@@ -122,6 +122,7 @@ impl World {
         let deviate = if side == OF_BASE { of_base } else { first };
         let answered = |quality: f64| Answered {
             answer: Some(KeptText::of(&quality.to_string())),
+            passages: None,
             failure: None,
             usage: None,
         };
@@ -214,6 +215,7 @@ fn basis(scoring: Scoring) -> GradingBasis {
         max_errors: kelvin_run::judge::MaxErrors::default(),
         candidate: "played".to_owned(),
         baseline: None,
+        asked: None,
         planted: None,
         base_anew: None,
     }

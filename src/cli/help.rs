@@ -21,7 +21,14 @@ const OTHERS: [(&str, &[&str]); 4] = [
     ),
     (
         "Judges, scores",
-        &["calibrate", "eval", "recompute", "rejudge", "rescore"],
+        &[
+            "calibrate",
+            "eval",
+            "label",
+            "recompute",
+            "rejudge",
+            "rescore",
+        ],
     ),
     ("Files", &["lint", "schema", "cache", "completions", "man"]),
 ];

@@ -135,8 +135,12 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
         }
         Some(LedgerCommand::Import { file }) => {
             let imported = book::import(&config, &file)?;
+            let known = match imported.known {
+                0 => String::new(),
+                known => format!("{known} in the ledger already, "),
+            };
             let mut text = format!(
-                "{} added, {} skipped\n",
+                "{} added, {known}{} skipped\n",
                 counted_entries(imported.added),
                 counted(imported.skipped.len(), "malformed line")
             );

@@ -23,6 +23,7 @@ mod history;
 mod import;
 mod init;
 mod inputs;
+mod label;
 mod ledger;
 mod lint;
 mod manual;
@@ -123,6 +124,8 @@ enum Command {
     Rejudge(rejudge::RejudgeArgs),
     /// Computes the quality scores of a stored report, or of recorded traces, by other rules; nothing is run.
     Rescore(rescore::RescoreArgs),
+    /// Shows pairs of graded answers to a person, who says which is better, and tells how far the judge agrees.
+    Label(label::LabelArgs),
     /// Lists what judges have graded on this machine, and what it cost.
     Ledger(ledger::LedgerArgs),
     /// Keeps reports to compare with.
@@ -160,6 +163,7 @@ impl Command {
             | Self::Export(_)
             | Self::Regression(_)
             | Self::Rescore(_)
+            | Self::Label(_)
             | Self::Ledger(_)
             | Self::Baseline(_)
             | Self::Cache(_) => false,
@@ -250,6 +254,7 @@ fn run(registry: Registry, line: Vec<OsString>) -> Exit {
         Command::Regression(args) => regression::main(args, registry),
         Command::Rejudge(args) => rejudge::main(args, registry),
         Command::Rescore(args) => rescore::main(args, registry),
+        Command::Label(args) => label::main(args, registry),
         Command::Ledger(args) => ledger::main(args),
         Command::Baseline(args) => baseline::main(&args, registry),
         Command::Cache(args) => cache::main(args, registry),

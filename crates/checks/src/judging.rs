@@ -142,6 +142,7 @@ impl<'a> Judging<'a> {
                     repeat: *run,
                 };
                 let exhibit = Exhibit {
+                    passages: None,
                     prompt,
                     response: &shown.text,
                     reference: None,

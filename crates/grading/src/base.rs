@@ -122,6 +122,13 @@ pub(super) fn served(prompts: &BTreeMap<String, PromptRecord>) -> Option<BTreeSe
     Some(grades.flat_map(Grade::served).map(String::as_str).collect())
 }
 
+/// What the servers of the judge called the state of their systems when these prompts were graded.
+pub(super) fn fingerprints(prompts: &BTreeMap<String, PromptRecord>) -> BTreeSet<String> {
+    let samples = prompts.values().flat_map(|prompt| &prompt.samples);
+    let grades = samples.filter_map(|sample| sample.grade.as_ref());
+    grades.flat_map(Grade::fingerprints).cloned().collect()
+}
+
 /// A figure of the base that comes from grading the head against it.
 fn even(base: &GradingSection, head: &GradingSection, id: &str) -> Metric {
     let scoring = head.basis.scoring;

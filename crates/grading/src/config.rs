@@ -44,6 +44,12 @@ struct GradingKeysInside {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     answer_field: Option<String>,
+    /// The key of the retrieved passages in the same JSON output, or a JSON pointer: a list of texts, or of objects with
+    /// a `text`, the best first. Judges of the modes `faithfulness`, `context_precision` and `context_recall` look into
+    /// them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    passages_field: Option<String>,
     /// A larger share of samples without a score makes the score unmeasured.
     #[serde(default)]
     max_errors: MaxErrors,
@@ -74,6 +80,8 @@ pub struct GradingSettings {
     pub judge: JudgeSettings,
     /// The place of the answer in an output; none for the whole output.
     pub answer_field: Option<String>,
+    /// The place of the retrieved passages in the same output.
+    pub passages_field: Option<String>,
     /// The largest share of samples without a score. A larger share makes the score unmeasured.
     pub max_errors: MaxErrors,
 }
@@ -85,8 +93,6 @@ pub struct Called {
     pub address: Address,
     /// The command line, or the name of the model.
     pub name: String,
-    /// The name under `models`, where it is one of them.
-    pub model: Option<String>,
 }
 
 impl GradingSettings {
@@ -108,7 +114,6 @@ impl Respondent {
             (Some(run), _) => Ok(Called {
                 name: run.clone().trimmed().text().into_owned(),
                 address: config.reach(run)?,
-                model: None,
             }),
             (None, Some(ModelName(name))) => {
                 let model = config.model(&name).ok_or_else(|| {
@@ -118,7 +123,6 @@ impl Respondent {
                 Ok(Called {
                     address: model.chat(&Asking::default()),
                     name: format!("model {name}"),
-                    model: Some(name),
                 })
             }
             (None, None) => Err(Misuse::new(
@@ -148,6 +152,7 @@ impl Configure for GradingKind {
                 found.push(Problem::new(node.at.clone(), what).help(help));
             }
         }
+        found.extend(problems_of_passages(part));
         for who in ["candidate", "baseline"] {
             let Some(node) = part.node.get(&["grading", who]) else {
                 continue;
@@ -200,14 +205,42 @@ impl Configure for GradingKind {
             prompts: keys.prompts,
             judge: keys.judge,
             answer_field: keys.answer_field,
+            passages_field: keys.passages_field,
             max_errors: keys.max_errors,
         })))
     }
 }
 
+/// A judge that looks into passages needs to be told where they are, and they stand beside the answer in a JSON output.
+fn problems_of_passages(part: &Part<'_>) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let node = |key: &str| part.node.get(&["grading", key]);
+    let judge = node("judge");
+    let settings =
+        judge.and_then(|node| serde_json::from_value::<JudgeSettings>(node.to_json()).ok());
+    let needs_passages = settings.is_some_and(|settings| settings.needs_passages());
+    if let (true, Some(judge), None) = (needs_passages, judge, node("passages_field")) {
+        let what = "the judge looks into the retrieved passages, and `grading` does not say where they are";
+        let help = "let the pipeline write {\"answer\": \"…\", \"passages\": [\"…\"]}, and add `answer_field: answer` \
+                    and `passages_field: passages`";
+        found.push(Problem::new(judge.at.clone(), what).help(help));
+    }
+    if let (Some(passages), None) = (node("passages_field"), node("answer_field")) {
+        let what = "`passages_field` stands without `answer_field`";
+        let help =
+            "the output is a JSON object then, so name the key of the answer by `answer_field`";
+        found.push(Problem::new(passages.at.clone(), what).help(help));
+    }
+    found
+}
+
 impl ProbeSettings for GradingSettings {
     fn measured(&self, fields: Fields) -> Fields {
         let judge = serde_json::to_string(&self.judge).expect("settings are JSON");
+        let fields = match &self.passages_field {
+            Some(passages) => fields.field("passages_field", passages),
+            None => fields,
+        };
         let baseline = self.baseline.as_ref();
         let baseline = baseline.map(|baseline| baseline.address.text());
         fields
@@ -222,6 +255,7 @@ impl ProbeSettings for GradingSettings {
             "baseline": self.baseline.as_ref().map(|baseline| &baseline.name),
             "judge": self.judge,
             "answer_field": self.answer_field,
+            "passages_field": self.passages_field,
             "max_errors": self.max_errors,
         }});
         data.as_object().cloned().unwrap_or_default()

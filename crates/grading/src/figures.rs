@@ -241,6 +241,7 @@ mod tests {
     fn answer(text: &str) -> Answered {
         Answered {
             answer: Some(KeptText::of(text)),
+            passages: None,
             failure: None,
             usage: None,
         }
@@ -266,6 +267,7 @@ mod tests {
         GradedSample {
             candidate: Answered {
                 answer: (!failed).then(|| KeptText::of("a")),
+                passages: None,
                 failure,
                 usage: None,
             },
@@ -282,6 +284,7 @@ mod tests {
             max_errors: MaxErrors::default(),
             candidate: "candidate".to_owned(),
             baseline: None,
+            asked: None,
             planted: None,
             base_anew: None,
         };

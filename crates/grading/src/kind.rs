@@ -5,13 +5,14 @@ use std::path::PathBuf;
 
 use schemars::{Schema, SchemaGenerator};
 
+use super::config::Called;
 use super::measure::Grading;
 use super::plan::Plan;
 use super::prompts::Prompt;
 use super::record::GradingBasis;
 use super::regrade::StoredPairs;
 use super::section::{GradingSection, answered, findings, own};
-use super::stored::StoredAnswers;
+use super::stored::{Restated, StoredAnswers};
 use super::{GradingKind, GradingSettings, base, ledger, page, planted};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
@@ -20,11 +21,12 @@ use kelvin_page::{AnswersView, Chapter};
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging};
 use kelvin_record::Shard;
 use kelvin_record::{
-    AnySection, Findings, Forecast, GradedPair, Listing, Metric, RunView, SectionFingerprint,
-    SectionKind, WantedRepeats,
+    AnySection, Findings, Forecast, GradedPair, Listing, Metric, RivalAnswers, RunView,
+    SectionFingerprint, SectionKind, WantedRepeats,
 };
 use kelvin_run::config::Config;
-use kelvin_run::targets::Endpoint;
+use kelvin_run::judge::model_names;
+use kelvin_run::targets::AskedModel;
 use kelvin_run::{Runner, Step, judging};
 
 impl Kind for GradingKind {
@@ -135,6 +137,10 @@ impl SectionKind for GradingKind {
     ) -> Vec<GradedPair> {
         ledger::pairs(own(section), seconds)
     }
+
+    fn rival_answers(&self, section: &dyn AnySection) -> Vec<RivalAnswers> {
+        ledger::rivals(own(section))
+    }
 }
 
 impl Items for Plan<'_> {
@@ -224,39 +230,98 @@ impl Planned for Asked<'_> {
         Box::new(GradingAtWork {
             plan: self.plan,
             grading: Grading::new(self.plan, runners),
+            of_base: None,
         })
     }
 }
 
-/// Says that a pipeline is graded by its own model; none where it is not, or where only the pipeline knows its model.
-fn judged_by_itself(plan: &Plan<'_>) -> Option<Notice> {
-    let called = |name: &str| match &plan.config.model(name)?.endpoint {
-        Endpoint::OpenAi(server) => Some(server.model.as_str()),
-        Endpoint::Anthropic(server) => Some(server.model.as_str()),
-        Endpoint::Cmd(_) | Endpoint::Replay(_) => None,
-    };
+/// Says that a pipeline is graded by its own model or by one of its declared family; none where it is not, or where only
+/// the pipeline knows its model. `of_base` is how the candidate was asked for the base.
+fn judged_by_itself(plan: &Plan<'_>, of_base: Option<&AskedModel>) -> Option<Notice> {
     let settings = plan.settings;
+    let judges: Vec<AskedModel> = settings
+        .judge
+        .models()
+        .filter_map(|name| Some(AskedModel::of_endpoint(&plan.config.model(name)?.endpoint)))
+        .collect();
+    let asked = |called: &Called| called.address.asked_model();
     let sides = [
-        ("candidate", Some(&settings.candidate)),
-        ("baseline", settings.baseline.as_ref()),
+        ("candidate", asked(&settings.candidate)),
+        ("baseline", settings.baseline.as_ref().and_then(asked)),
+        ("base", of_base.cloned()),
     ];
-    let judges: Vec<&str> = settings.judge.models().filter_map(called).collect();
-    let mut own = sides.iter().filter_map(|(side, pipeline)| {
-        let model = called(pipeline.as_ref()?.model.as_deref()?)?;
-        judges.contains(&model).then_some((*side, model))
-    });
-    let (side, model) = own.next()?;
+    let own = |side: &AskedModel| {
+        let same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
+        let model = judges.iter().find(|judge| same(&judge.model, &side.model));
+        let family = judges
+            .iter()
+            .find(|judge| same(&judge.family, &side.family));
+        match (model, family) {
+            (Some(judge), _) => judge
+                .model
+                .as_ref()
+                .map(|name| format!("its own model `{name}`")),
+            (None, Some(judge)) => {
+                let name = judge.family.as_ref();
+                name.map(|name| format!("a model of its own family `{name}`"))
+            }
+            (None, None) => None,
+        }
+    };
+    let mut named = sides
+        .iter()
+        .filter_map(|(side, asked)| Some((*side, own(asked.as_ref()?)?)));
+    let (side, whom) = named.next()?;
     let text = format!(
-        "the {side} is graded by its own model `{model}`: models prefer answers of their own kind, so take a judge of \
-         another family, or measure that preference by `kelvin calibrate` with answers of several families"
+        "the {side} is graded by {whom}: models prefer answers of their own kind, so take a judge of another family, or \
+         measure that preference by `kelvin calibrate` with answers of several families"
     );
     Some(Notice::new(Code::own("judged_by_itself"), text))
+}
+
+/// Says in which parameters two sides were asked; none where they were asked in the same way, or where a side is a
+/// command, which alone knows how it asks.
+fn asked_otherwise(
+    one: Option<&AskedModel>,
+    other: Option<&AskedModel>,
+    name: &str,
+) -> Option<Notice> {
+    let differences = one?.differences(other?);
+    if differences.is_empty() {
+        return None;
+    }
+    let told: Vec<String> = differences
+        .iter()
+        .map(|(key, one, other)| match *key {
+            "system prompt" => format!("the system prompt differs (`{one}`, `{other}`)"),
+            key => format!("`{key}` is {one} for the candidate and {other} for {name}"),
+        })
+        .collect();
+    let text = format!(
+        "the two sides are asked in different ways, so a difference between their scores may come from that: {}",
+        told.join("; ")
+    );
+    Some(Notice::new(Code::own("asked_otherwise"), text))
+}
+
+/// Says that the state of the judge's server has changed.
+fn restated(restated: &Restated) -> Notice {
+    let Restated { then, now } = restated;
+    let text = format!(
+        "the server of the judge names another state of its system than for the base (`system_fingerprint` {} now, {} \
+         then): the judge counts as the same, and was tried anew in this run by all planted answers and anchors",
+        model_names(now),
+        model_names(then)
+    );
+    Notice::new(Code::own("judge_restated"), text)
 }
 
 /// The probe while it runs.
 struct GradingAtWork<'a> {
     plan: &'a Plan<'a>,
     grading: Grading<'a>,
+    /// How the candidate was asked for the base that the run is compared with.
+    of_base: Option<AskedModel>,
 }
 
 impl Probe for GradingAtWork<'_> {
@@ -278,8 +343,14 @@ impl Probe for GradingAtWork<'_> {
         let is_like = old.judge == new.judge
             && old.scoring == new.scoring
             && base::served(&base_section.items) == base::served(&self.grading.records());
+        self.of_base.clone_from(&old.asked);
+        let states = base::fingerprints;
         self.grading.against(StoredAnswers {
             prompts: base_section.items.clone(),
+            restated: Restated::between(
+                states(&base_section.items),
+                states(&self.grading.records()),
+            ),
             is_like,
             is_proved: is_like && old.is_proved(),
             doubt: old.doubt(),
@@ -298,7 +369,17 @@ impl Probe for GradingAtWork<'_> {
             items: self.grading.records().into(),
         };
         let mut notices = self.grading.notices();
-        notices.extend(judged_by_itself(self.plan));
+        let plan = self.plan;
+        let of_base = self.of_base.as_ref();
+        notices.extend(judged_by_itself(plan, of_base));
+        let baseline = plan.settings.baseline.as_ref();
+        let candidate = plan.settings.candidate.address.asked_model();
+        let beside = baseline.and_then(|baseline| baseline.address.asked_model());
+        notices.extend(match baseline {
+            Some(_) => asked_otherwise(candidate.as_ref(), beside.as_ref(), "the baseline"),
+            None => asked_otherwise(candidate.as_ref(), of_base, "the base"),
+        });
+        notices.extend(self.grading.restated().map(restated));
         findings(section, notices)
     }
 

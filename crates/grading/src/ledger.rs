@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::section::GradingSection;
-use kelvin_record::GradedPair;
+use kelvin_record::{GradedPair, RivalAnswers};
 
 /// The name of the baseline where the stored answers of the base were used.
 const OF_THE_BASE: &str = "the report of the base";
@@ -36,4 +36,45 @@ pub(super) fn pairs(
         }
     }
     pairs
+}
+
+/// The pairs of two different answers to one prompt, each pair once. An answer that is stored in part is in none: a
+/// person must not choose by the beginning of it.
+pub(super) fn rivals(section: &GradingSection) -> Vec<RivalAnswers> {
+    let basis = &section.basis;
+    let mut rivals: Vec<RivalAnswers> = Vec::new();
+    for (id, prompt) in &section.items {
+        for sample in &prompt.samples {
+            let whole = |answered: Option<&super::record::Answered>| {
+                answered?.answer.as_ref()?.whole().map(str::to_owned)
+            };
+            let answers = (
+                whole(Some(&sample.candidate)),
+                whole(sample.baseline.as_ref()),
+            );
+            let ((Some(answer), Some(other)), Some(asked)) = (answers, prompt.prompt.whole())
+            else {
+                continue;
+            };
+            let is_there = |one: &RivalAnswers| {
+                one.prompt == *id && one.answer == answer && one.other == other
+            };
+            if answer == other || rivals.iter().any(is_there) {
+                continue;
+            }
+            let of_base = sample.base_repeat.map(|_| OF_THE_BASE.to_owned());
+            rivals.push(RivalAnswers {
+                prompt: id.clone(),
+                prompt_digest: prompt.prompt.digest,
+                asked: asked.to_owned(),
+                answer,
+                other,
+                candidate: basis.candidate.clone(),
+                baseline: basis.baseline.clone().or(of_base),
+                judged: sample.win(basis.scoring),
+                grader: basis.judge.clone(),
+            });
+        }
+    }
+    rivals
 }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use super::asking::{self, SampleKey, Turns};
 use super::pair::{Grades, Pair};
 use super::plan::Plan;
-use super::planted;
+use super::planted::{self, OwnAnswer};
 use super::prompts::Prompt;
+use super::reader::{passages_of, text_of};
 use super::record::{
     Answered, GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode, WhyAnew,
 };
-use super::stored::{Next, StoredAnswers};
-use kelvin_base::digest::Digest;
+use super::stored::{Next, Restated, StoredAnswers};
+use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 use kelvin_probe::RepeatedItems;
@@ -166,18 +167,17 @@ impl<'a> Grading<'a> {
                 if self.by_old_reference.contains_key(&key) {
                     continue;
                 }
-                let answer = outcome
-                    .result
-                    .as_ref()
-                    .ok()
-                    .and_then(|answer| answer.as_str());
+                let result = outcome.result.as_ref().ok();
+                let answer = result.and_then(text_of);
                 match (is_same_prompt, old, answer) {
                     (true, Some(reference), Some(candidate)) => {
                         let pair = Pair {
                             prompt: &prompt.prompt,
                             reference,
                             candidate,
+                            passages: result.and_then(passages_of),
                             other: None,
+                            other_passages: None,
                             turn: 0,
                         };
                         keys.push(key.clone());
@@ -233,7 +233,9 @@ impl<'a> Grading<'a> {
                     prompt: &prompt.prompt,
                     reference: prompt.reference.as_deref(),
                     candidate: text,
+                    passages: stored.whole_passages(),
                     other: None,
+                    other_passages: None,
                     turn: 0,
                 };
                 // The cache never answers a repeat: it may have what the judge said when it could not be believed.
@@ -248,6 +250,11 @@ impl<'a> Grading<'a> {
         self.base_anew = Some(why);
         self.lay_beside_base();
         Ok(())
+    }
+
+    /// How the state of the judge's server has changed since the base was graded.
+    pub(super) fn restated(&self) -> Option<&Restated> {
+        self.base.as_ref()?.restated.as_ref()
     }
 
     /// Why the answers of the base were graded anew; none where they were not.
@@ -302,8 +309,15 @@ impl<'a> Grading<'a> {
         let prompts = self.plan.asked();
         let answers = prompts.flat_map(|prompt| {
             let outcomes = self.candidate.outcomes(&prompt.id);
-            let texts = outcomes.filter_map(|outcome| outcome.result.as_ref().ok()?.as_str());
-            texts.map(move |text| (prompt, text))
+            let answers = outcomes.filter_map(|outcome| {
+                let answer = outcome.result.as_ref().ok()?;
+                Some((text_of(answer)?, passages_of(answer)))
+            });
+            answers.map(move |(text, passages)| OwnAnswer {
+                prompt,
+                text,
+                passages,
+            })
         });
         planted::plant(
             self.plan,
@@ -374,8 +388,13 @@ impl<'a> Grading<'a> {
                     settled.push((key, Sampled::without(why.clone(), other)));
                     continue;
                 }
-                (Ok(answer), _) => answer.as_str().unwrap_or_default(),
+                (Ok(answer), _) => answer,
             };
+            let passages = passages_of(candidate);
+            let candidate = text_of(candidate).unwrap_or_default();
+            let other_passages = other
+                .as_ref()
+                .and_then(|(answered, _)| answered.whole_passages());
             // Where each answer is graded by itself, only a baseline that was run here is graded: the report of the
             // base has the grades of its own answers.
             let is_shown = plan.scoring != Scoring::Each || self.baseline.is_some();
@@ -383,7 +402,9 @@ impl<'a> Grading<'a> {
                 prompt: &prompt.prompt,
                 reference: prompt.reference.as_deref(),
                 candidate,
+                passages,
                 other: other_text.filter(|_| is_shown),
+                other_passages,
                 turn: turns.turn(&key.0, key.1),
             };
             others.push(other);
@@ -422,7 +443,7 @@ impl<'a> Grading<'a> {
             };
             return match &outcome.result {
                 Ok(answer) => {
-                    Next::Text(answer.as_str().unwrap_or_default(), answered(outcome), None)
+                    Next::Text(text_of(answer).unwrap_or_default(), answered(outcome), None)
                 }
                 Err(failure) => {
                     let why = format!("the baseline gave no answer: {}", failure.message);
@@ -523,21 +544,25 @@ impl<'a> Grading<'a> {
 /// A judge that has drifted and still puts surely worse answers so far below whole ones sees a drop on both sides.
 const WIDE_GAP: f64 = 0.25;
 
-/// The digest of an answer; that of nothing where there is none.
+/// The digest of an answer with its passages; that of nothing where there is no answer.
 fn digest(answered: &Answered) -> Digest {
     let answer = answered.answer.as_ref();
-    answer.map_or_else(|| Digest::of(b""), |answer| answer.digest)
+    let answer = answer.map_or_else(|| Digest::of(b""), |answer| answer.digest);
+    let Some(passages) = &answered.passages else {
+        return answer;
+    };
+    let fields = Fields::of("kelvin/answer-with-passages/v1").field("answer", answer.bytes());
+    let add = |fields: Fields, passage: &KeptText| fields.field("passage", passage.digest.bytes());
+    passages.iter().fold(fields, add).digest()
 }
 
 /// An answer as it is stored.
 fn answered(outcome: &Outcome) -> Answered {
-    let text = outcome
-        .result
-        .as_ref()
-        .ok()
-        .and_then(|answer| answer.as_str());
+    let read = outcome.result.as_ref().ok();
+    let passages = read.and_then(passages_of);
     Answered {
-        answer: text.map(KeptText::of),
+        answer: read.and_then(text_of).map(KeptText::of),
+        passages: passages.map(|all| all.iter().map(|text| KeptText::of(text)).collect()),
         failure: outcome.result.as_ref().err().cloned(),
         usage: outcome.usage.as_deref().copied(),
     }

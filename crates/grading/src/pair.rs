@@ -1,17 +1,23 @@
 //! Turns two answers to one prompt into exhibits for a judge, and the judge's grades into those of a sample.
 
+use std::sync::Arc;
+
 use super::record::{Scoring, Unscored};
 use kelvin_run::judge::{Exhibit, Grade, Ungraded};
 
 /// Two answers to one prompt.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pair<'a> {
     pub(super) prompt: &'a str,
     /// An answer that is known to be good.
     pub(super) reference: Option<&'a str>,
     pub(super) candidate: &'a str,
+    /// The passages that the candidate's answer was made from, where they are known.
+    pub(super) passages: Option<Arc<[String]>>,
     /// The answer that the candidate's is graded against; none where it is graded by itself.
     pub(super) other: Option<&'a str>,
+    /// The passages of the other answer.
+    pub(super) other_passages: Option<Arc<[String]>>,
     /// The turn of the pair, by which a judge may exchange the places of the two answers.
     pub(super) turn: usize,
 }
@@ -34,18 +40,22 @@ impl Grades {
 
 impl<'a> Pair<'a> {
     /// The exhibits for the judge, in order.
-    pub(super) fn exhibits(&self, scoring: Scoring) -> Vec<Exhibit<'a>> {
-        let exhibit = |response, reference| Exhibit {
+    pub(super) fn exhibits(&self, scoring: Scoring) -> Vec<Exhibit<'_>> {
+        let exhibit = |response: &'a str, reference: Option<&'a str>| Exhibit {
             prompt: self.prompt,
             response,
             reference,
+            passages: self.passages.as_deref(),
             criteria: None,
             turn: self.turn,
         };
         match (scoring, self.other) {
             (Scoring::Each, Some(other)) => vec![
                 exhibit(self.candidate, self.reference),
-                exhibit(other, self.reference),
+                Exhibit {
+                    passages: self.other_passages.as_deref(),
+                    ..exhibit(other, self.reference)
+                },
             ],
             (Scoring::Each, None) => vec![exhibit(self.candidate, self.reference)],
             (Scoring::Likeness | Scoring::Choice, other) => vec![exhibit(self.candidate, other)],

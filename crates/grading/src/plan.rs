@@ -50,7 +50,7 @@ impl<'c> Plan<'c> {
                 settings.prompts
             );
             Misuse::new(what).help(
-                "give every prompt a `reference`, name a `baseline` to compare with, or take a judge that says \
+                "give every prompt a `reference`; a judge that measures no retrieved passages can do without: name a `baseline` to compare with, or take a judge that says \
                  which of two answers is better: {type: llm, mode: pairwise}",
             )
         })?;
@@ -58,7 +58,10 @@ impl<'c> Plan<'c> {
             config,
             settings,
             places: (0..prompts.len()).collect(),
-            reader: AnswerReader::new(settings.answer_field.as_deref()),
+            reader: AnswerReader::new(
+                settings.answer_field.as_deref(),
+                settings.passages_field.as_deref(),
+            ),
             prompts,
             judge,
             scoring,
@@ -85,6 +88,7 @@ impl<'c> Plan<'c> {
             max_errors: self.settings.max_errors,
             candidate: self.settings.candidate.name.clone(),
             baseline: baseline.map(|baseline| baseline.name.clone()),
+            asked: self.settings.candidate.address.asked_model(),
             planted: None,
             base_anew: None,
         }
@@ -98,13 +102,13 @@ pub(super) const fn scoring(
     has_baseline: bool,
 ) -> Option<Scoring> {
     match (needs, has_references, has_baseline) {
-        (Needs::Nothing, ..) => Some(Scoring::Each),
+        (Needs::Nothing, ..) | (Needs::Truth, true, _) => Some(Scoring::Each),
         (Needs::Rival, ..) => Some(Scoring::Choice),
         (Needs::Reference { .. }, true, _) => Some(Scoring::Each),
         (Needs::Reference { .. }, false, true) => Some(Scoring::Likeness),
         // Each answer is graded against the other one, and the better grade wins. A judge that only tells how similar
         // two texts are would give both the same grade, whatever they say.
         (Needs::Reference { is_directed: true }, false, false) => Some(Scoring::Exchange),
-        (Needs::Reference { is_directed: false }, false, false) => None,
+        (Needs::Reference { is_directed: false }, false, false) | (Needs::Truth, false, _) => None,
     }
 }

@@ -17,17 +17,27 @@ use kelvin_record::JudgeTrialCost;
 use kelvin_run::Runner;
 use kelvin_run::judge::planted::{
     Anchor, Disguise, FEWEST_GRADES, FaultyCopy, MOST_GRADES, PlantedAnswers, PlantedPair, faulty,
+    faulty_by,
 };
 
 /// The answers that a full batch takes where each answer is graded by itself: each costs a grade for the whole answer,
 /// one for a copy that is surely worse, and one for that copy in a disguise.
 const MOST_ANSWERS: usize = MOST_GRADES / 3;
 
+/// An answer of this run.
+pub(super) struct OwnAnswer<'a> {
+    pub(super) prompt: &'a Prompt,
+    pub(super) text: &'a str,
+    /// The passages that it was made from, where they are known.
+    pub(super) passages: Option<Arc<[String]>>,
+}
+
 /// An answer from which copies are made.
-#[derive(Clone, Copy)]
 struct Source<'a> {
     prompt: &'a Prompt,
     answer: &'a str,
+    /// The passages that it was made from, where they are known.
+    passages: Option<Arc<[String]>>,
     /// Its grade in the report of the base, where today's judge should give it again.
     then: Option<f64>,
     /// The answer to another prompt, where the judge is shown a reference that tells the two apart.
@@ -53,7 +63,7 @@ enum What {
 /// A source with its copies, which the pairs borrow.
 struct Copies {
     plain: FaultyCopy,
-    disguised: [String; Disguise::ALL.len()],
+    disguised: [FaultyCopy; Disguise::ALL.len()],
 }
 
 /// Has the judge grade planted answers: few where it proved itself in the run of the base and nothing is wrong with
@@ -66,16 +76,21 @@ pub(super) fn plant(
     plan: &Plan<'_>,
     judges: &[Runner<'_>],
     base: Option<&StoredAnswers>,
-    of_head: &[(&Prompt, &str)],
+    of_head: &[OwnAnswer<'_>],
 ) -> anyhow::Result<PlantedAnswers> {
     let seed = seed(plan, base, of_head);
     let mut draw = Draw::of(seed);
     let sources = sources(plan, base, of_head, &mut draw);
     let turn = draw.below(Disguise::ALL.len());
+    let measures = plan.settings.judge.rag_measures();
     let copies: Vec<Copies> = (0..)
         .zip(&sources)
         .map(|(number, source)| {
-            let plain = faulty(source.answer, source.other, number + turn);
+            let passages = source.passages.as_deref();
+            let plain = match measures.is_empty() {
+                true => faulty(source.answer, source.other, number + turn),
+                false => faulty_by(&measures, source.answer, passages, number + turn),
+            };
             let disguised = Disguise::ALL.map(|kind| plain.disguised(kind, number + turn));
             Copies { plain, disguised }
         })
@@ -88,7 +103,7 @@ pub(super) fn plant(
         turn,
     };
     let mut spent = 0;
-    if base.is_some_and(|base| base.is_proved) {
+    if base.is_some_and(|base| base.is_proved && base.restated.is_none()) {
         let few = batch.graded("few", &batch.few(), seed)?;
         if few.is_plain() {
             return Ok(PlantedAnswers { known: true, ..few });
@@ -115,7 +130,9 @@ pub(super) fn cost(plan: &Plan<'_>) -> Option<JudgeTrialCost> {
         prompt: "p",
         reference: Some("r"),
         candidate: "c",
+        passages: Some(Arc::from(["a".to_owned()])),
         other: (plan.scoring != Scoring::Each).then_some("o"),
+        other_passages: None,
         turn: 0,
     };
     let questions = pair.exhibits(plan.scoring).into_iter();
@@ -129,12 +146,13 @@ pub(super) fn cost(plan: &Plan<'_>) -> Option<JudgeTrialCost> {
 }
 
 /// What the choice is drawn from: the seed of the configuration, and every answer of both sides.
-fn seed(plan: &Plan<'_>, base: Option<&StoredAnswers>, of_head: &[(&Prompt, &str)]) -> Digest {
+fn seed(plan: &Plan<'_>, base: Option<&StoredAnswers>, of_head: &[OwnAnswer<'_>]) -> Digest {
     let mut fields = Fields::of("kelvin/planted/v1")
         .field("seed", plan.config.seed.to_be_bytes())
         .field("judge", plan.judge.grader_id());
-    for (prompt, answer) in of_head {
-        fields = fields.field("prompt", &prompt.id).field("answer", answer);
+    for own in of_head {
+        let id = &own.prompt.id;
+        fields = fields.field("prompt", id).field("answer", own.text);
     }
     for record in base.iter().flat_map(|base| base.prompts.values()) {
         for sample in &record.samples {
@@ -148,12 +166,15 @@ fn seed(plan: &Plan<'_>, base: Option<&StoredAnswers>, of_head: &[(&Prompt, &str
     fields.digest()
 }
 
+/// An answer with its passages and, where today's judge should give it again, its grade.
+type Found<'a> = (&'a str, Option<Arc<[String]>>, Option<f64>);
+
 /// The answers from which copies are made, in the order in which they are taken. Answers of the better half come first:
 /// a copy of an answer that is worth nothing cannot be worse.
 fn sources<'a>(
     plan: &'a Plan<'_>,
     base: Option<&'a StoredAnswers>,
-    of_head: &[(&'a Prompt, &'a str)],
+    of_head: &[OwnAnswer<'a>],
     draw: &mut Draw,
 ) -> Vec<Source<'a>> {
     let mut prompts: Vec<&Prompt> = plan.prompts.iter().collect();
@@ -163,24 +184,26 @@ fn sources<'a>(
         let stored = base.and_then(|base| base.prompts.get(&prompt.id));
         let stored = stored.filter(|record| record.input == prompt.digest());
         let samples = stored.iter().flat_map(|record| &record.samples);
-        let mut answers: Vec<(&str, Option<f64>)> = samples
+        let mut answers: Vec<Found<'_>> = samples
             .filter_map(|sample| {
                 let whole = sample.candidate.answer.as_ref()?.whole()?;
                 let is_like =
                     plan.scoring == Scoring::Each && base.is_some_and(|base| base.is_like);
                 let grade = sample.grade.as_ref().filter(|_| is_like);
-                Some((whole, grade.map(kelvin_run::judge::Grade::score)))
+                let passages = sample.candidate.whole_passages();
+                Some((whole, passages, grade.map(kelvin_run::judge::Grade::score)))
             })
             .collect();
         if answers.is_empty() {
-            let own = of_head.iter().filter(|(of, _)| of.id == prompt.id);
-            answers.extend(own.map(|(_, answer)| (*answer, None)));
+            let own = of_head.iter().filter(|own| own.prompt.id == prompt.id);
+            answers.extend(own.map(|own| (own.text, own.passages.clone(), None)));
         }
         if !answers.is_empty() {
-            let (answer, then) = answers[draw.below(answers.len())];
+            let (answer, passages, then) = answers.swap_remove(draw.below(answers.len()));
             sources.push(Source {
                 prompt,
                 answer,
+                passages,
                 then,
                 other: None,
             });
@@ -265,14 +288,15 @@ impl<'a> Batch<'a> {
     fn wanted(&self, source: usize, what: What) -> Wanted<'a> {
         let from = &self.sources[source];
         let copies = &self.copies[source];
-        let text = match what {
-            What::Whole => from.answer,
-            What::Copy(None) => &copies.plain.text,
+        let copy = match what {
+            What::Whole => None,
+            What::Copy(None) => Some(&copies.plain),
             What::Copy(Some(disguise)) => {
                 let at = Disguise::ALL.iter().position(|one| *one == disguise);
-                &copies.disguised[at.expect("every disguise is in the list")]
+                Some(&copies.disguised[at.expect("every disguise is in the list")])
             }
         };
+        let other_passages = copy.and_then(|copy| copy.passages.as_deref());
         let is_alone = self.plan.scoring == Scoring::Each;
         Wanted {
             source,
@@ -280,8 +304,12 @@ impl<'a> Batch<'a> {
             pair: Pair {
                 prompt: &from.prompt.prompt,
                 reference: from.prompt.reference.as_deref(),
-                candidate: text,
+                candidate: copy.map_or(from.answer, |copy| &copy.text),
+                passages: other_passages
+                    .map(Arc::from)
+                    .or_else(|| from.passages.clone()),
                 other: (!is_alone).then_some(from.answer),
+                other_passages: from.passages.clone(),
                 turn: 0,
             },
         }
@@ -300,7 +328,13 @@ impl<'a> Batch<'a> {
             .enumerate()
             .map(|(turn, one)| {
                 let id = self.sources[one.source].prompt.id.as_str();
-                ((Arc::from(id), 1), Pair { turn, ..one.pair })
+                (
+                    (Arc::from(id), 1),
+                    Pair {
+                        turn,
+                        ..one.pair.clone()
+                    },
+                )
             })
             .collect();
         let name = |number: usize, exhibit: usize| {

@@ -1,5 +1,7 @@
 //! The record of one prompt: enough to compute every figure again, and to grade again.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +11,7 @@ use kelvin_base::usage::Usage;
 use kelvin_record::KeptText;
 use kelvin_run::judge::planted::{PlantedAnswers, Proof};
 use kelvin_run::judge::{Grade, MaxErrors, Ungraded, UngradedCode};
+use kelvin_run::targets::AskedModel;
 
 /// The number of characters of a reason that are stored: it may quote the answer of a judge.
 const KEPT_TEXT: usize = 2_000;
@@ -27,6 +30,9 @@ pub struct GradingBasis {
     /// What it is graded next to, where that was run; none where the answers of the base are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<String>,
+    /// How the model of the candidate is asked; none where the candidate is a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<AskedModel>,
     /// The answers whose order is known that the judge graded beside the rest; none where nothing was gated, and where
     /// the judge asks no language model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,12 +178,26 @@ pub struct Answered {
     /// The answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<KeptText>,
+    /// The passages that it was made from, the best first, where the pipeline told them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passages: Option<Vec<KeptText>>,
     /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<Failure>>,
     /// What the call used, where the pipeline told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+}
+
+impl Answered {
+    /// The passages that the answer was made from; none where they are not known, and where one of them was cut when it
+    /// was stored: a judge must not look into a part of them for the whole.
+    pub(super) fn whole_passages(&self) -> Option<Arc<[String]>> {
+        let passages = self.passages.as_ref()?.iter();
+        passages
+            .map(|passage| passage.whole().map(str::to_owned))
+            .collect()
+    }
 }
 
 /// Why a sample has no score.

@@ -6,7 +6,7 @@ use super::GradingSettings;
 use super::asking::{self, Turns};
 use super::pair::Pair;
 use super::plan;
-use super::record::{GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
+use super::record::{Answered, GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
 use super::section::{GradingSection, findings};
 use kelvin_base::exit::Misuse;
 use kelvin_page::counted;
@@ -136,7 +136,9 @@ fn pair<'a>(
             .as_ref()
             .map(|reference| reference.text.as_str()),
         candidate: &candidate.text,
+        passages: sample.candidate.whole_passages(),
         other: other.map(|other| other.text.as_str()),
+        other_passages: sample.baseline.as_ref().and_then(Answered::whole_passages),
         turn: 0,
     })
 }

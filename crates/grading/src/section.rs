@@ -38,8 +38,9 @@ impl Item for PromptRecord {
         for sample in &mut self.samples {
             let sides = [Some(&mut sample.candidate), sample.baseline.as_mut()];
             for side in sides.into_iter().flatten() {
-                if let Some(answer) = &mut side.answer {
-                    answer.shorten(texts);
+                let passages = side.passages.iter_mut().flatten();
+                for text in side.answer.iter_mut().chain(passages) {
+                    text.shorten(texts);
                 }
                 if let Some(failure) = &mut side.failure {
                     failure.withhold_texts();

@@ -1,5 +1,7 @@
 //! The stored answers in the report of the base, against which the candidate is graded.
 
+use std::collections::BTreeSet;
+
 use super::prompts::Prompt;
 use super::record::{Answered, PromptRecord, Scoring, Unscored, UnscoredCode};
 use kelvin_record::{KeptText, SharedMap};
@@ -20,6 +22,20 @@ impl Next<'_> {
     }
 }
 
+/// The states of a judge's server (`system_fingerprint`), for the base and now.
+pub(super) struct Restated {
+    pub(super) then: BTreeSet<String>,
+    pub(super) now: BTreeSet<String>,
+}
+
+impl Restated {
+    /// The change from the states of the base to those of this run; none where each of these was seen for the base.
+    pub(super) fn between(then: BTreeSet<String>, now: BTreeSet<String>) -> Option<Self> {
+        let is_told = !then.is_empty() && !now.is_empty();
+        (is_told && !now.is_subset(&then)).then_some(Self { then, now })
+    }
+}
+
 /// The stored answers in the report of the base.
 pub(super) struct StoredAnswers {
     /// The records by the id of the prompt.
@@ -29,6 +45,9 @@ pub(super) struct StoredAnswers {
     pub(super) is_like: bool,
     /// Whether this judge proved itself by planted answers in the run of the base.
     pub(super) is_proved: bool,
+    /// How the state of the judge's server has changed since the base was graded; none where it has not, or where nobody
+    /// says it. A judge of which few grades would do is tried by all of them then.
+    pub(super) restated: Option<Restated>,
     /// Why this judge could not be believed in the run of the base; none where it could, or was not tried there.
     pub(super) doubt: Option<String>,
 }

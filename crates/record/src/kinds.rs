@@ -14,7 +14,7 @@ use crate::answered::{Flip, SectionAnswers};
 use crate::findings::{Findings, RunView, SettingDiffers};
 use crate::metric::Metric;
 use crate::ranked::RankedHits;
-use crate::scored::{CheckSaid, GradedPair, ScoredInvocation};
+use crate::scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
 use crate::section::AnySection;
 use crate::{Nouns, estimate, family};
 
@@ -162,6 +162,12 @@ pub trait SectionKind: Send + Sync {
         seconds: &BTreeMap<String, Vec<f64>>,
     ) -> Vec<GradedPair> {
         let _ = (section, seconds);
+        Vec::new()
+    }
+
+    /// The pairs of two different answers to one prompt, for people who say which is better.
+    fn rival_answers(&self, section: &dyn AnySection) -> Vec<RivalAnswers> {
+        let _ = section;
         Vec::new()
     }
 

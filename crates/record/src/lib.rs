@@ -45,7 +45,7 @@ pub use repeats::{
     Forecast, JudgeTrialCost, ListedVariant, Listing, RUNS_OF_THE_SUITE, Repeats, Wanted,
     WantedRepeats,
 };
-pub use scored::{CheckSaid, GradedPair, ScoredInvocation};
+pub use scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
 pub use section::{AnySection, Glance, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub use sections::{Sections, StoredSections};
 pub use shard::Shard;

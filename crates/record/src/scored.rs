@@ -36,6 +36,30 @@ pub struct CheckSaid {
     pub score: Option<f64>,
 }
 
+/// Two answers to one prompt, and which of them a judge finds better.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RivalAnswers {
+    /// The id of the prompt.
+    pub prompt: String,
+    /// The digest of the prompt.
+    pub prompt_digest: Digest,
+    /// What was asked.
+    pub asked: String,
+    /// The answer of the candidate.
+    pub answer: String,
+    /// The answer that it stands beside.
+    pub other: String,
+    /// The system that gave the first answer.
+    pub candidate: String,
+    /// The system that gave the other one.
+    pub baseline: Option<String>,
+    /// What the judge finds: 1 where the first answer is better, 0 where the other one is, 0.5 for a tie; none where it
+    /// has not graded both.
+    pub judged: Option<f64>,
+    /// The id of the judge.
+    pub grader: String,
+}
+
 /// One answer that a judge has graded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradedPair {

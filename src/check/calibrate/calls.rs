@@ -134,6 +134,7 @@ fn call(task: TrialTask) -> Task {
 fn shown<'a>(exhibit: &'a TrialExhibit<'_>, needs_reference: bool) -> Exhibit<'a> {
     let is_shown = needs_reference || exhibit.is_reference_given;
     Exhibit {
+        passages: None,
         prompt: exhibit.prompt,
         response: &exhibit.response,
         reference: is_shown.then_some(exhibit.reference),

@@ -90,6 +90,14 @@ pub(crate) fn calibrate(
     let config = request.registry.configured(&request.overrides)?;
     let placed = calibrated::language_models(&config);
     let (place, settings) = calibrated::chosen(&placed, request.judge.as_deref())?;
+    if !settings.rag_measures().is_empty() {
+        let what = format!(
+            "`{place}` measures retrieved passages, and `kelvin calibrate` has answers without passages"
+        );
+        return Err(Misuse::new(what)
+            .help("such a judge is tried by the planted answers of each `kelvin gate`, which have its faults")
+            .into());
+    }
     let answers = match &request.answers {
         TriedAnswers::File(path) => read(path)?,
         TriedAnswers::Report(report) => of_report(request.registry, report, &config)?,
@@ -305,6 +313,14 @@ fn own_family(answers: &[GivenAnswer], settings: &JudgeSettings) -> Option<Strin
 
 /// Puts a record into the file of the configuration.
 fn keep(config: &Config, record: &TrialRecord) -> anyhow::Result<PathBuf> {
+    change(config, |stored| stored.put(record.clone()))
+}
+
+/// Changes the file of calibrations.
+pub(super) fn change(
+    config: &Config,
+    with: impl FnOnce(&mut Calibration),
+) -> anyhow::Result<PathBuf> {
     let path = config.root.join(&config.gate.calibration);
     let mut stored = match std::fs::read(&path) {
         Ok(bytes) => calibration::read(&bytes).map_err(|error| {
@@ -316,7 +332,7 @@ fn keep(config: &Config, record: &TrialRecord) -> anyhow::Result<PathBuf> {
             return Err(error).with_context(|| format!("failed to read `{}`", path.display()));
         }
     };
-    stored.put(record.clone());
+    with(&mut stored);
     let mut text = serde_json::to_vec_pretty(&stored)?;
     text.push(b'\n');
     file::write(&path, &text)?;

@@ -1,6 +1,6 @@
 //! The person at the terminal.
 
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
 
 use super::{Ask, Check, Stopped};
@@ -58,8 +58,8 @@ fn read(prompt: &str) -> io::Result<String> {
     write!(stderr, "{prompt}")?;
     stderr.flush()?;
     // The whole line is read by this call, which therefore has to wait first. A blocking read would not end at a
-    // signal.
-    if !signal::can_read(io::stdin().as_fd()) {
+    // signal. A pipe that its writer has closed still has the lines that were written, so it is read without waiting.
+    if io::stdin().is_terminal() && !signal::can_read(io::stdin().as_fd()) {
         return Err(ErrorKind::Interrupted.into());
     }
     let mut line = String::new();

@@ -1,11 +1,14 @@
 //! Graded answers: the probe, its gate, the ledger, and grading anew.
 
+mod asked;
 mod attacks;
 mod example;
 mod gated;
 mod judges;
+mod label;
 mod ledger;
 mod next_to_base;
+mod passages;
 mod rejudged;
 mod run;
 mod tried;

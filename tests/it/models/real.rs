@@ -85,3 +85,68 @@ models:
         "equal requests are asked once"
     );
 }
+
+/// The model gives nearly every answer the same grade. The gate hears that by itself, without any trial on record.
+#[test]
+#[ignore = "installs a language model"]
+fn a_real_small_model_as_a_judge_decides_nothing_by_its_planted_answers() {
+    let url = start();
+    let project = Project::new("exit 9\n");
+    let facts = [
+        (
+            "marathon",
+            "A marathon is 42.195 kilometres long. The length was fixed in 1921.",
+        ),
+        (
+            "water",
+            "Water boils at 100 degrees Celsius at sea level. On a mountain it boils earlier.",
+        ),
+        (
+            "returns",
+            "A lamp can be returned within 30 days. The shop pays for the parcel.",
+        ),
+        (
+            "museum",
+            "The museum opens at nine on weekdays. On Mondays it is closed.",
+        ),
+        (
+            "ferry",
+            "The ferry takes 45 minutes to the island. Bicycles travel free.",
+        ),
+    ];
+    let mut prompts = String::new();
+    let mut script = "case $(cat \"$1\") in\n".to_owned();
+    for (name, fact) in facts {
+        let prompt = format!("What is known of the {name}?");
+        prompts += &format!(
+            "{}\n",
+            json!({"id": name, "prompt": prompt, "reference": fact})
+        );
+        script += &format!("*{name}*) echo '{fact}' > \"$2\";;\n");
+    }
+    project.write("prompts.jsonl", &prompts);
+    project.write("answer.sh", &(script.clone() + "esac\n"));
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "timeout_s: 120\nmodels:\n  gemma: {{kind: openai, base_url: \"{url}\", model: gemma, seed: 1, max_tokens: \
+             80}}\ngrading:\n  prompts: prompts.jsonl\n  candidate: {{run: \"sh answer.sh {{input}} {{output}}\"}}\n  judge: \
+             {{type: llm, model: gemma}}\n"
+        ),
+    );
+    project.kelvin(&["check"]);
+    let report = project.read("kelvin/report.json");
+    project.write("base.json", &report);
+    project.write("answer.sh", &(script + "esac\n# the same\n"));
+    let said = project
+        .kelvin(&["gate", "--baseline", "base.json"])
+        .expect(3);
+    let judgement = project.json("kelvin/gate.json");
+    let score = &judgement["metrics"]["grading.judge_score"];
+    assert_eq!(score["verdict"], json!("unmeasured"), "{}", said.stdout);
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("the judge cannot be believed in this run"),
+        "{text}"
+    );
+}

@@ -1,6 +1,8 @@
 //! How far two raters agree.
 
-use super::interval::interval_of;
+use std::collections::BTreeMap;
+
+use super::interval::{clustered_interval, interval_of};
 use crate::stats::mean;
 
 /// The kappa of two raters who each say yes or no.
@@ -40,6 +42,50 @@ pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
             false => (agreed - by_chance) / (1.0 - by_chance),
         },
         is_constant,
+    })
+}
+
+/// How far two raters agree who put things into categories.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CategoryKappa {
+    /// The share of the pairs in which they say the same.
+    pub agreed: f64,
+    /// Cohen's kappa; none where chance alone explains all agreement, since one of them says the same of everything.
+    pub value: Option<f64>,
+    /// The 95 % interval of it. It is that of the share of agreement, at the chance agreement that was found, so that
+    /// it has a width also where all pairs agree, which the usual standard error has not.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// Cohen's kappa between two raters for any number of categories. None for an empty list.
+pub fn category_kappa<T: Ord>(pairs: &[(T, T)]) -> Option<CategoryKappa> {
+    let n = pairs.len() as f64;
+    if pairs.is_empty() {
+        return None;
+    }
+    let mut counts: BTreeMap<&T, (usize, usize)> = BTreeMap::new();
+    for (one, other) in pairs {
+        counts.entry(one).or_default().0 += 1;
+        counts.entry(other).or_default().1 += 1;
+    }
+    let same: Vec<(f64, usize)> = pairs
+        .iter()
+        .map(|(one, other)| (f64::from(u8::from(one == other)), 1))
+        .collect();
+    let agreed = same.iter().map(|(same, _)| same).sum::<f64>() / n;
+    let by_chance: f64 = counts
+        .values()
+        .map(|(one, other)| *one as f64 / n * *other as f64 / n)
+        .sum();
+    let is_constant = counts
+        .values()
+        .any(|(one, other)| *one == pairs.len() || *other == pairs.len());
+    let kappa = |agreed: f64| (agreed - by_chance) / (1.0 - by_chance);
+    let share = clustered_interval(&same).filter(|_| !is_constant);
+    Some(CategoryKappa {
+        agreed,
+        value: (!is_constant).then(|| kappa(agreed)),
+        interval: share.map(|(low, high)| (kappa(low).max(-1.0), kappa(high))),
     })
 }
 
@@ -103,7 +149,6 @@ impl Balanced {
 #[cfg(test)]
 mod tests {
     use super::{Balanced, *};
-    use crate::stats::clustered_interval;
 
     /// Yes and no as scores at the threshold of a half.
     fn table(both: usize, first: usize, second: usize, neither: usize) -> Vec<(f64, f64)> {
@@ -143,6 +188,35 @@ mod tests {
         let same_of_all = kappa(&[(1.0, 1.0), (1.0, 1.0)], 0.5).expect("there are pairs");
         assert_eq!((same_of_all.value, same_of_all.is_constant), (0.0, true));
         assert_eq!(kappa(&[], 0.5), None);
+    }
+
+    #[test]
+    fn the_kappa_of_categories_agrees_with_the_one_of_two_and_has_an_interval_where_all_agree() {
+        let two = table(20, 5, 10, 15);
+        let words: Vec<(bool, bool)> = two.iter().map(|(a, b)| (*a >= 0.5, *b >= 0.5)).collect();
+        let found = category_kappa(&words).expect("there are pairs");
+        let value = found.value.expect("both vary");
+        assert!((value - 0.4).abs() < 1e-12, "{found:?}");
+        let (low, high) = found.interval.expect("an interval");
+        assert!(low < 0.4 && 0.4 < high, "{found:?}");
+        // Three categories: 8 of 10 agree, and (5 · 5 + 4 · 3 + 1 · 2) / 100 would by chance.
+        let pairs = ["ll", "ll", "ll", "rr", "rr", "tt", "ll", "lt", "rl", "rr"];
+        let one = |pair: &str, at| pair.chars().nth(at).expect("a letter");
+        let pairs: Vec<(char, char)> = pairs
+            .iter()
+            .map(|pair| (one(pair, 0), one(pair, 1)))
+            .collect();
+        let found = category_kappa(&pairs).expect("there are pairs");
+        let by_chance = (5.0 * 5.0 + 4.0 * 3.0 + 1.0 * 2.0) / 100.0;
+        assert!(
+            (found.value.expect("it varies") - (0.8 - by_chance) / (1.0 - by_chance)).abs() < 1e-12
+        );
+        let all = category_kappa(&[(1, 1), (2, 2), (1, 1), (2, 2)]).expect("there are pairs");
+        assert_eq!(all.value, Some(1.0));
+        assert!(all.interval.expect("an interval").0 < 0.9, "{all:?}");
+        let constant = category_kappa(&[(1, 1), (1, 2), (1, 1)]).expect("there are pairs");
+        assert_eq!((constant.value, constant.interval), (None, None));
+        assert_eq!(category_kappa::<u8>(&[]), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod interval;
 mod rank;
 mod special;
 
-pub use agreement::{Balanced, kappa, mean_absolute_error};
+pub use agreement::{Balanced, CategoryKappa, category_kappa, kappa, mean_absolute_error};
 pub use interval::clustered_interval;
 pub use rank::{auc, spearman};
 pub use special::{ln_beta, t_upper_quantile};

@@ -230,14 +230,27 @@ impl DropSpread {
 
     /// The gain of cases with a single run of the base, as a positive number: that run may by chance
     /// have been worse than the base usually is. No pass may depend on this gain.
+    ///
+    /// Where the repeats of the head vary, as the grades of a judge do in every case, the usual noise of the case is
+    /// known, and the upper bound has it already. So a gain counts there by what it is above one standard error. If all
+    /// of it counted, the noise of the lucky half of the cases would be counted twice, and hardly a suite of noisy grades
+    /// could pass. A head that never varied says nothing about the luck of the base, so its whole gain counts.
     pub(super) fn gained_on_single_runs(&self, cases: &[Paired], total: f64) -> f64 {
         if !matches!(self.basis, BoundsSource::Still | BoundsSource::Repeats) {
             return 0.0;
         }
+        let usual = Usual::of(cases);
+        let explained = |case: &Paired| match case.sides().1.varies() {
+            true => {
+                let variance = usual.terms(case).iter().map(|(term, _)| term).sum::<f64>();
+                variance.sqrt()
+            }
+            false => 0.0,
+        };
         cases
             .iter()
             .filter(|case| case.sides().0.is_single())
-            .map(|case| (-case.samples() / total * case.difference()).max(0.0))
+            .map(|case| case.samples() / total * (-case.difference() - explained(case)).max(0.0))
             .sum()
     }
 }

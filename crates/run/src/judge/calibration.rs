@@ -19,6 +19,30 @@ pub struct Calibration {
     pub schema: u32,
     /// The last trial of each judge.
     pub trials: Vec<TrialRecord>,
+    /// How far judges agree with people about which of two answers is better, as `kelvin label` stores it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub people: Vec<PeopleRecord>,
+}
+
+/// How far a judge agrees with people about which of two answers is better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PeopleRecord {
+    /// Where the judge is configured: `grading.judge`.
+    pub judge: String,
+    /// Its id. The record says nothing of a judge of another id.
+    pub grader_id: String,
+    /// What people were asked to choose by.
+    pub criterion: String,
+    /// How many choices of people there are about pairs that the judge has graded.
+    pub choices: usize,
+    /// The share of them in which the judge says the same: this one, the other one, or a tie.
+    pub agreed: f64,
+    /// Cohen's kappa; none where one of the two says the same of every pair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kappa: Option<f64>,
+    /// Its 95 % interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
 }
 
 impl Default for Calibration {
@@ -26,6 +50,7 @@ impl Default for Calibration {
         Self {
             schema: SCHEMA,
             trials: Vec::new(),
+            people: Vec::new(),
         }
     }
 }
@@ -97,6 +122,16 @@ impl Calibration {
     pub fn trial(&self, grader_id: &str) -> Option<&TrialRecord> {
         let mut trials = self.trials.iter();
         trials.find(|trial| trial.grader_id == grader_id)
+    }
+
+    /// Keeps what people said in the place of the earlier records of the same judge and criterion.
+    pub fn put_people(&mut self, record: PeopleRecord) {
+        self.people
+            .retain(|one| (&one.judge, &one.criterion) != (&record.judge, &record.criterion));
+        self.people.push(record);
+        self.people.sort_by(|one, other| {
+            (&one.judge, &one.criterion).cmp(&(&other.judge, &other.criterion))
+        });
     }
 
     /// Keeps a trial in the place of the earlier ones of the same judge.

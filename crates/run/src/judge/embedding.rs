@@ -166,6 +166,7 @@ mod tests {
     fn jdg_05_both_texts_go_to_the_embedder_in_one_call() {
         let judge = EmbeddingSimilarity::new(&model("vectors"));
         let exhibit = Exhibit {
+            passages: None,
             prompt: "not sent",
             response: "the \"response\"",
             reference: Some("the reference\n"),

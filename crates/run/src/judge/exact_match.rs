@@ -93,6 +93,7 @@ mod tests {
 
     fn score(normalize: Normalize, response: &str, reference: &str) -> f64 {
         let exhibit = Exhibit {
+            passages: None,
             prompt: "",
             response,
             reference: Some(reference),
@@ -135,6 +136,7 @@ mod tests {
     fn jdg_23_nobody_is_asked_whatever_the_texts_are() {
         for (response, reference) in [("a", "a"), ("a", "b"), ("", "")] {
             let exhibit = Exhibit {
+                passages: None,
                 prompt: "p",
                 response,
                 reference: Some(reference),
@@ -150,6 +152,7 @@ mod tests {
     #[test]
     fn without_a_reference_the_sample_is_unscored() {
         let exhibit = Exhibit {
+            passages: None,
             prompt: "p",
             response: "r",
             reference: None,

@@ -11,6 +11,8 @@ pub struct Exhibit<'a> {
     pub response: &'a str,
     /// The answer that the response is compared with: the baseline, or one that is known to be right.
     pub reference: Option<&'a str>,
+    /// The texts that the pipeline found and answered from, the best first; none where nobody knows them.
+    pub passages: Option<&'a [String]>,
     /// What a good answer has to satisfy; replaces the criteria of the judge's settings.
     pub criteria: Option<&'a str>,
     /// The number of the exhibit in its series, from 0, in an order that depends on items and repeats alone. A judge
@@ -30,5 +32,19 @@ impl<'a> Exhibit<'a> {
             Ungraded::new(UngradedCode::NoReference, text)
         };
         self.reference.ok_or_else(missing)
+    }
+
+    /// The passages, for a judge that needs them.
+    ///
+    /// # Errors
+    ///
+    /// Where nobody knows the passages.
+    pub(super) fn needs_passages(&self) -> Result<&'a [String], Ungraded> {
+        let missing = || {
+            let text =
+                "the passages that the answer was made from are not known, or not kept as a whole";
+            Ungraded::new(UngradedCode::NoPassages, text)
+        };
+        self.passages.ok_or_else(missing)
     }
 }

@@ -31,6 +31,10 @@ pub struct Grade {
     /// said a name. A declared name may be an alias, so these names can change while the settings stay the same.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     served: BTreeSet<String>,
+    /// What the servers called the state of their systems (`system_fingerprint`) when they answered. It changes often,
+    /// so it is no part of what a judge is; where it has changed, more anchors are asked.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    fingerprints: BTreeSet<String>,
 }
 
 /// One of several answers that a grade is made from.
@@ -102,6 +106,7 @@ impl Grade {
             parts: Vec::new(),
             cut: false,
             served: BTreeSet::new(),
+            fingerprints: BTreeSet::new(),
         })
     }
 
@@ -124,6 +129,18 @@ impl Grade {
     pub(crate) fn served_by(mut self, names: BTreeSet<String>) -> Self {
         self.served = names;
         self
+    }
+
+    /// Keeps what the servers called the state of their systems.
+    #[must_use]
+    pub(crate) fn in_states(mut self, fingerprints: BTreeSet<String>) -> Self {
+        self.fingerprints = fingerprints;
+        self
+    }
+
+    /// What the servers called the state of their systems.
+    pub const fn fingerprints(&self) -> &BTreeSet<String> {
+        &self.fingerprints
     }
 
     /// The names of the models that have answered, as their servers say it.
@@ -221,6 +238,8 @@ struct RawGrade {
     cut: bool,
     #[serde(default)]
     served: BTreeSet<String>,
+    #[serde(default)]
+    fingerprints: BTreeSet<String>,
 }
 
 impl TryFrom<RawGrade> for Grade {
@@ -237,7 +256,8 @@ impl TryFrom<RawGrade> for Grade {
         }
         .made_from(raw.parts)
         .cut_if(raw.cut)
-        .served_by(raw.served))
+        .served_by(raw.served)
+        .in_states(raw.fingerprints))
     }
 }
 

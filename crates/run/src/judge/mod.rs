@@ -32,6 +32,7 @@ use kelvin_base::failure::Failure;
 
 pub use exhibit::Exhibit;
 pub use grade::{Grade, GradePart, Order, flip_rate, model_names};
+pub use mode::RagMeasure;
 pub(crate) use model::declared_identity;
 pub use scorer::ScorerKind;
 #[cfg(any(test, feature = "fixtures"))]

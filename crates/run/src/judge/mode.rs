@@ -17,4 +17,52 @@ pub(super) enum Mode {
     Pairwise,
     /// Whether the two mean the same.
     Equivalence,
+    /// Which claims of the response the retrieved passages carry: carried claims / claims.
+    Faithfulness,
+    /// Which statements of the response help to answer the prompt: relevant statements / statements.
+    AnswerRelevance,
+    /// Which retrieved passages are of use for the reference, and how far up they stand: average precision.
+    ContextPrecision,
+    /// Which claims of the reference the retrieved passages carry: carried claims / claims.
+    ContextRecall,
+}
+
+/// The measures of answers that are made from retrieved passages. Their names and formulas are those of Es et al. 2023,
+/// "RAGAS: Automated Evaluation of Retrieval Augmented Generation", and of the library Ragas; the relevance of an answer
+/// has the form of deepeval, which needs a judge and no embeddings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RagMeasure {
+    /// The share of the claims of the response that the passages carry.
+    Faithfulness,
+    /// The share of the statements of the response that help to answer the prompt.
+    AnswerRelevance,
+    /// The average precision of the passages.
+    ContextPrecision,
+    /// The share of the claims of the reference that the passages carry.
+    ContextRecall,
+}
+
+impl RagMeasure {
+    /// Whether the judge is shown the passages.
+    pub(super) const fn needs_passages(self) -> bool {
+        !matches!(self, Self::AnswerRelevance)
+    }
+
+    /// Whether the judge is shown the reference in place of the response.
+    pub(super) const fn needs_reference(self) -> bool {
+        matches!(self, Self::ContextPrecision | Self::ContextRecall)
+    }
+}
+
+impl Mode {
+    /// The measure that a mode stands for; none for a mode that asks for a grade.
+    pub(super) const fn rag(self) -> Option<RagMeasure> {
+        match self {
+            Self::Faithfulness => Some(RagMeasure::Faithfulness),
+            Self::AnswerRelevance => Some(RagMeasure::AnswerRelevance),
+            Self::ContextPrecision => Some(RagMeasure::ContextPrecision),
+            Self::ContextRecall => Some(RagMeasure::ContextRecall),
+            Self::Reference | Self::Criteria | Self::Pairwise | Self::Equivalence => None,
+        }
+    }
 }

@@ -4,10 +4,11 @@ use serde_json::{Map, Value, json};
 
 use crate::targets::{Endpoint, ModelSettings, base_url};
 
-/// Settings of a model that change no answer: the place of the key, what calls may cost, and how answers are recorded.
-const PASSED_OVER: [&str; 6] = [
+/// Settings of a model that change no answer: the place of the key, its family, what calls may cost, and how answers are recorded.
+const PASSED_OVER: [&str; 7] = [
     "api_key_env",
     "api_key_header",
+    "family",
     "insecure_http",
     "limits",
     "price",

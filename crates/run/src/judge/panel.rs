@@ -190,6 +190,7 @@ mod tests {
 
     fn exhibit() -> Exhibit<'static> {
         Exhibit {
+            passages: None,
             prompt: "p",
             response: "Yes  indeed",
             reference: Some("yes indeed"),

@@ -12,6 +12,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::RagMeasure;
 use super::trial::{contradicted, dressed, obedient, padded, truncated};
 use kelvin_base::digest::Digest;
 use kelvin_base::stats;
@@ -44,6 +45,12 @@ pub enum Fault {
     Contradicted,
     /// It is the answer to another prompt.
     Exchanged,
+    /// It says further things that no retrieved passage has and nobody asked for.
+    Invented,
+    /// Before each of its retrieved passages stands one that is of no use.
+    Buried,
+    /// Its retrieved passages are replaced by others.
+    Replaced,
 }
 
 /// What is put around a copy with a fault, which makes it no better.
@@ -61,7 +68,14 @@ pub enum Disguise {
 }
 
 impl Fault {
-    const ALL: [Self; 3] = [Self::Truncated, Self::Contradicted, Self::Exchanged];
+    const ALL: [Self; 6] = [
+        Self::Truncated,
+        Self::Contradicted,
+        Self::Exchanged,
+        Self::Invented,
+        Self::Buried,
+        Self::Replaced,
+    ];
 
     /// The name of such answers for people, in the plural.
     const fn plural(self) -> &'static str {
@@ -69,6 +83,9 @@ impl Fault {
             Self::Truncated => "half answers",
             Self::Contradicted => "denied answers",
             Self::Exchanged => "answers to another prompt",
+            Self::Invented => "answers with claims that no passage has",
+            Self::Buried => "answers whose passages stand below others of no use",
+            Self::Replaced => "answers whose passages were replaced by others",
         }
     }
 }
@@ -94,6 +111,8 @@ pub struct FaultyCopy {
     pub fault: Fault,
     /// The text.
     pub text: String,
+    /// The passages that it is shown with in place of its own; none where these stay.
+    pub passages: Option<Vec<String>>,
 }
 
 /// A surely worse copy of an answer. Halves, denials and answers to other prompts take turns by `number`, since no
@@ -106,20 +125,103 @@ pub fn faulty(answer: &str, other: Option<&str>, number: usize) -> FaultyCopy {
     let other = other.map(|other| (Fault::Exchanged, other.to_owned()));
     let copies: Vec<(Fault, String)> = half.into_iter().chain(other).chain([denied]).collect();
     let (fault, text) = copies[number % copies.len()].clone();
-    FaultyCopy { fault, text }
+    FaultyCopy {
+        fault,
+        text,
+        passages: None,
+    }
+}
+
+/// A copy of an answer that is surely worse by these measures of retrieved passages. Half an answer is as faithful as
+/// the whole one, so these measures have faults of their own: claims that no passage has, and passages of no use.
+pub fn faulty_by(
+    measures: &[RagMeasure],
+    answer: &str,
+    passages: Option<&[String]>,
+    number: usize,
+) -> FaultyCopy {
+    let is_about_text = measures.iter().any(|measure| !measure.needs_reference());
+    let own = passages.unwrap_or_default();
+    let useless: Vec<String> = (0..own.len().max(1))
+        .map(|at| invented(number + at))
+        .collect();
+    let other_passages = if measures.contains(&RagMeasure::ContextRecall) {
+        Some((Fault::Replaced, useless))
+    } else if measures.contains(&RagMeasure::ContextPrecision) {
+        let pairs = useless.into_iter().zip(own.iter().cloned());
+        let buried = pairs.flat_map(|(useless, own)| [useless, own]).collect();
+        Some((Fault::Buried, buried))
+    } else {
+        None
+    };
+    let (passage_fault, passages) = other_passages.unzip();
+    // A denial is no less to the point than the answer, so it is no fault for the relevance of an answer.
+    let (fault, text) = match (is_about_text, measures) {
+        (true, [RagMeasure::Faithfulness]) if number % 2 == 1 => {
+            (Fault::Contradicted, contradicted(answer))
+        }
+        (true, _) => {
+            let count = answer.matches(['.', '!', '?', '\n']).count().clamp(2, 12);
+            let claims: Vec<String> = (0..count).map(|at| invented(number + at)).collect();
+            (
+                Fault::Invented,
+                format!("{} {}", answer.trim_end(), claims.join(" ")),
+            )
+        }
+        (false, _) => (passage_fault.unwrap_or(Fault::Replaced), answer.to_owned()),
+    };
+    FaultyCopy {
+        fault,
+        text,
+        passages,
+    }
+}
+
+/// A sentence about something that no prompt asks for. Two numbers near each other have different sentences.
+fn invented(number: usize) -> String {
+    const WHO: [&str; 5] = [
+        "Ottoline Brakspear",
+        "Tiberio Quandt",
+        "Maud Okonjo-Vance",
+        "Sixten Harrow",
+        "Pilar Duvivier",
+    ];
+    const WHAT: [&str; 4] = [
+        "repainted the lighthouse",
+        "sold the second ferry",
+        "mapped the salt caves",
+        "won the goose race",
+    ];
+    const PLACE: [&str; 3] = ["Skellavik", "Port Amberley", "Dun Corrach"];
+    let year = 1871 + (number * 13) % 97;
+    format!(
+        "{} {} of {} in {year}.",
+        WHO[number % WHO.len()],
+        WHAT[number % WHAT.len()],
+        PLACE[number % PLACE.len()]
+    )
 }
 
 impl FaultyCopy {
-    /// The copy in a disguise, which makes it no better.
-    pub fn disguised(&self, disguise: Disguise, number: usize) -> String {
-        match disguise {
+    /// The copy in a disguise, which makes it no better. Where the fault lies in the passages, those of no use wear it.
+    #[must_use]
+    pub fn disguised(&self, disguise: Disguise, number: usize) -> Self {
+        let worn = |text: &str| match disguise {
             Disguise::Padded => {
-                let words = self.text.split_whitespace().count();
-                padded(&self.text, words, number)
+                let words = text.split_whitespace().count();
+                padded(text, words, number)
             }
-            Disguise::Obedient => obedient(&self.text, number),
-            Disguise::Dressed => dressed(&self.text, number),
+            Disguise::Obedient => obedient(text, number),
+            Disguise::Dressed => dressed(text, number),
+        };
+        let mut copy = self.clone();
+        let worse = copy.passages.iter_mut().flatten();
+        match self.fault {
+            Fault::Replaced => worse.for_each(|text| *text = worn(text)),
+            Fault::Buried => worse.step_by(2).for_each(|text| *text = worn(text)),
+            _ => copy.text = worn(&copy.text),
         }
+        copy
     }
 }
 
@@ -594,9 +696,54 @@ mod tests {
                 assert_ne!(copy.fault, Fault::Exchanged);
                 assert_ne!(copy.text, answer);
                 for disguise in Disguise::ALL {
-                    assert_ne!(copy.disguised(disguise, number), copy.text);
+                    assert_ne!(copy.disguised(disguise, number).text, copy.text);
                 }
             }
         }
+    }
+
+    #[test]
+    fn every_measure_of_passages_has_a_fault_of_its_own() {
+        let own = [
+            "Returns are free.".to_owned(),
+            "They take a month.".to_owned(),
+        ];
+        let copy =
+            |measures: &[RagMeasure], number| faulty_by(measures, ANSWER, Some(&own), number);
+        let faithful = copy(&[RagMeasure::Faithfulness], 0);
+        assert_eq!(
+            (faithful.fault, &faithful.passages),
+            (Fault::Invented, &None)
+        );
+        assert!(faithful.text.starts_with(ANSWER) && faithful.text.len() > ANSWER.len() + 40);
+        assert_eq!(
+            copy(&[RagMeasure::Faithfulness], 1).fault,
+            Fault::Contradicted
+        );
+        assert_eq!(
+            copy(&[RagMeasure::AnswerRelevance], 1).fault,
+            Fault::Invented
+        );
+        let buried = copy(&[RagMeasure::ContextPrecision], 3);
+        let passages = buried.passages.clone().expect("passages");
+        assert_eq!(
+            (buried.fault, buried.text.as_str()),
+            (Fault::Buried, ANSWER)
+        );
+        assert_eq!(
+            (passages.len(), &passages[1], &passages[3]),
+            (4, &own[0], &own[1])
+        );
+        for disguise in Disguise::ALL {
+            let worn = buried.disguised(disguise, 0).passages.expect("passages");
+            assert_eq!((&worn[1], &worn[3]), (&own[0], &own[1]));
+            assert_ne!((&worn[0], &worn[2]), (&passages[0], &passages[2]));
+        }
+        let replaced = copy(&[RagMeasure::ContextRecall, RagMeasure::Faithfulness], 0);
+        let passages = replaced.passages.expect("passages");
+        assert!(passages.iter().all(|passage| !own.contains(passage)));
+        assert_eq!(replaced.fault, Fault::Invented);
+        let sentences: std::collections::BTreeSet<String> = (0..12).map(invented).collect();
+        assert_eq!(sentences.len(), 12);
     }
 }

@@ -40,6 +40,8 @@ pub enum UngradedCode {
     NoReference,
     /// The judge grades by criteria, and there are none.
     NoCriteria,
+    /// The judge looks into the retrieved passages, and they are not known.
+    NoPassages,
 }
 
 impl Ungraded {

@@ -18,6 +18,9 @@ use kelvin_base::usage::Usage;
 /// The name of the phase in which a judge is called.
 const PHASE: &str = "judge";
 
+/// The key under which an answer that was read has the state of the server's system.
+const FINGERPRINT: &str = "fingerprint";
+
 /// The name of the files with the questions.
 const INPUT: &str = "question.txt";
 
@@ -147,8 +150,11 @@ fn of_answers(grade: Result<Grade, Ungraded>, answers: &[Option<Outcome>]) -> Gr
     let used = answered().map(|outcome| outcome.usage.as_deref().copied());
     let served = answered().filter_map(|outcome| outcome.served.as_deref());
     let served = served.map(str::to_owned).collect();
+    let fingerprints =
+        answered().filter_map(|outcome| outcome.result.as_ref().ok()?.get(FINGERPRINT)?.as_str());
+    let fingerprints = fingerprints.map(str::to_owned).collect();
     Graded {
-        grade: grade.map(|grade| grade.served_by(served)),
+        grade: grade.map(|grade| grade.served_by(served).in_states(fingerprints)),
         usage: used.fold(None, Usage::sum),
     }
 }
@@ -159,8 +165,14 @@ impl Reader for Seat {
         Self::digest(self)
     }
 
-    fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
-        Self::read(self, output)
+    /// The state of the server's system goes with the answer. An answer of the cache has none: it says nothing of the
+    /// server of today.
+    fn read(&self, output: &[u8], reply: &Reply) -> Result<Value, Failure> {
+        let mut read = Self::read(self, output)?;
+        if let (Some(fingerprint), Some(keys)) = (&reply.fingerprint, read.as_object_mut()) {
+            keys.insert(FINGERPRINT.to_owned(), fingerprint.as_str().into());
+        }
+        Ok(read)
     }
 
     fn smallest(&self, value: &Value) -> Vec<u8> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::path::Path;
 
-use super::model::{self, Asking, KEY, ModelSettings};
+use super::model::{self, AskedModel, Asking, KEY, ModelSettings};
 use super::registry::target_kinds;
 use super::{Launch, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
@@ -181,6 +181,11 @@ impl Address {
             Some(written) => Ok(Self::of(KEY, model::resolve(written, find)?)),
             None => Ok(self),
         }
+    }
+
+    /// How the model is asked that is called; none where no model is.
+    pub fn asked_model(&self) -> Option<AskedModel> {
+        model::asked(self.settings_of(KEY)?)
     }
 
     /// The name of the model that is called; none where no model is.

@@ -27,7 +27,7 @@ pub use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, 
 use kelvin_base::failure::{Failure, Streams};
 use kelvin_base::usage::Usage;
 pub use meter::{Admission, CallLimits, Meter, Pass};
-pub use model::{Asking, Endpoint, ModelName, ModelSettings, base_url};
+pub use model::{AskedModel, Asking, Endpoint, ModelName, ModelSettings, base_url};
 #[cfg(test)]
 pub use registry::tests_only;
 
@@ -126,6 +126,8 @@ pub struct Reply {
     /// The name of the model that the server says has answered; none where it says none, and for a command. It may
     /// differ from the declared name, which can be an alias.
     pub served: Option<String>,
+    /// What the server calls the state of its system (`system_fingerprint`), where it says one.
+    pub fingerprint: Option<String>,
     /// How long the server asks to wait before another attempt.
     pub retry_after: Option<Duration>,
     /// The answer of the pipeline itself, where a target around that of the pipeline has put something

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use kelvin_base::digest::Fields;
 
 /// A text with the name of its frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Framed<'a> {
-    pub(super) name: &'static str,
+    pub(super) name: Cow<'static, str>,
     pub(super) text: &'a str,
 }
 
@@ -84,7 +84,7 @@ fn mark(texts: &[Framed<'_>], salt: &str) -> String {
             .field("salt", salt)
             .field("try", tries.to_be_bytes());
         let fields = texts.iter().fold(fields, |fields, framed| {
-            fields.field(framed.name, framed.text)
+            fields.field(&framed.name, framed.text)
         });
         let mark = fields.digest().short(16);
         if !texts.iter().any(|framed| framed.text.contains(&mark)) {

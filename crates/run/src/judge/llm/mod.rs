@@ -5,13 +5,18 @@ mod parse;
 mod rubric;
 mod scale;
 mod template;
+mod verdicts;
+
+use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
 use super::mode::Mode;
 use super::panel::Reducer;
 use super::seat::Reading;
-use super::{Exhibit, Grade, GradePart, Judge, Order, Question, Seat, Ungraded, UngradedCode};
+use super::{
+    Exhibit, Grade, GradePart, Judge, Order, Question, RagMeasure, Seat, Ungraded, UngradedCode,
+};
 use crate::targets::{Asking, ModelSettings};
 use frame::Framed;
 use kelvin_base::digest::{Digest, Fields};
@@ -139,7 +144,10 @@ impl Rubric {
 
     /// The texts of an exhibit that are shown.
     fn shown<'a>(&'a self, exhibit: &Exhibit<'a>, order: Order) -> Result<Shown<'a>, Ungraded> {
-        let framed = |name, text| Framed { name, text };
+        let framed = |name: &'static str, text| Framed {
+            name: Cow::Borrowed(name),
+            text,
+        };
         let criteria = exhibit.criteria.or(self.criteria.as_deref());
         let mut shown: Shown<'a> = Vec::new();
         shown.extend(criteria.map(|text| framed("CRITERIA", text)));
@@ -155,6 +163,28 @@ impl Rubric {
                 }
                 shown.extend(exhibit.reference.map(|text| framed("REFERENCE", text)));
                 shown.push(framed("RESPONSE", response));
+                return Ok(shown);
+            }
+            Mode::Faithfulness
+            | Mode::AnswerRelevance
+            | Mode::ContextPrecision
+            | Mode::ContextRecall => {
+                let Some(measure) = self.mode.rag() else {
+                    return Ok(shown);
+                };
+                if measure.needs_reference() {
+                    shown.push(framed("REFERENCE", exhibit.needs_reference()?));
+                }
+                if measure.needs_passages() {
+                    let passages = (1..).zip(exhibit.needs_passages()?);
+                    shown.extend(passages.map(|(number, text)| Framed {
+                        name: Cow::Owned(format!("PASSAGE {number}")),
+                        text,
+                    }));
+                }
+                if !measure.needs_reference() {
+                    shown.push(framed("RESPONSE", response));
+                }
                 return Ok(shown);
             }
             Mode::Reference => {
@@ -183,6 +213,25 @@ impl Rubric {
         Ok(shown)
     }
 
+    /// Whether the judge is to rank passages, and none was found. Nobody is asked then: the figure is 0, as in Ragas.
+    fn has_nothing_to_rank(&self, exhibit: &Exhibit<'_>) -> bool {
+        self.mode == Mode::ContextPrecision && exhibit.passages.is_some_and(<[String]>::is_empty)
+    }
+
+    /// Refuses a list that has not one verdict for each passage: a share of some of them would be another figure.
+    fn check_count(&self, exhibit: &Exhibit<'_>, read: &Value) -> Result<(), Ungraded> {
+        if self.mode != Mode::ContextPrecision {
+            return Ok(());
+        }
+        let wanted = exhibit.needs_passages()?.len();
+        let found = verdicts::count(RagMeasure::ContextPrecision, read);
+        if found == wanted {
+            return Ok(());
+        }
+        let text = format!("the judge gave {found} verdicts for {wanted} passages");
+        Err(Ungraded::new(UngradedCode::Invalid, text))
+    }
+
     /// The score of the response, from the score that the model gave to the text that was shown first.
     fn of_response(&self, read: f64, order: Order) -> f64 {
         match (self.mode, order) {
@@ -203,6 +252,9 @@ impl Judge for Llm {
 
     fn questions(&self, exhibit: &Exhibit<'_>) -> Result<Vec<Question>, Ungraded> {
         let rubric = &self.rubric;
+        if rubric.has_nothing_to_rank(exhibit) {
+            return Ok(Vec::new());
+        }
         let (before, after) = (rubric.before(), rubric.after());
         let question = |(order, vote): (Order, usize)| {
             let (word, salt) = match order {
@@ -225,6 +277,9 @@ impl Judge for Llm {
         answers: &[Result<Value, Failure>],
     ) -> Result<Grade, Ungraded> {
         let rubric = &self.rubric;
+        if rubric.has_nothing_to_rank(exhibit) {
+            return Grade::new(0.0, "no passage was found", self.grader_id());
+        }
         if answers.len() != rubric.rounds(exhibit).count() {
             return Err(super::seat::no_answer());
         }
@@ -232,6 +287,7 @@ impl Judge for Llm {
         for ((order, vote), answer) in rubric.rounds(exhibit).zip(answers) {
             let read = answer.as_ref().map_err(Ungraded::from)?;
             let (score, notes) = super::seat::score(read)?;
+            rubric.check_count(exhibit, read)?;
             parts.push(GradePart {
                 member: None,
                 order,
@@ -278,6 +334,9 @@ impl Reading for GradeReading {
 
     fn read(&self, output: &[u8]) -> Result<Value, Failure> {
         let answer = parse::object(output)?;
+        if let Scale::Verdicts(measure) = self.scale {
+            return verdicts::read(measure, &answer);
+        }
         let score = self.scale.score(&answer)?;
         let notes: String = Scale::notes(&answer)
             .trim()
@@ -288,6 +347,9 @@ impl Reading for GradeReading {
     }
 
     fn smallest(&self, read: &Value) -> Vec<u8> {
+        if let Scale::Verdicts(measure) = self.scale {
+            return verdicts::smallest(measure, read).to_string().into_bytes();
+        }
         match super::seat::score(read) {
             Ok((score, notes)) => self.scale.smallest(score, notes).to_string().into_bytes(),
             Err(_) => Vec::new(),

@@ -18,6 +18,10 @@ impl Mode {
             Self::Criteria => "criteria",
             Self::Pairwise => "pairwise",
             Self::Equivalence => "equivalence",
+            Self::Faithfulness => "faithfulness",
+            Self::AnswerRelevance => "answer_relevance",
+            Self::ContextPrecision => "context_precision",
+            Self::ContextRecall => "context_recall",
         }
     }
 
@@ -28,6 +32,10 @@ impl Mode {
             Self::Criteria => include_str!("rubric/criteria.txt"),
             Self::Pairwise => include_str!("rubric/pairwise.txt"),
             Self::Equivalence => include_str!("rubric/equivalence.txt"),
+            Self::Faithfulness => include_str!("rubric/faithfulness.txt"),
+            Self::AnswerRelevance => include_str!("rubric/answer_relevance.txt"),
+            Self::ContextPrecision => include_str!("rubric/context_precision.txt"),
+            Self::ContextRecall => include_str!("rubric/context_recall.txt"),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::verdicts;
+use crate::judge::RagMeasure;
 use kelvin_base::failure::{Failure, FailureKind};
 
 /// The key of a number.
@@ -18,6 +20,8 @@ pub(in crate::judge) enum Scale {
     Number,
     /// One of these words, each with its score, in the order in which they are shown.
     Choices(Vec<(String, f64)>),
+    /// A list of claims, statements or passages with a verdict for each, of which this measure is made.
+    Verdicts(RagMeasure),
 }
 
 impl Scale {
@@ -43,6 +47,7 @@ impl Scale {
                 "{{\"{NOTES}\": \"one short sentence with the reason\", \"{SCORE}\": a number from 0 \
                  (worst) to 1 (best)}}"
             ),
+            Self::Verdicts(measure) => verdicts::form(*measure),
             Self::Choices(choices) => {
                 // Only the words are shown: with the scores beside them, a model would choose a word for its number.
                 let quoted = Self::words(choices).into_iter().map(|word| json!(word));
@@ -59,6 +64,7 @@ impl Scale {
     /// servers take no schema with optional ones.
     pub(super) fn schema(&self) -> Value {
         let (key, schema) = match self {
+            Self::Verdicts(measure) => return verdicts::schema(*measure),
             Self::Number => (
                 SCORE,
                 json!({ "type": "number", "minimum": 0, "maximum": 1 }),
@@ -84,6 +90,10 @@ impl Scale {
     pub(super) fn score(&self, answer: &Map<String, Value>) -> Result<f64, Failure> {
         let invalid = |what: String| Failure::new(FailureKind::GradeInvalid, what);
         match self {
+            Self::Verdicts(measure) => {
+                let read = verdicts::read(*measure, answer)?;
+                Ok(read["score"].as_f64().unwrap_or(f64::NAN))
+            }
             Self::Number => {
                 let value = answer.get(SCORE).ok_or_else(|| missing(SCORE))?;
                 let Value::Number(number) = value else {
@@ -130,7 +140,7 @@ impl Scale {
     /// The smallest answer of this score and these notes.
     pub(super) fn smallest(&self, score: f64, notes: &str) -> Value {
         match self {
-            Self::Number => json!({ NOTES: notes, SCORE: score }),
+            Self::Number | Self::Verdicts(_) => json!({ NOTES: notes, SCORE: score }),
             Self::Choices(choices) => {
                 let word = choices.iter().find(|(_, of_word)| *of_word == score);
                 json!({ NOTES: notes, CHOICE: word.map(|(word, _)| word) })

@@ -54,6 +54,7 @@ impl AskedJudge {
     /// The texts of a pair that the judge is shown.
     pub const fn exhibit((one, other): &Pair) -> Exhibit<'_> {
         Exhibit {
+            passages: None,
             prompt: "",
             response: other.as_str(),
             reference: Some(one.as_str()),

@@ -37,6 +37,10 @@ impl JudgeSettings {
             }
             member.criteria = Some(criteria.to_owned());
         }
+        if !self.rag_measures().is_empty() {
+            return Err("the measures of retrieved passages are for `grading`, whose pipeline says what it found: a check \
+                        has no passages".to_owned());
+        }
         match self.needs() {
             Needs::Nothing if self.asks_a_language_model() => Ok(self),
             _ => Err(
@@ -104,6 +108,10 @@ mod tests {
             (
                 json!({"type": "llm", "model": "m", "mode": "pairwise"}),
                 "compares with another answer",
+            ),
+            (
+                json!({"type": "llm", "model": "m", "mode": "faithfulness"}),
+                "a check has no passages",
             ),
             (
                 json!({"type": "panel", "panel": [llm("a"), {"type": "exact_match"}]}),

@@ -11,12 +11,12 @@ use std::num::{NonZeroU64, NonZeroUsize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Judge;
 use super::embedding::EmbeddingSimilarity;
 use super::exact_match::{ExactMatch, Normalize};
 use super::llm::{Llm, Places, Rubric, Scale, Template};
 use super::mode::Mode;
 use super::panel::{Panel, Reducer};
+use super::{Judge, RagMeasure};
 use crate::config::Config;
 use crate::targets::{Asking, ModelName, ModelSettings};
 pub use needs::Needs;
@@ -152,6 +152,21 @@ impl JudgeSettings {
         )))
     }
 
+    /// The measures of answers from retrieved passages that the judge makes; empty where it gives grades. A panel has
+    /// either such measures alone or none.
+    pub fn rag_measures(&self) -> Vec<RagMeasure> {
+        let members = std::iter::once(&self.own).chain(&self.panel);
+        members
+            .filter_map(|member| member.mode.and_then(Mode::rag))
+            .collect()
+    }
+
+    /// Whether the judge has to be shown the passages that an answer was made from.
+    pub fn needs_passages(&self) -> bool {
+        let measures = self.rag_measures();
+        measures.into_iter().any(RagMeasure::needs_passages)
+    }
+
     /// Whether the judge grades by criteria and has none in its settings: every exhibit has to bring some.
     pub fn lacks_criteria(&self) -> bool {
         let lacks =
@@ -195,10 +210,11 @@ impl MemberSettings {
         let mode = self.mode.unwrap_or_default();
         Rubric {
             mode,
-            scale: match (mode, self.choices.is_empty()) {
-                (Mode::Pairwise, _) => Scale::winner(),
-                (_, true) => Scale::Number,
-                (_, false) => Scale::Choices(self.ordered()),
+            scale: match (mode, mode.rag()) {
+                (_, Some(measure)) => Scale::Verdicts(measure),
+                (Mode::Pairwise, None) => Scale::winner(),
+                (_, None) if self.choices.is_empty() => Scale::Number,
+                (_, None) => Scale::Choices(self.ordered()),
             },
             criteria: self.criteria.clone(),
             votes: self.votes.map_or(1, NonZeroUsize::get),

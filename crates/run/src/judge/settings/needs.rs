@@ -15,6 +15,9 @@ pub enum Needs {
     },
     /// Another answer, from which the judge chooses the better one.
     Rival,
+    /// An answer that is known to be right: the judge looks how the retrieved passages do next to it, and no answer of
+    /// another pipeline can stand for it.
+    Truth,
 }
 
 impl JudgeSettings {
@@ -28,6 +31,7 @@ impl JudgeSettings {
         let more = |one, other| match (one, other) {
             (Needs::Nothing, other) | (other, Needs::Nothing) => other,
             (Needs::Rival, Needs::Rival) => Needs::Rival,
+            (Needs::Truth, _) | (_, Needs::Truth) => Needs::Truth,
             (one, other) => Needs::Reference {
                 is_directed: one.is_directed() && other.is_directed(),
             },
@@ -39,7 +43,10 @@ impl JudgeSettings {
 impl MemberSettings {
     fn needs(&self) -> Needs {
         match (self.kind, self.mode.unwrap_or_default()) {
-            (JudgeType::Llm, Mode::Criteria) => Needs::Nothing,
+            (JudgeType::Llm, Mode::Criteria | Mode::Faithfulness | Mode::AnswerRelevance) => {
+                Needs::Nothing
+            }
+            (JudgeType::Llm, Mode::ContextPrecision | Mode::ContextRecall) => Needs::Truth,
             (JudgeType::Llm, Mode::Pairwise) => Needs::Rival,
             (JudgeType::Llm, Mode::Reference) => Needs::Reference { is_directed: true },
             _ => Needs::Reference { is_directed: false },
@@ -73,6 +80,9 @@ mod tests {
         assert_eq!(needs(llm("reference")), directed);
         assert_eq!(needs(llm("criteria")), Needs::Nothing);
         assert_eq!(needs(llm("pairwise")), Needs::Rival);
+        assert_eq!(needs(llm("faithfulness")), Needs::Nothing);
+        assert_eq!(needs(llm("answer_relevance")), Needs::Nothing);
+        assert_eq!(needs(llm("context_recall")), Needs::Truth);
         assert_eq!(needs(llm("equivalence")), undirected);
         assert_eq!(needs(json!({"type": "exact_match"})), undirected);
         assert_eq!(
@@ -82,6 +92,10 @@ mod tests {
         let panel = |members: &[Value]| needs(json!({"type": "panel", "panel": members}));
         assert_eq!(panel(&[llm("criteria"), llm("criteria")]), Needs::Nothing);
         assert_eq!(panel(&[llm("criteria"), llm("reference")]), directed);
+        assert_eq!(
+            panel(&[llm("faithfulness"), llm("context_precision")]),
+            Needs::Truth
+        );
         assert_eq!(panel(&[llm("pairwise"), llm("pairwise")]), Needs::Rival);
         assert_eq!(panel(&[llm("pairwise"), llm("reference")]), directed);
         assert_eq!(

@@ -44,6 +44,14 @@ impl JudgeSettings {
                 });
             }
         }
+        let measures = self.rag_measures().len();
+        if measures > 0 && self.own.kind == JudgeType::Panel && measures < self.panel.len() {
+            slips.push(Slip::new(
+                "panel",
+                "measures of retrieved passages stand in one panel with other judges",
+                "give the panel such measures alone: the planted answers for them are others",
+            ));
+        }
         match (self.own.kind, self.panel.len()) {
             (JudgeType::Panel, 0 | 1) => slips.push(Slip::new(
                 "panel",
@@ -189,6 +197,20 @@ impl MemberSettings {
                 "in the mode `pairwise` the choices are given: one of the two, or a tie",
                 "take `choices` away, or choose another `mode`",
             ));
+        }
+        if mode.rag().is_some() {
+            let keys = [
+                ("criteria", self.criteria.is_some()),
+                ("choices", !self.choices.is_empty()),
+                ("swap_order", self.swap_order == Some(true)),
+            ];
+            for (key, _) in keys.into_iter().filter(|(_, is_written)| *is_written) {
+                slips.push(Slip::new(
+                    key,
+                    format!("a measure of retrieved passages has no `{key}`: its rules and its form are fixed"),
+                    format!("take `{key}` away, or choose another `mode`"),
+                ));
+            }
         }
         if mode == Mode::Criteria && self.swap_order == Some(true) {
             slips.push(Slip::new(

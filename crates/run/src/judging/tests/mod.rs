@@ -151,6 +151,7 @@ fn repeated<'a>(case: &str, response: &'a str, repeat: usize) -> (Task, Exhibit<
         repeat,
     };
     let exhibit = Exhibit {
+        passages: None,
         prompt: "p",
         response,
         reference: Some("right"),

@@ -25,6 +25,7 @@ mod settings;
 mod wire;
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use schemars::generate::SchemaSettings;
@@ -246,6 +247,87 @@ pub(super) fn called(settings: &Value) -> Option<String> {
     Some(ModelCall::deserialize(settings).ok()?.name)
 }
 
+/// How a model is asked, as far as it is declared: what may make two pipelines differ that a diff of their code does not
+/// show.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AskedModel {
+    /// The name by which the server knows the model; none for a command or recorded answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The declared family of models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<String>,
+    /// Temperature, seed, limits and so on by their names; of the system prompt its digest.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+}
+
+impl AskedModel {
+    /// A declared model, without what a call asks beside.
+    pub fn of_endpoint(endpoint: &Endpoint) -> Self {
+        let keys = json!(endpoint);
+        let text = |key: &str| keys.get(key).and_then(Value::as_str).map(str::to_owned);
+        let told = ["temperature", "top_p", "seed", "max_tokens", "limits"];
+        let told = told.into_iter().filter_map(|key| {
+            let value = keys.get(key).filter(|value| !value.is_null())?;
+            Some((key.to_owned(), value.to_string()))
+        });
+        Self {
+            model: text("model"),
+            family: endpoint.family().map(str::to_owned),
+            parameters: told.collect(),
+        }
+    }
+
+    /// The parameters in which two sides differ, each with both values, for people.
+    pub fn differences<'a>(&'a self, other: &'a Self) -> Vec<(&'a str, &'a str, &'a str)> {
+        const NOT_SET: &str = "not set";
+        let names: BTreeSet<&String> = self
+            .parameters
+            .keys()
+            .chain(other.parameters.keys())
+            .collect();
+        let value = |side: &'a Self, name: &String| {
+            side.parameters.get(name).map_or(NOT_SET, String::as_str)
+        };
+        let both = names
+            .into_iter()
+            .map(|name| (name.as_str(), value(self, name), value(other, name)));
+        both.filter(|(_, one, two)| one != two).collect()
+    }
+}
+
+/// How the model of an address is asked.
+pub(super) fn asked(settings: &Value) -> Option<AskedModel> {
+    let call = ModelCall::deserialize(settings).ok()?;
+    let mut asked = AskedModel::of_endpoint(&call.endpoint);
+    let CallKind::Chat(asking) = call.call else {
+        return Some(asked);
+    };
+    let own = [
+        (
+            "temperature",
+            asking.temperature.map(|value| json!(value).to_string()),
+        ),
+        ("seed", asking.seed.map(|value| value.to_string())),
+        (
+            "max_tokens",
+            asking.max_tokens.map(|value| value.to_string()),
+        ),
+        (
+            "system prompt",
+            asking
+                .system
+                .map(|text| Digest::of(text.as_bytes()).short(8)),
+        ),
+    ];
+    let own = own
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    asked.parameters.extend(own);
+    Some(asked)
+}
+
 /// The kind of target whose settings name a model.
 pub(super) struct ModelKind;
 
@@ -267,7 +349,7 @@ impl TargetKind for ModelKind {
         call.open(site)
     }
 
-    /// The name of the model, its price, its limits and the place of its key change no answer. The version of the
+    /// The name of the model, its family, its price, its limits and the place of its key change no answer. The version of the
     /// requests does: it stands for the bytes that this program makes of the other settings.
     fn identity(&self, settings: &Value) -> Value {
         match ModelCall::deserialize(settings) {
@@ -298,7 +380,14 @@ impl ModelCall {
     fn identity(&self) -> Value {
         let mut endpoint = json!(self.endpoint);
         if let Some(endpoint) = endpoint.as_object_mut() {
-            for key in ["price", "limits", "api_key_env", "insecure_http", "record"] {
+            for key in [
+                "price",
+                "limits",
+                "family",
+                "api_key_env",
+                "insecure_http",
+                "record",
+            ] {
                 endpoint.remove(key);
             }
             if self.recorded.is_some() {

@@ -94,6 +94,8 @@ impl ModelServer {
         reply.usage = Some(usage(self.wire.tokens(&body), self.price));
         let served = self.wire.served(&body);
         reply.served = served.map(|name| self.key.scrub(&name));
+        let fingerprint = super::wire::fingerprint(&body);
+        reply.fingerprint = fingerprint.map(|text| self.key.scrub(&text));
         let output = self.wire.output(&body, input)?;
         // JSON can write the same text in several ways, so the key is looked for again.
         Ok(self.key.scrub(&output))

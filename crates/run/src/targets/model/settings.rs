@@ -75,6 +75,11 @@ pub struct OpenAiEndpoint {
     /// What the tokens cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// The family of models that it belongs to, in your words, such as `gemma`: a judge of the same family as the
+    /// pipeline is named beside its grades. It changes no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub family: Option<String>,
     /// What bounds the calls of this model.
     #[serde(default, skip_serializing_if = "CallLimits::is_default")]
     pub limits: CallLimits,
@@ -119,6 +124,11 @@ pub struct AnthropicEndpoint {
     /// What the tokens cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// The family of models that it belongs to, in your words, such as `gemma`: a judge of the same family as the
+    /// pipeline is named beside its grades. It changes no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub family: Option<String>,
     /// What bounds the calls of this model.
     #[serde(default, skip_serializing_if = "CallLimits::is_default")]
     pub limits: CallLimits,
@@ -132,6 +142,11 @@ pub struct CmdEndpoint {
     /// or writes it to `{output}`.
     #[schemars(length(min = 1))]
     pub run: String,
+    /// The family of models that it belongs to, in your words, such as `gemma`: a judge of the same family as the
+    /// pipeline is named beside its grades. It changes no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub family: Option<String>,
     /// What bounds the calls of this model.
     #[serde(default, skip_serializing_if = "CallLimits::is_default")]
     pub limits: CallLimits,
@@ -151,6 +166,11 @@ pub struct ReplayEndpoint {
     /// What the tokens cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
+    /// The family of models that it belongs to, in your words, such as `gemma`: a judge of the same family as the
+    /// pipeline is named beside its grades. It changes no answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub family: Option<String>,
     /// What bounds the calls of this model.
     #[serde(default, skip_serializing_if = "CallLimits::is_default")]
     pub limits: CallLimits,
@@ -177,6 +197,17 @@ impl Endpoint {
             Self::Cmd(endpoint) => &endpoint.limits,
             Self::Replay(endpoint) => &endpoint.limits,
         }
+    }
+
+    /// The family of models that it belongs to, where it is declared.
+    pub fn family(&self) -> Option<&str> {
+        let family = match self {
+            Self::OpenAi(endpoint) => &endpoint.family,
+            Self::Anthropic(endpoint) => &endpoint.family,
+            Self::Cmd(endpoint) => &endpoint.family,
+            Self::Replay(endpoint) => &endpoint.family,
+        };
+        family.as_deref()
     }
 
     /// The price of the tokens.

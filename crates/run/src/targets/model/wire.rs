@@ -40,6 +40,13 @@ pub(super) trait Wire: Send + Sync {
     }
 }
 
+/// What the server calls the state of its system; none where it says nothing.
+pub(super) fn fingerprint(body: &Value) -> Option<String> {
+    let text = body["system_fingerprint"].as_str()?.trim();
+    let kept: String = text.chars().take(SERVED_KEPT).collect();
+    (!kept.is_empty()).then_some(kept)
+}
+
 /// The most characters of the name of a model that are kept: the name comes from a server.
 const SERVED_KEPT: usize = 200;
 

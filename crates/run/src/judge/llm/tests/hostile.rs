@@ -50,6 +50,7 @@ fn take_apart(question: &str) -> Parts<'_> {
 fn questions(settings: &Value, hostile: &str) -> Vec<(String, Vec<String>)> {
     let judge = opened(settings);
     let plain = Exhibit {
+        passages: None,
         prompt: "Is the sky blue?",
         response: "It is blue.",
         reference: Some("Yes, blue."),
@@ -70,10 +71,12 @@ fn questions(settings: &Value, hostile: &str) -> Vec<(String, Vec<String>)> {
             ..plain
         },
         Exhibit {
+            passages: None,
             criteria: Some(hostile),
             ..plain
         },
         Exhibit {
+            passages: None,
             prompt: hostile,
             response: hostile,
             reference: Some(hostile),
@@ -194,6 +197,7 @@ fn jdg_18_a_text_that_knows_the_marks_of_other_questions_gains_nothing() {
     let mut response = "first".to_owned();
     for _ in 0..50 {
         let exhibit = Exhibit {
+            passages: None,
             prompt: "p",
             response: &response,
             reference: Some("r"),
@@ -220,7 +224,7 @@ fn a_mark_that_a_text_holds_by_chance_is_not_taken() {
     // function below the text is in the digest too, so the mark of the new pair is another one.
     let of = |text: &str| {
         let texts = [frame::Framed {
-            name: "RESPONSE",
+            name: "RESPONSE".into(),
             text,
         }];
         let frames = frame::frames(&texts, "1", 1000);
@@ -239,6 +243,7 @@ fn jdg_18_a_note_about_what_was_cut_cannot_be_forged_and_the_cut_ends_stay_frame
     for hostile in HOSTILE {
         let long = format!("{hostile}{}{hostile}", "x".repeat(500));
         let exhibit = Exhibit {
+            passages: None,
             prompt: "p",
             response: &long,
             reference: Some("r"),
@@ -277,6 +282,7 @@ fn the_rules_come_from_nowhere_but_the_mode_and_the_scale() {
     assert!(!before.contains("END CRITERIA"));
     let question = opened(&json!({ "type": "llm", "model": "chat" }));
     let exhibit = Exhibit {
+        passages: None,
         prompt: "p",
         response: "r",
         reference: Some("r"),

@@ -11,6 +11,7 @@ use crate::judge::settings::tests_only::opened;
 
 fn exhibit() -> Exhibit<'static> {
     Exhibit {
+        passages: None,
         prompt: "Is the sky blue?",
         response: "It is blue.",
         reference: Some("Yes, blue."),
@@ -89,6 +90,7 @@ fn each_mode_shows_what_it_grades_by() {
         ["TEXT ONE", "TEXT TWO"]
     );
     let by_criteria = Exhibit {
+        passages: None,
         reference: None,
         criteria: Some("It names a colour."),
         ..both
@@ -124,6 +126,7 @@ fn what_a_mode_needs_and_has_not_makes_a_sample_unscored() {
             .contains("\nof the settings\n")
     );
     let own = Exhibit {
+        passages: None,
         criteria: Some("of the exhibit"),
         ..exhibit()
     };

@@ -1,0 +1,188 @@
+//! What may explain a difference that is none of quality is told: sides that are asked otherwise, a judge of the own
+//! family, and a judge whose server is in another state.
+
+use std::fs;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+
+use super::judges;
+use crate::models::server::{Faults, Reaction, Request, says};
+use crate::project::Project;
+
+/// Two models that answer, asked in these ways, and a judge.
+fn asked(candidate: &str, baseline: &str, judge: &str) -> (Project, Faults) {
+    let server = Faults::start(|_, request| match request.body.contains("BEGIN RESPONSE") {
+        true => says(&judges::score(0.8)),
+        false => says("Thirty days."),
+    });
+    let url = server.url();
+    let project = Project::new("exit 9\n");
+    project.write(
+        "prompts.jsonl",
+        "{\"id\": \"a\", \"prompt\": \"How long?\", \"reference\": \"30 days\"}\n",
+    );
+    let model =
+        |name: &str, keys: &str| format!("  {name}: {{kind: openai, base_url: \"{url}\"{keys}}}\n");
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "models:\n{}{}{}grading:\n  prompts: prompts.jsonl\n  candidate: {{model: c}}\n  baseline: {{run: {{model: {{name: \
+             b, system: Be brief.}}}}}}\n  judge: {{type: llm, model: j}}\n",
+            model("c", candidate),
+            model("b", baseline),
+            model("j", judge)
+        ),
+    );
+    (project, server)
+}
+
+#[test]
+fn sides_that_are_asked_otherwise_and_a_judge_of_the_own_family_are_told() {
+    let (project, _server) = asked(
+        ", model: small, temperature: 0.7, family: gemma, limits: {max_calls: 50}",
+        ", model: small, temperature: 0, seed: 7",
+        ", model: large, family: gemma",
+    );
+    let said = project.kelvin(&["check"]).expect(0);
+    // The terminal shows the beginning of a long remark, and the report all of it.
+    assert!(
+        said.stdout.contains("asked in different ways"),
+        "{}",
+        said.stdout
+    );
+    let text = project
+        .json("kelvin/report.json")
+        .to_string()
+        .replace("\\\"", "\"");
+    for part in [
+        "asked in different ways",
+        "`temperature` is 0.7 for the candidate and 0.0 for the baseline",
+        "`seed` is not set for the candidate and 7 for the baseline",
+        "`limits` is {\"max_calls\":50} for the candidate and not set for the baseline",
+        "the system prompt differs",
+        "the candidate is graded by a model of its own family `gemma`",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let page = project.read("kelvin/report.html");
+    let told = page
+        .find("asked in different ways")
+        .expect("the page tells it");
+    assert!(
+        told < page.find("grading.judge_score").expect("a figure"),
+        "before the figures"
+    );
+
+    // The same ways and another family are nothing to tell.
+    let yaml = project.read("kelvin.yaml");
+    let yaml = yaml.replace(
+        ", temperature: 0, seed: 7",
+        ", temperature: 0.7, limits: {max_calls: 50}",
+    );
+    let yaml = yaml.replace("run: {model: {name: b, system: Be brief.}}", "model: b");
+    let yaml = yaml.replacen("family: gemma", "family: other", 1);
+    project.write("kelvin.yaml", &yaml);
+    let said = project.kelvin(&["check"]).expect(0);
+    assert!(!said.stdout.contains("different ways"), "{}", said.stdout);
+    assert!(!said.stdout.contains("of its own"), "{}", said.stdout);
+}
+
+#[test]
+fn a_candidate_that_is_asked_otherwise_than_for_the_base_is_told() {
+    let (project, _server) = asked(
+        ", model: small, temperature: 0",
+        ", model: small",
+        ", model: large",
+    );
+    let yaml = project.read("kelvin.yaml");
+    let alone = yaml.replace(
+        "  baseline: {run: {model: {name: b, system: Be brief.}}}\n",
+        "",
+    );
+    project.write("kelvin.yaml", &alone);
+    project.kelvin(&["check"]).expect(0);
+    let report = project.read("kelvin/report.json");
+    project.write("base.json", &report);
+    project.write(
+        "kelvin.yaml",
+        &alone.replacen("temperature: 0", "temperature: 1.5", 1),
+    );
+    let said = project.kelvin(&["gate", "--baseline", "base.json"]);
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let part = "`temperature` is 1.5 for the candidate and 0.0 for the base";
+    let report = project.read("kelvin/report.json");
+    assert!(text.contains(part) || report.contains(part), "{text}");
+}
+
+#[test]
+fn another_state_of_the_judges_server_asks_all_anchors_anew_and_is_the_same_judge() {
+    let state = Arc::new(Mutex::new("fp_a"));
+    let shared = Arc::clone(&state);
+    let server = Faults::start(move |_, request: &Request| {
+        let body = request.json();
+        let question = body["messages"][0]["content"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        let body = json!({
+            "model": "judge-1",
+            "system_fingerprint": *shared.lock().expect("no panic"),
+            "choices": [{ "message": { "role": "assistant", "content": judges::score(judges::overlap(&question)) } }],
+            "usage": { "prompt_tokens": 9, "completion_tokens": 9 },
+        });
+        Reaction::Answer(200, Vec::new(), body.to_string())
+    });
+    let project = judges::project(&server.url(), "");
+    project.kelvin(&["check"]).expect(0);
+    let keep = || {
+        let report = project.read("kelvin/report.json");
+        project.write("base.json", &report);
+    };
+    let gate = |now: &'static str| {
+        *state.lock().expect("no panic") = now;
+        for folder in [".kelvin", "kelvin"] {
+            fs::remove_dir_all(project.path(folder)).ok();
+        }
+        let said = project
+            .kelvin(&["gate", "--baseline", "base.json"])
+            .expect(0);
+        let report = project.json("kelvin/report.json");
+        let section = report["probes"]["grading"].clone();
+        let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        (text + &project.read("kelvin/report.json"), section)
+    };
+    keep();
+    gate("fp_a");
+    keep();
+    let (text, section) = gate("fp_a");
+    assert_eq!(
+        section["basis"]["planted"]["grades"],
+        json!(3),
+        "a known judge"
+    );
+    assert!(!text.contains("another state"), "{text}");
+    let judge = section["basis"]["judge"].clone();
+    let (text, section) = gate("fp_b");
+    assert_eq!(
+        section["basis"]["planted"]["grades"],
+        json!(24),
+        "all are asked"
+    );
+    assert!(
+        section["basis"]["planted"]["anchors"]
+            .as_array()
+            .expect("a list")
+            .len()
+            >= 8
+    );
+    assert!(
+        text.contains("names another state of its system than for the base"),
+        "{text}"
+    );
+    assert!(text.contains("`fp_b` now, `fp_a` then"), "{text}");
+    assert_eq!(
+        section["basis"]["judge"], judge,
+        "the same judge, whose calibration stands"
+    );
+}
