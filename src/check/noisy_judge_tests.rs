@@ -310,6 +310,23 @@ fn an_unchanged_noisy_candidate_passes_and_a_planted_drop_is_a_regression_of_the
 }
 
 #[test]
+fn a_drop_a_little_beyond_the_limit_is_hardly_ever_called_a_sure_pass() {
+    for base_runs in [1, 3] {
+        let world = World {
+            base_runs,
+            drop: (0.06, 1.0),
+            ..NOISY
+        };
+        let (_, _, sure) = world.trials();
+        // The bound holds with 90 % confidence; of a hundred trials at 10 %, 16 are not unusual.
+        assert!(
+            sure <= 16,
+            "{base_runs} runs of the base: {sure} sure passes"
+        );
+    }
+}
+
+#[test]
 fn a_drop_in_two_of_five_prompts_is_a_regression_of_the_score() {
     // A choice says of two answers only which is better, so that it takes more prompts to see as much.
     for (scoring, prompts) in [

@@ -70,7 +70,7 @@ fn sides_that_are_asked_otherwise_and_a_judge_of_the_own_family_are_told() {
         .find("asked in different ways")
         .expect("the page tells it");
     assert!(
-        told < page.find("grading.judge_score").expect("a figure"),
+        told < page.find("id=\"figures\"").expect("there are figures"),
         "before the figures"
     );
 

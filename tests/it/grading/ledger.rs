@@ -159,15 +159,17 @@ fn jdg_21_a_time_without_a_zone_is_one_of_utc() {
 #[test]
 fn two_processes_that_append_at_once_lose_nothing() {
     let project = project(1);
-    let line = |at: usize| {
-        json!({"recorded_at": "2026-01-02T03:04:05Z", "prompt": format!("p{at}"), "prompt_digest": "d",
+    let line = |file: usize, at: usize| {
+        json!({"recorded_at": "2026-01-02T03:04:05Z", "prompt": format!("p{file}-{at}"), "prompt_digest": "d",
                "candidate": "c", "judge_score": 1, "grader_id": "g"})
         .to_string()
     };
-    let lines: Vec<String> = (0..300).map(line).collect();
-    project.write("more.jsonl", &lines.join("\n"));
+    for file in 0..4 {
+        let lines: Vec<String> = (0..300).map(|at| line(file, at)).collect();
+        project.write(&format!("more-{file}.jsonl"), &lines.join("\n"));
+    }
     let mut children: Vec<_> = (0..4)
-        .map(|_| project.start(&["ledger", "import", "more.jsonl"]))
+        .map(|file| project.start(&["ledger", "import", &format!("more-{file}.jsonl")]))
         .collect();
     for child in &mut children {
         assert!(child.wait().expect("it ends").success());
