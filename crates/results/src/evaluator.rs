@@ -63,7 +63,7 @@ impl Target for Evaluator<'_> {
             let file = self.fixed().unwrap_or(given);
             return match self.rescored(&file, call, asked.rescored.as_deref()) {
                 Ok(file) => self.read((&file, true), None, output),
-                Err(ended) => ended,
+                Err(ended) => *ended,
             };
         };
         let is_whole = asked.cases.is_none();
@@ -112,7 +112,7 @@ impl Target for Evaluator<'_> {
         };
         match self.rescored(&file, call, asked.rescored.as_deref()) {
             Ok(file) => self.read((&file, is_whole), Some(ran), output),
-            Err(ended) => ended,
+            Err(ended) => *ended,
         }
     }
 }
@@ -226,12 +226,12 @@ impl Evaluator<'_> {
         file: &Path,
         call: &Invocation<'_>,
         command: Option<&str>,
-    ) -> Result<PathBuf, Ended> {
+    ) -> Result<PathBuf, Box<Ended>> {
         let (Some(command), Some(rules)) = (command, &self.rules) else {
             return Ok(file.to_path_buf());
         };
-        let file =
-            only_file(file).map_err(|what| failed(FailureKind::OutputMissing, what, None))?;
+        let file = only_file(file)
+            .map_err(|what| Box::new(failed(FailureKind::OutputMissing, what, None)))?;
         let into = call
             .output_file
             .with_file_name(format!("rescored.{}", self.suite.extension()));
@@ -240,8 +240,8 @@ impl Evaluator<'_> {
             ..self.site.clone()
         };
         let program = Address::command(command).open(&site);
-        let program =
-            program.map_err(|misuse| failed(FailureKind::NotStarted, misuse.to_string(), None))?;
+        let not_started = |what| Box::new(failed(FailureKind::NotStarted, what, None));
+        let program = program.map_err(|misuse| not_started(misuse.to_string()))?;
         let inner = Invocation {
             input_file: &file,
             output_file: &into,
@@ -265,12 +265,12 @@ impl Evaluator<'_> {
                     stdout: failure.stdout.clone(),
                     stderr: failure.stderr.clone(),
                 });
-                Err(Ended::Failed {
+                Err(Box::new(Ended::Failed {
                     failure: Box::new(again),
                     reply,
-                })
+                }))
             }
-            other => Err(other),
+            other => Err(Box::new(other)),
         }
     }
 

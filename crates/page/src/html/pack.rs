@@ -44,7 +44,8 @@ impl DetailPacks {
     ///
     /// The errors of the writer.
     pub(super) fn write(&mut self, to: &mut dyn Write, is_end: bool) -> io::Result<()> {
-        if self.waiting.len() < TOGETHER && !(is_end && !self.waiting.is_empty()) {
+        let is_due = is_end || self.waiting.len() >= TOGETHER;
+        if !is_due || self.waiting.is_empty() {
             return Ok(());
         }
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
