@@ -234,16 +234,19 @@ fn of_unchanged_evaluators_at_most_one_in_twenty_is_red() {
 }
 
 #[test]
-fn small_suites_with_cases_like_coins_make_hardly_more_false_alarms() {
-    for (cases, coins) in [(1, 1), (6, 2)] {
-        let world = World {
-            cases,
-            coins,
-            ..World::usual(0.05, Change::Nothing)
-        };
-        let found = shares(&world, Again::Nothing, TRIALS);
-        // The evidence about a single case takes a coin for a steady one where the base passed three times by luck.
-        assert!(found.red <= 0.06, "{world:?}: {found:?}");
+fn suites_with_cases_like_coins_make_hardly_more_false_alarms() {
+    for (cases, coins) in [(1, 1), (6, 2), (20, 4), (60, 6)] {
+        for again in EVERY {
+            let world = World {
+                cases,
+                coins,
+                ..World::usual(0.05, Change::Nothing)
+            };
+            let found = shares(&world, again, 2 * TRIALS);
+            // The evidence about a single case takes a coin for a steady one where the base passed three times by luck:
+            // docs/evaluators.md says how often, and what to do.
+            assert!(found.red <= 0.08, "{world:?}, {again:?}: {found:?}");
+        }
     }
 }
 
