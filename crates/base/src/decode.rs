@@ -30,7 +30,8 @@ pub fn plain(said: &str) -> String {
     ];
     let mut said = said.to_owned();
     for (words, plain) in TYPES {
-        let Some(at) = said.find(words) else {
+        // The value that was found stands before, and may have the same words.
+        let Some(at) = said.rfind(words) else {
             continue;
         };
         let rest = &said[at + words.len()..];
@@ -91,6 +92,11 @@ mod tests {
         ] {
             assert_eq!(decoded::<Found>(&value).expect_err("it is wrong"), said);
         }
+        let quoted = json!("expected struct Output");
+        assert_eq!(
+            decoded::<Found>(&quoted).expect_err("it is wrong"),
+            "invalid type: string \"expected struct Output\", expected an object"
+        );
         assert_eq!(
             plain("invalid type: null, expected struct Raw_2 at line 1 column 4"),
             "invalid type: null, expected an object at line 1 column 4"
