@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -13,6 +14,22 @@ pub(crate) struct Project {
     root: PathBuf,
 }
 
+/// `PATH` with the system's Python before all others, where there is one. What a manager of versions puts in front of
+/// it is a script that takes seven times as long to start, and some tests start Python for each call.
+static PYTHON_FIRST: LazyLock<Option<OsString>> = LazyLock::new(|| {
+    let system = Path::new("/usr/bin/python3");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("python");
+    let path = std::env::var_os("PATH")?;
+    if !system.exists() {
+        return None;
+    }
+    fs::create_dir_all(&folder).ok()?;
+    // Another process of the tests may have made it.
+    std::os::unix::fs::symlink(system, folder.join("python3")).ok();
+    let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
+    std::env::join_paths(folders).ok()
+});
+
 /// What the binary said and how it ended.
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -20,18 +37,42 @@ pub(crate) struct Said {
     pub(crate) stderr: String,
 }
 
+/// The program for `awk` that prints a number of the governing units, in any order. A test makes thousands of calls,
+/// and each program that a call starts costs more than what it does.
+macro_rules! rules {
+    () => {
+        r###"
+BEGIN { for (code = 32; code < 127; code++) known = known sprintf("%c", code) }
+function mixed(text, number,    at) {
+    for (at = 1; at <= length(text); at++) number = (number * number + index(known, substr(text, at, 1))) % 94906249
+    return number
+}
+/^## / { on = 0 }
+/^## Rule/ { on = 1 }
+on && /./ { sum += mixed($0, 17) }
+"###
+    };
+}
+pub(crate) use rules;
+
 /// Decides by the governing units alone, in any order: grounded.
-pub(crate) const GROUNDED: &str = r###"
-awk '/^## /{on=0} /^## Rule/{on=1} on' "$1" | sed '/^$/d' | sort | cksum | cut -d' ' -f1 > "$2.sum"
-printf '{"decision": "%s"}' "$(cat "$2.sum")" > "$2"
-"###;
+pub(crate) const GROUNDED: &str = concat!(
+    "\nawk '",
+    rules!(),
+    r#"END { printf "{\"decision\": \"%.0f\"}", sum }' "$1" > "$2""#,
+    "\n"
+);
 
 /// Decides the same whatever it reads.
 pub(crate) const CONSTANT: &str = r#"printf '{"decision": "go"}' > "$2""#;
 
 /// Decides by the unit that comes first.
-pub(crate) const FIRST_UNIT: &str =
-    r###"printf '{"decision": "%s"}' "$(grep -m1 '^## ' "$1" | cksum | cut -d' ' -f1)" > "$2""###;
+pub(crate) const FIRST_UNIT: &str = concat!(
+    "\nawk '",
+    rules!(),
+    r#"/^## / && !first { first = mixed($0, 17) } END { printf "{\"decision\": \"%d\"}", first }' "$1" > "$2""#,
+    "\n"
+);
 
 /// Finds out where the record of the input goes, as `/alder/perturbations/reorder-02/input.md`, for pipelines that
 /// are to fail on some inputs alone. Nothing that a pipeline is given tells it: the text is looked up among those
@@ -158,6 +199,9 @@ impl Project {
         command
             .env("HOME", self.folder.path())
             .env_remove("NO_COLOR");
+        if let Some(path) = PYTHON_FIRST.as_ref() {
+            command.env("PATH", path);
+        }
         command
     }
 

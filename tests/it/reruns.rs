@@ -1,21 +1,23 @@
 use serde_json::json;
 
-use crate::project::{CONSTANT, GROUNDED, Project};
+use crate::project::{CONSTANT, GROUNDED, Project, rules};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 /// The grounded pipeline, but the second call for the unperturbed text of three of the four cases
 /// gives another answer: the first call of the gate after that of the base.
-const UNLUCKY_ONCE: &str = r###"
+const UNLUCKY_ONCE: &str = concat!(
+    r###"
 echo x >> calls
 name=
 for one in alder birch cedar; do cmp -s "$1" "cases/$one.md" && name=$one; done
 count=0
 if [ -n "$name" ]; then echo x >> "seen-$name"; count=$(wc -l < "seen-$name"); fi
-awk '/^## /{on=0} /^## Rule/{on=1} on' "$1" | sed '/^$/d' | sort | cksum | cut -d' ' -f1 > "$2.sum"
-answer=$(cat "$2.sum")
-[ "$count" -ne 2 ] || answer=other
-printf '{"decision": "%s"}' "$answer" > "$2"
-"###;
+"###,
+    "awk -v count=$count '",
+    rules!(),
+    r#"END { printf "{\"decision\": \"%s\"}", count == 2 ? "other" : sprintf("%.0f", sum) }' "$1" > "$2""#,
+    "\n"
+);
 
 /// A project whose base is saved, with what the pipelines of these tests leave beside them ignored.
 fn saved(url: &str, script: &str) -> Project {
@@ -134,13 +136,14 @@ fn a_budget_that_allows_no_rerun_leaves_the_limit_to_decide_and_a_small_one_is_k
 /// A pipeline that takes its time and keeps every answer under a key made of its code and the input;
 /// in three of the four cases the code called `unlucky` answers the unperturbed text otherwise.
 fn keeping(code: &str, key: &str, wait: f64) -> String {
+    let rules = rules!();
     format!(
         r###"
 # {code}
 key="{code}{key}-$(cksum < "$1" | tr ' ' -)"
 if [ ! -e "state/$key" ]; then
   sleep {wait}
-  answer=$(awk '/^## /{{on=0}} /^## Rule/{{on=1}} on' "$1" | sed '/^$/d' | sort | cksum | tr ' ' -)
+  answer=$(awk '{rules}END {{ printf "%.0f", sum }}' "$1")
   for one in alder birch cedar; do [ {code} = unlucky ] && cmp -s "$1" "cases/$one.md" && answer=other; done
   mkdir -p state && printf %s "$answer" > "state/$key.$$" && mv "state/$key.$$" "state/$key"
 fi

@@ -1,6 +1,7 @@
 //! The quality score at the gate, in real repositories, with changes whose right verdict is known.
 
 use super::*;
+use crate::project::rules;
 
 const GATED: &str =
     "gate: {metrics: {quality.quality_score: {policy: gate}}, budget: {calls: 0}}\n";
@@ -252,13 +253,14 @@ fn qlt_32_other_weights_score_the_base_anew_and_another_scorer_is_not_compared()
 /// A pipeline that takes its time and keeps every answer under its code and its input; in three of the four cases
 /// the code called `unlucky` leaves out what it must say of the unperturbed text.
 fn keeping(code: &str, key: &str, wait: f64) -> String {
+    let rules = rules!();
     format!(
         r###"
 # {code}
 key="{code}{key}-$(cksum < "$1" | tr ' ' -)"
 if [ ! -e "state/$key" ]; then
   sleep {wait}
-  answer=$(awk '/^## /{{on=0}} /^## Rule/{{on=1}} on' "$1" | sed '/^$/d' | sort | cksum | tr ' ' -)
+  answer=$(awk '{rules}END {{ printf "%.0f", sum }}' "$1")
   reasons='"it fits"'
   for one in alder birch cedar; do [ {code} = unlucky ] && cmp -s "$1" "cases/$one.md" && reasons=; done
   mkdir -p state
