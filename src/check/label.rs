@@ -57,6 +57,8 @@ pub(crate) struct BlindPair {
     pub(crate) left: String,
     /// The answer on the right.
     pub(crate) right: String,
+    /// What names the two answers in the ledger.
+    pub(crate) tag: String,
     place: usize,
     is_exchanged: bool,
 }
@@ -169,6 +171,7 @@ impl Labelling {
                 asked: pair.asked.clone(),
                 left: left.clone(),
                 right: right.clone(),
+                tag: tag(pair),
                 place: *place,
                 is_exchanged: *is_exchanged,
             }
@@ -206,7 +209,7 @@ impl Labelling {
             tokens_out: None,
             judge_cost_usd: None,
             judge_tokens: None,
-            tags: vec![tag(rivals)],
+            tags: vec![pair.tag.clone()],
         }])
     }
 

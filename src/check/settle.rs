@@ -77,6 +77,9 @@ pub(super) fn judge(
         // A job that publishes for another run does not run cases again itself; the other run did.
         request.rerun && (side.can_be_run() || request.by_the_base),
     ));
+    let report = side.report();
+    let foremost = report.notices.iter().filter(|notice| notice.foremost);
+    judgement.caveats = foremost.map(|notice| notice.text.clone()).collect();
     let edits = match request.by_the_base {
         true => Vec::new(),
         false => edits::told(config, request),

@@ -166,7 +166,7 @@ fn shown(pair: &BlindPair, number: usize, all: usize, criterion: &str) -> Vec<St
 }
 
 /// How far the judge agrees with people, in a line.
-fn sentence(record: &PeopleRecord) -> String {
+pub(super) fn sentence(record: &PeopleRecord) -> String {
     let PeopleRecord {
         judge,
         criterion,

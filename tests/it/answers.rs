@@ -321,8 +321,8 @@ fn texts(text: &str) -> Project {
     );
     project.write(
         "kelvin.yaml",
-        "grading:\n  prompts: prompts.jsonl\n  candidate: {run: \"python3 answer.py say {input} {output}\"}\n  judge: {type: \
-         exact_match}\nretrieval: {run: \"python3 answer.py ask {input} {output}\", golden: golden.yaml}\n",
+        "grading:\n  prompts: prompts.jsonl\n  candidate: {run: \"python3 -SE answer.py say {input} {output}\"}\n  judge: {type: \
+         exact_match}\nretrieval: {run: \"python3 -SE answer.py ask {input} {output}\", golden: golden.yaml}\n",
     );
     answered_with(&project, text);
     project

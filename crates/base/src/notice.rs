@@ -106,6 +106,9 @@ pub struct Notice {
     /// Whether it only says what was left out, and warns of nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub minor: bool,
+    /// Whether a reader has to know it before the figures.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub foremost: bool,
     /// The same for a person, with the reason.
     pub text: String,
 }
@@ -120,6 +123,7 @@ impl Notice {
             wanted: None,
             got: None,
             minor: false,
+            foremost: false,
             text: text.into(),
         }
     }
@@ -128,6 +132,13 @@ impl Notice {
     #[must_use]
     pub const fn minor(mut self) -> Self {
         self.minor = true;
+        self
+    }
+
+    /// Has pages show the notice before the figures.
+    #[must_use]
+    pub const fn foremost(mut self) -> Self {
+        self.foremost = true;
         self
     }
 

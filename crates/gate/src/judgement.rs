@@ -33,6 +33,9 @@ pub struct Judgement {
     pub base: Option<Provenance>,
     /// The sources that did not serve, where there is no baseline.
     pub tried: Vec<Tried>,
+    /// What a reader has to know before the figures, in sentences without their full stops.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caveats: Vec<String>,
     /// What differs between the two runs beside their figures, in words.
     pub differences: Vec<String>,
     /// The same, each with a code and its values.
@@ -108,6 +111,7 @@ impl Judgement {
             verdict,
             base: Some(base),
             tried: Vec::new(),
+            caveats: Vec::new(),
             differences: Vec::new(),
             difference_codes: Vec::new(),
             cases: Vec::new(),
@@ -130,6 +134,7 @@ impl Judgement {
             verdict,
             base: None,
             tried,
+            caveats: Vec::new(),
             differences: Vec::new(),
             difference_codes: Vec::new(),
             cases: Vec::new(),
@@ -178,6 +183,9 @@ impl Judgement {
         }
         for list in &opening.answers {
             answers(&mut page, list, shown);
+        }
+        for caveat in &opening.caveats {
+            indented(&mut page, mark(Some(Effect::Warn)), caveat);
         }
         for (id, metric) in self.verdict.shown() {
             let _ = writeln!(

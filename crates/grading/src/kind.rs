@@ -276,7 +276,7 @@ fn judged_by_itself(plan: &Plan<'_>, of_base: Option<&AskedModel>) -> Option<Not
         "the {side} is graded by {whom}: models prefer answers of their own kind, so take a judge of another family, or \
          measure that preference by `kelvin calibrate` with answers of several families"
     );
-    Some(Notice::new(Code::own("judged_by_itself"), text))
+    Some(Notice::new(Code::own("judged_by_itself"), text).foremost())
 }
 
 /// Says in which parameters two sides were asked; none where they were asked in the same way, or where a side is a
@@ -301,7 +301,7 @@ fn asked_otherwise(
         "the two sides are asked in different ways, so a difference between their scores may come from that: {}",
         told.join("; ")
     );
-    Some(Notice::new(Code::own("asked_otherwise"), text))
+    Some(Notice::new(Code::own("asked_otherwise"), text).foremost())
 }
 
 /// Says that the state of the judge's server has changed.
@@ -313,7 +313,7 @@ fn restated(restated: &Restated) -> Notice {
         model_names(now),
         model_names(then)
     );
-    Notice::new(Code::own("judge_restated"), text)
+    Notice::new(Code::own("judge_restated"), text).foremost()
 }
 
 /// The probe while it runs.

@@ -59,6 +59,13 @@ impl<'a> RunPage<'a> {
         chapters.chain(&self.others)
     }
 
+    /// What a reader has to know before the figures, in sentences without their full stops. It is foreign text.
+    pub(super) fn caveats(&self) -> impl Iterator<Item = &str> {
+        let notices = self.notices.iter().flat_map(|count| &count.notices);
+        let foremost = notices.filter(|notice| notice.foremost);
+        foremost.map(|notice| notice.text.as_str())
+    }
+
     /// The headword of the run, which is that of its first chapter.
     pub(super) fn headword(&self) -> Headword {
         let first = self.chapters.first().map(|chapter| chapter.headword);

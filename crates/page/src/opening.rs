@@ -29,6 +29,8 @@ pub struct Opening {
     pub flips: Vec<FlippedAnswer>,
     /// The number of further answers that went wrong.
     pub more_flips: usize,
+    /// What a reader has to know before the figures, in sentences without their full stops.
+    pub caveats: Vec<String>,
     /// The figures of both sides.
     pub metrics: Option<Table>,
     /// A command that repeats the comparison, with a sentence that says where to run it.

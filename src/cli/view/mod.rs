@@ -1,5 +1,6 @@
-//! `kelvin view`: the last reports in a browser on this machine, updated while runs go on.
+//! `kelvin view`: the last reports in a browser on this machine, updated while runs go on, and pairs of answers to label.
 
+mod label;
 mod serve;
 mod shelf;
 
@@ -55,6 +56,7 @@ pub(super) fn main(args: ViewArgs, registry: Registry) -> anyhow::Result<Exit> {
             registry,
             root,
             out,
+            config: args.config,
         },
     )?;
     Ok(Exit::Passed)

@@ -1,26 +1,33 @@
-//! The server of the page. Only programs on this machine reach it, and it reads files without changing any. A page of
-//! another site cannot get an answer from it, by whatever name that site calls this machine.
+//! The server of the page. Only programs on this machine reach it, and it changes nothing but the ledger, by the page for
+//! labels. A page of another site cannot get an answer from it, by whatever name that site calls this machine, and what
+//! it sends counts for nothing.
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, LOCATION, ORIGIN,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
+use super::label::{LabelDesk, SentChoice};
 use super::shelf::Shelf;
 
 /// The page around the report.
 const SHELL: &str = include_str!("shell.html");
 const HTML: &str = "text/html; charset=utf-8";
+/// The page for labels.
+const LABEL: &str = "/label";
+/// The most bytes of a form.
+const FORM: usize = 4096;
 
 /// The response to a request.
 struct ViewResponse {
@@ -59,15 +66,19 @@ pub(super) fn serve(listener: std::net::TcpListener, shelf: Shelf) -> io::Result
         .enable_all()
         .build()?;
     let shelf = Arc::new(shelf);
+    let desk = Arc::new(LabelDesk::open());
     runtime.block_on(async {
         let listener = TcpListener::from_std(listener)?;
         loop {
             let (stream, _) = listener.accept().await?;
-            let shelf = Arc::clone(&shelf);
+            let (shelf, desk) = (Arc::clone(&shelf), Arc::clone(&desk));
             tokio::spawn(async move {
                 let service = service_fn(|asked| {
-                    let answer = answer(&asked, address, &shelf);
-                    async move { Ok::<_, hyper::Error>(sent(answer)) }
+                    let (shelf, desk) = (Arc::clone(&shelf), Arc::clone(&desk));
+                    async move {
+                        let answer = answer(asked, address, &shelf, &desk).await;
+                        Ok::<_, hyper::Error>(sent(answer))
+                    }
                 });
                 // A browser that closes the connection early is no failure.
                 let _ = http1::Builder::new()
@@ -78,16 +89,46 @@ pub(super) fn serve(listener: std::net::TcpListener, shelf: Shelf) -> io::Result
     })
 }
 
-fn answer(asked: &Request<Incoming>, address: SocketAddr, shelf: &Shelf) -> ViewResponse {
-    let host = asked
-        .headers()
-        .get(HOST)
-        .and_then(|host| host.to_str().ok());
+async fn answer(
+    asked: Request<Incoming>,
+    address: SocketAddr,
+    shelf: &Shelf,
+    desk: &LabelDesk,
+) -> ViewResponse {
+    let header = |name| {
+        let value: Option<&HeaderValue> = asked.headers().get(name);
+        value.and_then(|value| value.to_str().ok())
+    };
     let ours = [address.to_string(), format!("localhost:{}", address.port())];
-    if !host.is_some_and(|host| ours.iter().any(|ours| ours == host)) {
+    if !header(HOST).is_some_and(|host| ours.iter().any(|ours| ours == host)) {
         return ViewResponse::refused(
             StatusCode::MISDIRECTED_REQUEST,
             &format!("this page is http://{address}/ and has no other name"),
+        );
+    }
+    if asked.method() == Method::POST && asked.uri().path() == LABEL {
+        let origin = header(ORIGIN).and_then(|origin| origin.strip_prefix("http://"));
+        if origin.is_some_and(|origin| ours.iter().any(|ours| ours == origin)) {
+            let body = Limited::new(asked.into_body(), FORM).collect().await;
+            let sent = body.map(|body| SentChoice::read(&body.to_bytes()));
+            return match sent.map(|sent| desk.put(shelf, &sent)) {
+                Ok(Ok(Some(()))) => ViewResponse {
+                    status: StatusCode::SEE_OTHER,
+                    kind: HTML,
+                    body: Vec::new(),
+                },
+                Ok(Err(error)) => {
+                    ViewResponse::refused(StatusCode::INTERNAL_SERVER_ERROR, &format!("{error:#}"))
+                }
+                Ok(Ok(None)) | Err(_) => ViewResponse::refused(
+                    StatusCode::BAD_REQUEST,
+                    "this form is not of this page, or of an earlier `kelvin view`: open /label again",
+                ),
+            };
+        }
+        return ViewResponse::refused(
+            StatusCode::FORBIDDEN,
+            "a page of another site may not choose here",
         );
     }
     if asked.method() != Method::GET && asked.method() != Method::HEAD {
@@ -98,6 +139,10 @@ fn answer(asked: &Request<Incoming>, address: SocketAddr, shelf: &Shelf) -> View
     }
     match asked.uri().path() {
         "/" => ViewResponse::page(SHELL.as_bytes().to_vec()),
+        LABEL => match desk.page(shelf) {
+            Ok(page) => ViewResponse::page(page.into_bytes()),
+            Err(error) => ViewResponse::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
+        },
         "/state" => match serde_json::to_vec(&shelf.state()) {
             Ok(body) => ViewResponse {
                 status: StatusCode::OK,
@@ -128,6 +173,11 @@ fn answer(asked: &Request<Incoming>, address: SocketAddr, shelf: &Shelf) -> View
 fn sent(answer: ViewResponse) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(Bytes::from(answer.body)));
     *response.status_mut() = answer.status;
+    // Only a kept choice sends the browser on, to the next pair.
+    if answer.status == StatusCode::SEE_OTHER {
+        let headers = response.headers_mut();
+        headers.insert(LOCATION, HeaderValue::from_static(LABEL));
+    }
     let headers = response.headers_mut();
     for (name, value) in [
         (CONTENT_TYPE, answer.kind),

@@ -25,6 +25,8 @@ pub(super) struct Shelf {
     pub(super) root: PathBuf,
     /// The output folder.
     pub(super) out: PathBuf,
+    /// The file of the configuration.
+    pub(super) config: PathBuf,
 }
 
 /// The state that may change while somebody views the page.

@@ -45,9 +45,14 @@ fn sides_that_are_asked_otherwise_and_a_judge_of_the_own_family_are_told() {
         ", model: large, family: gemma",
     );
     let said = project.kelvin(&["check"]).expect(0);
-    // The terminal shows the beginning of a long remark, and the report all of it.
+    // The terminal shows the beginning of a long remark before the figures, and the report all of it.
+    let place = |part: &str| {
+        said.stdout
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}: {}", said.stdout))
+    };
     assert!(
-        said.stdout.contains("asked in different ways"),
+        place("asked in different ways") < place("judge_score"),
         "{}",
         said.stdout
     );
@@ -110,6 +115,21 @@ fn a_candidate_that_is_asked_otherwise_than_for_the_base_is_told() {
     let part = "`temperature` is 1.5 for the candidate and 0.0 for the base";
     let report = project.read("kelvin/report.json");
     assert!(text.contains(part) || report.contains(part), "{text}");
+    // On every page it stands before the figures, and once.
+    for page in ["kelvin/gate.md", "kelvin/report.html"] {
+        let page = project.read(page);
+        let (_, rest) = page
+            .split_once("asked in different ways")
+            .unwrap_or_else(|| panic!("{page}"));
+        assert!(
+            rest.contains("Judge score") || rest.contains("judge_score"),
+            "{page}"
+        );
+    }
+    let page = project.read("kelvin/gate.md");
+    assert_eq!(page.matches("asked in different ways").count(), 1, "{page}");
+    let caveat = project.json("kelvin/gate.json")["caveats"][0].to_string();
+    assert!(caveat.contains(part), "{caveat}");
 }
 
 #[test]

@@ -159,7 +159,7 @@ impl Asked {
             "kelvin.yaml",
             &format!(
                 "jobs: 2\nmodels:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: \
-                 prompts.jsonl\n  candidate: {{run: \"python3 answer.py {{input}} {{output}}\"}}\n  answer_field: answer\n  \
+                 prompts.jsonl\n  candidate: {{run: \"python3 -SE answer.py {{input}} {{output}}\"}}\n  answer_field: answer\n  \
                  passages_field: passages\n  judge: {{type: llm, model: local, mode: {mode}}}\n",
                 server.url()
             ),

@@ -137,7 +137,7 @@ impl Graded {
             "kelvin.yaml",
             &format!(
                 "models:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: prompts.jsonl\n  \
-                 candidate: {{run: \"python3 answer.py {{input}} {{output}}\"}}\n  judge: {{type: llm, model: local}}\n",
+                 candidate: {{run: \"python3 -SE answer.py {{input}} {{output}}\"}}\n  judge: {{type: llm, model: local}}\n",
                 server.url()
             ),
         );
@@ -495,7 +495,7 @@ fn a_candidate_that_is_graded_by_its_own_model_is_told_with_the_grades() {
     };
     assert!(!told(), "nobody knows the model of a command");
     let config = graded.project.read("kelvin.yaml");
-    let candidate = "{run: \"python3 answer.py {input} {output}\"}";
+    let candidate = "{run: \"python3 -SE answer.py {input} {output}\"}";
     let own = config.replace(candidate, "{model: other}").replace(
         "grading:",
         &format!(

@@ -75,6 +75,7 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
             .collect(),
         flips: judgement.flips.iter().take(FLIPS).map(flipped).collect(),
         more_flips: judgement.flips.len().saturating_sub(FLIPS),
+        caveats: judgement.caveats.clone(),
         metrics: metrics(judgement),
         again: again.map(|again| {
             let place = format!("To run it again {}:", again.place());

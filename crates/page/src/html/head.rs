@@ -142,7 +142,16 @@ impl Head {
         let opening = OpeningView::of(page, environment, budget)?;
         let headword = page.headword();
         let first = page.chapters.first().and_then(|one| one.scope.first());
+        let caveats = page.caveats().filter(|_| opening.is_none());
+        let caveats = caveats.map(|text| {
+            StatementView::of(&Statement {
+                tone: Tone::Caution,
+                text: Phrase::marked(text),
+            })
+        });
+        let caveats: Vec<StatementView> = caveats.collect();
         let statements = page.statements().map(StatementView::of);
+        let statements = caveats.into_iter().chain(statements);
         let cards = page.chapters.iter().flat_map(|chapter| {
             let signals = chapter.signals.iter();
             signals.map(|signal| Card::of(signal, chapter.no_interval))

@@ -39,6 +39,7 @@ pub(super) struct OpeningView {
     answers: Vec<AnswersView>,
     flips: Vec<FlipView>,
     more_flips: usize,
+    caveats: Vec<Phrase>,
     metrics: Option<TableView>,
     again: Option<(Phrase, String)>,
 }
@@ -144,6 +145,11 @@ impl OpeningView {
                 .map(|flip| FlipView::of(flip, anchor(page, &flip.item), budget))
                 .collect(),
             more_flips: opening.more_flips,
+            caveats: opening
+                .caveats
+                .iter()
+                .map(|text| reason(&Phrase::marked(text)))
+                .collect(),
             metrics: opening
                 .metrics
                 .as_ref()

@@ -4,7 +4,7 @@ mod screen;
 
 use super::{
     Breakdown, Chapter, ComparisonPage, DISCLAIMER, Estimate, FigureTable, NoticeCount, Phrase,
-    PhrasePart, RunPage, Signal, Tone, band, counted, safe,
+    PhrasePart, RunPage, Signal, Tone, band, capitalized, counted, safe,
 };
 use kelvin_base::notice::Code;
 use screen::{Ink, Screen};
@@ -71,6 +71,14 @@ fn laid_out(page: &RunPage<'_>, folder: &str, room: &Room, style: Style) -> Scre
     let mut screen = Screen::new(style);
     let heading = format!("kelvin {}: {}", page.command, page.scope.join(", "));
     screen.wrapped(Ink::Bold, "", &heading, 2);
+    for caveat in page.caveats().take(2) {
+        screen.wrapped(
+            Ink::Fair,
+            "~",
+            &capitalized(&safe::line(caveat)),
+            room.wraps,
+        );
+    }
     for chapter in &page.chapters {
         screen.gap();
         figures(&mut screen, chapter);
@@ -267,6 +275,7 @@ fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
         .notices
         .iter()
         .filter(|count| count.is_warning && !is_told_elsewhere(count.code))
+        .filter(|count| count.notices.iter().all(|notice| !notice.foremost))
         .collect();
     for count in warnings.iter().take(room.told) {
         let Some(first) = count.notices.first() else {

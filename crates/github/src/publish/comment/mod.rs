@@ -23,7 +23,7 @@ use kelvin_gate::Judgement;
 use kelvin_gate::report::Report;
 use kelvin_page::markdown;
 use tables::{cases, figures, metrics, other_answers, wrong_answers};
-use words::{claim, differences, foot, notices, reasons, reproduce, unposted, whence};
+use words::{caveats, claim, differences, foot, notices, reasons, reproduce, unposted, whence};
 
 /// The limits of lists.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +133,7 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
         ));
         let other = other_answers(judgement);
         sections.push(section(3, "the answers of both sides", other));
+        sections.push(section(1, "what the figures need", caveats(judgement)));
         sections.push(section(
             1,
             "the metrics",

@@ -27,6 +27,12 @@ pub(super) fn reasons(judgement: &Judgement) -> String {
     page
 }
 
+pub(super) fn caveats(judgement: &Judgement) -> String {
+    let told = judgement.caveats.iter().take(5);
+    told.map(|text| format!("- ⚠️ {}\n", capitalized(&prose(text))))
+        .collect()
+}
+
 pub(super) fn differences(judgement: &Judgement) -> String {
     let mut page = String::new();
     for difference in judgement.differences.iter().take(20) {
@@ -51,7 +57,9 @@ pub(super) fn notices(publication: &Publication<'_>, most: usize) -> String {
         .map(|text| (text.as_str(), BTreeSet::new(), 1))
         .collect();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
-    for notice in of_run.chain(of_items) {
+    // What is shown before the figures is not said twice.
+    let all = of_run.chain(of_items);
+    for notice in all.filter(|one| publication.judgement.is_none() || !one.foremost) {
         let place = *places.entry(&notice.text).or_insert(said.len());
         if place == said.len() {
             said.push((&notice.text, BTreeSet::new(), 0));
