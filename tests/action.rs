@@ -102,8 +102,8 @@ fn the_actions_have_the_same_inputs_and_outputs() {
             let mut theirs = container["inputs"][&name].clone();
             let text = theirs["description"].as_str().expect("a text");
             // What publishes cannot leave it to somebody else.
-            let later =
-                " `later` leaves it to `post/`, so that the token of this job only has to read,";
+            let later = " `later` leaves it, and the report of a push, to `post/`, so that the token of this job only \
+                         has to read,";
             theirs["description"] = text.replace(later, "").into();
             assert_eq!(post["inputs"][&name], theirs, "{name}");
         }

@@ -52,7 +52,7 @@ pub(crate) use revision::{address, base_files, branch, of_commit, resolve};
 pub(crate) use search::{Claims, Search};
 pub(crate) use tip::CheckedOut;
 pub(crate) use unknown::Unknown;
-pub(crate) use visit::{Visited, is_base, visit};
+pub(crate) use visit::{Visited, is_base, visit, visit_commit};
 pub(crate) use withheld::Withheld;
 
 use kelvin_gate::report::Report;

@@ -34,13 +34,7 @@ pub(crate) fn visit(
     visited: Visited<'_>,
     (login, hint): (Option<&Login>, &Hint),
 ) -> anyhow::Result<()> {
-    let repo = Repository::init(folder, git::format_of(visited.head))
-        .context("failed to make a repository")?;
-    repo.remote("origin", url)?;
-    // Files that no stage reads stay on the server.
-    let mut settings = repo.config()?;
-    settings.set_bool("remote.origin.promisor", true)?;
-    settings.set_str("remote.origin.partialclonefilter", "blob:none")?;
+    let repo = empty(folder, url, visited.head)?;
     let remote = Remote::of(&repo).with(login, hint);
     let Visited {
         number,
@@ -65,15 +59,61 @@ pub(crate) fn visit(
         "the pull request has another commit at its tip by now"
     );
     repo.set_head_detached(tip)?;
-    let files = tree::of(&repo, &remote, commit(&branch)?)?;
-    tree::complete(&repo, &remote, &files)?;
+    write_files(&repo, &remote, commit(&branch)?, base_ref)
+}
+
+/// Fetches a branch into an empty folder, and checks out a commit that is on it, with its files.
+///
+/// # Errors
+///
+/// Where the server cannot be asked, or the commit is not on the branch.
+pub(crate) fn visit_commit(
+    folder: &Path,
+    url: &str,
+    (name, head): (&str, &str),
+    (login, hint): (Option<&Login>, &Hint),
+) -> anyhow::Result<()> {
+    let repo = empty(folder, url, head)?;
+    let remote = Remote::of(&repo).with(login, hint);
+    let branch = format!("refs/remotes/origin/{name}");
+    remote.fetch(&[&format!("+refs/heads/{name}:{branch}")], None)?;
+    let tip = repo.find_reference(&branch)?.peel_to_commit()?.id();
+    let commit = git::id(head)?;
+    ensure!(
+        tip == commit || repo.graph_descendant_of(tip, commit).unwrap_or(false),
+        "the commit {head} is not on `{name}`"
+    );
+    repo.set_head_detached(commit)?;
+    write_files(&repo, &remote, commit, name)
+}
+
+/// A repository without files, whose files the server keeps until somebody reads them.
+fn empty(folder: &Path, url: &str, head: &str) -> anyhow::Result<Repository> {
+    let repo =
+        Repository::init(folder, git::format_of(head)).context("failed to make a repository")?;
+    repo.remote("origin", url)?;
+    let mut settings = repo.config()?;
+    settings.set_bool("remote.origin.promisor", true)?;
+    settings.set_str("remote.origin.partialclonefilter", "blob:none")?;
+    Ok(repo)
+}
+
+/// Writes the files of a commit into the folder of the repository.
+fn write_files(
+    repo: &Repository,
+    remote: &Remote<'_>,
+    commit: Oid,
+    name: &str,
+) -> anyhow::Result<()> {
+    let files = tree::of(repo, remote, commit)?;
+    tree::complete(repo, remote, &files)?;
     let mut how = CheckoutBuilder::new();
     how.force()
         .recreate_missing(true)
         .update_index(false)
         .disable_filters(true);
     repo.checkout_tree(files.as_object(), Some(&mut how))
-        .with_context(|| format!("failed to write the files of `{base_ref}`"))
+        .with_context(|| format!("failed to write the files of `{name}`"))
 }
 
 /// Whether a pull request can have been compared with a commit: the commit is on its base branch, and no older than

@@ -50,7 +50,7 @@ pub(super) fn keep(
     }
     // A share is no baseline; the job that joins the shares saves the baseline.
     let is_whole = publication.report.run.shard.is_none() && publication.report.run.only.is_empty();
-    if context.may_save() && is_whole {
+    if context.may_save() && is_whole && !context.leaves_it {
         let login = super::login(request, context);
         let saved = save(&SaveRequest {
             config,
@@ -66,7 +66,8 @@ pub(super) fn keep(
                 return Err(error);
             }
             warnings.push(format!(
-                "the report was not kept on `{}`: {error:#}; it needs `contents: write`",
+                "the report was not kept on `{}`: {error:#}; it needs `contents: write`, or `comment: later` and the workflow \
+                 of `post/`",
                 config.baseline.branch
             ));
         }

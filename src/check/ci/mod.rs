@@ -9,6 +9,7 @@ mod excerpts;
 mod failed;
 mod follows;
 mod kept;
+mod kept_later;
 mod left;
 mod place;
 mod post;
@@ -60,7 +61,7 @@ pub(crate) struct CiRequest<'a> {
     pub(crate) variables: &'a Variables<'a>,
     /// A script that prepares the machine.
     pub(crate) setup: Option<String>,
-    /// Whether `post/` publishes what a run on a pull request leaves.
+    /// Whether `post/` publishes what a run on a pull request leaves, and keeps what a push leaves.
     pub(crate) later: bool,
     /// When a comment is written.
     pub(crate) comment: CommentMode,
@@ -120,7 +121,8 @@ pub(crate) fn ci(
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
     // Such a run is treated like that of a fork, whose token can write nothing either.
-    job.context.leaves_it = request.later && request.event == "pull_request";
+    job.context.leaves_it =
+        request.later && (request.event == "pull_request" || job.context.may_save());
     job.context.read_only |= job.context.leaves_it;
     job.hint.remote = baseline::address(&root);
     // The credentials are put back at the very end, when nothing of the change runs any more.

@@ -1,4 +1,4 @@
-//! Publishes what a run without write access has left: the second half of the pair that is safe for forks. Nothing of
+//! Publishes or keeps what a run without write access has left: the second half of the pair that is safe for forks. Nothing of
 //! the fork is run, and nothing that the bundle says of itself is believed.
 
 use std::path::Path;
@@ -8,6 +8,7 @@ use anyhow::{anyhow, ensure};
 
 use super::PostRequest;
 use super::follows::hold;
+use super::kept_later::keep_later;
 use super::left::{Nothing, caveat, left};
 use super::site;
 use crate::check::approval;
@@ -22,7 +23,7 @@ use kelvin_github::publish::{Context, Level, Publication};
 use kelvin_github::{PullRequest, WorkflowRun};
 use kelvin_page::safe;
 
-/// Publishes the bundle of a run. Returns the addresses of the comments, one for each pull request that the run can
+/// Publishes the bundle of a run on a pull request, and keeps the report of a push. Returns the addresses of the comments, one for each pull request that the run can
 /// have been for. However the run ended, a comment about an earlier run is replaced.
 ///
 /// # Errors
@@ -36,8 +37,8 @@ pub(crate) fn post(
     let told = |error: kelvin_github::Error| anyhow!("{error}");
     let run = client.run(request.run).map_err(told)?;
     ensure!(
-        run.event == "pull_request",
-        "run {} was started by `{}`; only runs of `pull_request` leave a bundle",
+        matches!(&*run.event, "pull_request" | "push"),
+        "run {} was started by `{}`; only runs of `pull_request` and of `push` leave a bundle",
         request.run,
         run.event
     );
@@ -50,6 +51,10 @@ pub(crate) fn post(
     if run.conclusion.is_none() {
         // Somebody has started the run again since: the end of that attempt starts this workflow once more.
         (places.say)(&format!("run {} has not ended yet\n", request.run));
+        return Ok(Vec::new());
+    }
+    if run.event == "push" {
+        keep_later(request, &run, places.say)?;
         return Ok(Vec::new());
     }
     // The pull requests come from GitHub and not from the bundle.

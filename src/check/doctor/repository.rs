@@ -20,12 +20,11 @@ use kelvin_system::git::Repository;
 const BEGIN: &str = "git init && git add --all && git commit --message \"Begin\"";
 /// The commands that make the first commit of a repository.
 const COMMIT: &str = "git add --all && git commit --message \"Begin\"";
-/// The job that keeps reports, beside the one that measures pull requests.
-const KEEPING: &str = "on: { pull_request: {}, push: { branches: [main] } }\njobs:\n  baseline:\n    if: \
-                       github.event_name == 'push'\n    runs-on: ubuntu-latest\n    permissions: { contents: write, \
-                       actions: read }\n    steps:\n      - uses: actions/checkout@v5\n        with: { \
-                       persist-credentials: false }\n      - uses: org/kelvin-action@v1\n        with: { \
-                       base-repeats: 5 }";
+/// The workflow whose reports of pushes `kelvin-post` keeps.
+const KEEPING: &str = "on: { pull_request: {}, push: { branches: [main] } }\npermissions: { contents: read, \
+                       actions: read }\njobs:\n  kelvin:\n    runs-on: ubuntu-latest\n    steps:\n      - uses: \
+                       actions/checkout@v5\n        with: { persist-credentials: false }\n      - uses: \
+                       org/kelvin-action@v1\n        with: { base-repeats: 5, comment: later }";
 const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 
 /// Checks all three; without a configuration only the first two.
@@ -203,7 +202,7 @@ fn keeping(config: &Config, repo: &Repository) -> (String, String) {
         let branch = baseline::branch_of_clone(repo).unwrap_or_else(|| "main".to_owned());
         return (
             format!(
-                "the workflow, so that a push to the base branch keeps one in a job of its own; or {by_hand}"
+                "the workflow, so that `kelvin-post` keeps the report of each push to the base branch; or {by_hand}"
             ),
             KEEPING.replace("[main]", &format!("[{branch}]")),
         );

@@ -91,53 +91,30 @@ const OPTIONS: &str = "
 /// The text of the workflow that measures. `config` is the path of the configuration in the repository, where it is not
 /// the usual one, and `branch` the branch whose pushes are measured as the base of later changes.
 pub(super) fn workflow(config: Option<&str>, setup: Option<&str>, branch: &str) -> String {
-    let with = |own: &str| {
-        let mut with = format!("          {own}\n");
-        with.extend(config.map(|path| format!("          config: {}\n", quote(path))));
-        with.extend(setup.map(|command| format!("          setup: {}\n", quote(command))));
-        with
-    };
     // The noise of a base decides most of what can be said about a later change.
-    let (change, base) = (with("comment: later"), with("base-repeats: 5"));
+    let setup = setup.map(|command| format!("setup: {}, ", quoted(command)));
+    let config = config.map(|path| format!("config: {}, ", quoted(path)));
+    let with = [config, setup].into_iter().flatten().collect::<String>();
     let branch = in_a_list(branch);
     format!(
-        "# Tells on every pull request whether it made the pipeline worse, and where. It measures with a token\n\
-         # that can only read, since it runs the code of the pull request; `kelvin-post` publishes what came of it.\n\
+        "# Measures with a token that can only read; the workflow `kelvin-post` publishes and keeps what came of it.\n\
          name: kelvin\n\
-         on:\n\
-         \x20 pull_request:\n\
-         \x20 push:\n\
-         \x20   branches: [{branch}]\n\
-         \x20 merge_group:\n\
-         \x20 workflow_dispatch:\n\
-         permissions: {{}}\n\
+         on: {{ pull_request: {{}}, push: {{ branches: [{branch}] }}, merge_group: {{}}, workflow_dispatch: {{}} }}\n\
+         permissions: {{ contents: read, actions: read }}\n\
          jobs:\n\
          \x20 kelvin:\n\
-         \x20   if: github.event_name != 'push'\n\
          \x20   runs-on: ubuntu-latest\n\
-         \x20   permissions:\n\
-         \x20     contents: read\n\
-         \x20     actions: read\n\
          \x20   steps:\n\
          \x20     - uses: actions/checkout@v5\n\
          \x20       with: {{ persist-credentials: false }}\n\
          \x20     - uses: org/kelvin-action@v1\n\
-         \x20       with:\n\
-         {change}\
-         \x20 # What was merged is measured for the changes to come, and its report is kept.\n\
-         \x20 baseline:\n\
-         \x20   if: github.event_name == 'push'\n\
-         \x20   runs-on: ubuntu-latest\n\
-         \x20   permissions:\n\
-         \x20     contents: write\n\
-         \x20     actions: read\n\
-         \x20   steps:\n\
-         \x20     - uses: actions/checkout@v5\n\
-         \x20       with: {{ persist-credentials: false }}\n\
-         \x20     - uses: org/kelvin-action@v1\n\
-         \x20       with:\n\
-         {base}"
+         \x20       with: {{ {with}base-repeats: 5, comment: later }}\n"
     )
+}
+
+/// A text as a value between braces, whatever characters it has: JSON is YAML.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// The name of a branch within brackets, quoted where needed.
@@ -153,27 +130,19 @@ fn in_a_list(branch: &str) -> String {
 /// The name under which the reports are kept is read from that file.
 pub(super) fn post(config: Option<&str>) -> String {
     let with = config.map_or_else(String::new, |path| {
-        format!("        with:\n          config: {}\n", quote(path))
+        format!("        with: {{ config: {} }}\n", quoted(path))
     });
     format!(
-        "# Posts what the workflow `kelvin` has measured. It runs in the default branch, with a token that can\n\
-         # write, and executes nothing of the pull request.\n\
+        "# Posts what the runs of `kelvin` have measured, also those on forks, and keeps the reports of pushes. It runs in the\n\
+         # default branch, takes figures from those runs and no code, and judges them itself.\n\
          name: kelvin-post\n\
-         on:\n\
-         \x20 # Linters warn of this event, which gives rights to a run that a stranger may have started. `post/` takes\n\
-         \x20 # figures from that run and no code, and computes the verdict again where it can.\n\
-         \x20 workflow_run: # zizmor: ignore[dangerous-triggers]\n\
-         \x20   workflows: [kelvin]\n\
-         \x20   types: [completed]\n\
+         on: {{ workflow_run: {{ workflows: [kelvin], types: [completed] }} }} # zizmor: ignore[dangerous-triggers]\n\
          permissions: {{}}\n\
          jobs:\n\
          \x20 post:\n\
-         \x20   if: github.event.workflow_run.event == 'pull_request'\n\
+         \x20   if: contains(fromJSON('[\"pull_request\", \"push\"]'), github.event.workflow_run.event)\n\
          \x20   runs-on: ubuntu-latest\n\
-         \x20   permissions:\n\
-         \x20     actions: read\n\
-         \x20     contents: read\n\
-         \x20     pull-requests: write\n\
+         \x20   permissions: {{ actions: read, contents: write, pull-requests: write }}\n\
          \x20   steps:\n\
          \x20     - uses: org/kelvin-action/post@v1\n\
          {with}"

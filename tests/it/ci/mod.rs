@@ -10,6 +10,7 @@ mod forks;
 mod gateway;
 mod measured_base;
 mod planted;
+mod pushes;
 mod refusals;
 mod texts;
 

@@ -106,17 +106,17 @@ fn in_a_repository_the_workflow_stands_at_its_top_and_names_the_configuration() 
     assert_eq!(run(&request, None).0.expect("written"), Exit::Passed);
     let text = fs::read_to_string(top.path().join(".github/workflows/kelvin.yml")).expect("read");
     assert!(
-        text.contains("          config: my pipeline/kelvin.yaml\n"),
+        text.contains("with: { config: \"my pipeline/kelvin.yaml\", setup: \"pip install"),
         "{text}"
     );
     assert!(
-        text.contains("          setup: pip install -r requirements.txt\n"),
+        text.contains("-r requirements.txt\", base-repeats: 5, comment: later }\n"),
         "{text}"
     );
     let post = top.path().join(".github/workflows/kelvin-post.yml");
     let post = fs::read_to_string(post).expect("read");
     // The name of the configuration is read from the file.
-    let with = "        with:\n          config: my pipeline/kelvin.yaml\n";
+    let with = "        with: { config: \"my pipeline/kelvin.yaml\" }\n";
     assert!(post.ends_with(with), "{post}");
     assert!(text.contains("branches: [main]"), "{text}");
     // In a repository the output folder is kept out of it without being asked.

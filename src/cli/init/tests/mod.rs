@@ -137,8 +137,9 @@ fn answers_become_a_configuration_that_loads() {
         b"/kelvin/\n/.kelvin-cache/\n/.kelvin/history.db*\n"
     );
     assert!(
-        written[".github/workflows/kelvin.yml"]
-            .ends_with(b"org/kelvin-action@v1\n        with:\n          base-repeats: 5\n")
+        written[".github/workflows/kelvin.yml"].ends_with(
+            b"org/kelvin-action@v1\n        with: { base-repeats: 5, comment: later }\n"
+        )
     );
     assert!(written[".github/workflows/kelvin-post.yml"].ends_with(b"org/kelvin-action/post@v1\n"));
     assert!(written["kelvin.yaml"].starts_with(b"# yaml-language-server: $schema=https://"));
