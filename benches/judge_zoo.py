@@ -1,9 +1,9 @@
 """Tries judges whose flaw is known in whole gates, and prints the table of docs/calibration.md.
 
-usage: judge_zoo.py --kelvin target/debug/kelvin [--trials 40] [--only NAME ...] [--json counts.json]
+usage: judge_zoo.py --kelvin target/debug/kelvin [--trials 40] [--only NAME ...] [--steady] [--json counts.json]
 
 Each trial has 24 prompts of its own. A base is checked, and then `kelvin gate` judges a worse, a better and an
-unchanged pipeline against its report, without a cache, as a job does. The pipeline draws each answer by chance. The judge is a server that speaks the chat API.
+unchanged pipeline against its report, without a cache, as a job does. The pipeline draws each answer by chance, and with `--steady` it gives the same one each time. The judge is a server that speaks the chat API.
 """
 
 import argparse
@@ -166,7 +166,7 @@ def kelvin(program, root, *arguments):
         raise SystemExit(f"kelvin {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
 
 
-def trial(program, port, name, number, changes):
+def trial(program, port, name, number, changes, steady):
     chance = random.Random(f"{name} {number}")
     Judge.served = "judge-1"
     Judge.says = staticmethod(by_name(name, chance, False))
@@ -188,7 +188,8 @@ def trial(program, port, name, number, changes):
         )
         (root / "prompts.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
         (root / "answer.sh").write_text(
-            'n=$(tr -dc 0-9 < "$1")\ndraw=$(od -An -N1 -tu1 /dev/urandom)\n'
+            'n=$(tr -dc 0-9 < "$1")\n'
+            f'{"draw=0" if steady else "draw=$(od -An -N1 -tu1 /dev/urandom)"}\n'
             f'sed -n "$((n * {DRAWS} + draw % {DRAWS} + 1))p" answers.txt > "$2"\n'
         )
         (root / "answers.txt").write_text(answers(texts, "base", name, chance))
@@ -209,6 +210,7 @@ def main():
     parser.add_argument("--kelvin", required=True)
     parser.add_argument("--trials", type=int, default=40)
     parser.add_argument("--only", nargs="*")
+    parser.add_argument("--steady", action="store_true")
     parser.add_argument("--json", type=Path)
     chosen = parser.parse_args()
     program = str(Path(chosen.kelvin).resolve())
@@ -220,7 +222,8 @@ def main():
         for number in range(of_judge["trials"], chosen.trials):
             is_whole = number < FEW or name in [*SOUND, *PAIRWISE[:2]]
             changes = CHANGES if is_whole else ["worse"]
-            for change, word in trial(program, server.server_port, name, number, changes).items():
+            said = trial(program, server.server_port, name, number, changes, chosen.steady)
+            for change, word in said.items():
                 of_judge[change] = dict(Counter(of_judge[change]) + Counter([word]))
             of_judge["trials"] += 1
             if chosen.json:
