@@ -167,7 +167,7 @@ fn repeats_that_a_pipeline_answers_from_memory_count_as_one_run() {
             .config("repeats: 5\nvariants: {reorder: 2, pad_length: 1, pad_content: 1, swap: 1}\n");
         commit(&project, "repeats");
         git(project.root(), &["push", "--quiet", "origin", "main"]);
-        project.kelvin(&["check", "--jobs", "4"]).expect(0);
+        project.kelvin(&["check", "--jobs", "8"]).expect(0);
         project.kelvin(&["baseline", "save"]).expect(0);
         let notices =
             project.json("kelvin/report.json")["probes"]["evidence"]["items"]["alder"]["notices"]
@@ -178,7 +178,7 @@ fn repeats_that_a_pipeline_answers_from_memory_count_as_one_run() {
             "{notices}"
         );
         branch(&project, "unlucky", &keeping("unlucky", key, wait));
-        let said = project.kelvin(&["gate", "--jobs", "4"]);
+        let said = project.kelvin(&["gate", "--jobs", "8"]);
         let judgement = verdict(&project, &said);
         assert_eq!(judgement["verdict"], json!(word), "{}", said.stdout);
         // Where each repeat is a run of its own, the drop is one of the pipeline, not of its memory.

@@ -289,10 +289,10 @@ fn repeats_that_a_pipeline_answers_from_memory_are_one_measurement_of_the_score(
         );
         commit(&project, "repeats");
         git(project.root(), &["push", "--quiet", "origin", "main"]);
-        project.kelvin(&["check", "--jobs", "4"]).expect(0);
+        project.kelvin(&["check", "--jobs", "8"]).expect(0);
         project.kelvin(&["baseline", "save"]).expect(0);
         crate::repository::branch(&project, "unlucky", &keeping("unlucky", key, wait));
-        let said = project.kelvin(&["gate", "--jobs", "4"]);
+        let said = project.kelvin(&["gate", "--jobs", "8"]);
         let judgement = verdict(&project, &said);
         let found = &of_score(&judgement)["verdict"];
         assert_eq!(found, &json!(word), "{judgement:#}");
