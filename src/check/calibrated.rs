@@ -129,6 +129,40 @@ pub(super) fn tell(config: &Config, request: &GateRequest, head: &Report, verdic
     verdict.reasons.splice(at..at, reasons);
 }
 
+/// What the file of calibrations says of each judge that asks a language model, before anything is run.
+pub(super) fn on_record(config: &Config) -> Vec<JudgeOnRecord> {
+    let records = Records {
+        of_head: stored(config),
+        of_base: Calibration::default(),
+    };
+    let nobody = BTreeSet::new();
+    let judges = language_models(config).into_iter();
+    judges
+        .map(|judge| match doubt(config, &judge, &nobody, &records) {
+            None => JudgeOnRecord {
+                text: format!("the judge `{}` was calibrated as fit", judge.place),
+                fails: None,
+            },
+            Some(Doubt::Unfit(text)) => JudgeOnRecord {
+                text,
+                fails: Some(config.gate.unfit_judge == UnfitJudge::Refused),
+            },
+            Some(Doubt::Unknown(text)) => JudgeOnRecord {
+                text,
+                fails: Some(config.gate.require_calibration),
+            },
+        })
+        .collect()
+}
+
+/// What is on record of a judge.
+pub(super) struct JudgeOnRecord {
+    /// The record in a sentence.
+    pub(super) text: String,
+    /// Whether a gate on this judge fails for its record; none where the judge was found fit.
+    pub(super) fails: Option<bool>,
+}
+
 /// The gated metrics that depend on the grades of a judge.
 fn gated_metrics(config: &Config, judge: &PlacedJudge<'_>, verdict: &Verdict) -> BTreeSet<String> {
     let gated = verdict.metrics.iter();

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{DoctorFinding, DoctorRequest, JOB};
+use crate::check::calibrated;
 use crate::registry::Registry;
 use kelvin_base::file;
 use kelvin_gate::report::Report;
@@ -37,6 +38,15 @@ pub(super) fn look(
     let targets = config.targets();
     findings.extend(targets.map(|target| command(config, target, in_container)));
     findings.extend(config.models().filter_map(|model| key(config, model)));
+    let judges = calibrated::on_record(config).into_iter();
+    findings.extend(judges.map(|judge| {
+        let text = kelvin_page::safe::line(&judge.text);
+        match judge.fails {
+            None => DoctorFinding::ok("judges", text),
+            Some(false) => DoctorFinding::warn("judges", text),
+            Some(true) => DoctorFinding::missing("judges", text),
+        }
+    }));
     if !config.env.is_empty() {
         findings.push(variables(config));
     }

@@ -257,7 +257,20 @@ fn a_judge_on_record_as_unfit_decides_nothing_and_the_record_cannot_be_taken_awa
     });
     let (_remote, url) = bare();
     let project = project(&fond.url(), "");
+    let doctor = || project.kelvin(&["doctor"]).stdout;
+    assert!(
+        doctor().contains("`grading.judge` was never calibrated"),
+        "{}",
+        doctor()
+    );
     assert_eq!(calibrate(&project), "unfit");
+    let advised = doctor();
+    let line = advised.lines().find(|line| line.contains("judges"));
+    let line = line.unwrap_or_else(|| panic!("{advised}"));
+    assert!(
+        line.starts_with("missing") && line.contains("was calibrated as unfit"),
+        "{line}"
+    );
     saved(&url, &project);
     on_branch(&project, "same");
     project.write("other.txt", "nothing of the judge");
@@ -274,6 +287,13 @@ fn a_judge_on_record_as_unfit_decides_nothing_and_the_record_cannot_be_taken_awa
     assert_eq!(metric(&judgement)["head"], Value::Null);
 
     configure(&project, &fond.url(), "", "gate: {unfit_judge: shown}\n");
+    let advised = doctor();
+    assert!(
+        advised
+            .lines()
+            .any(|line| line.starts_with("warn") && line.contains("judges")),
+        "{advised}"
+    );
     commit(&project, "show the figures");
     let (said, judgement) = gate(&project);
     assert_eq!(said.code, Some(3), "{}", said.stdout);
