@@ -8,7 +8,7 @@ use super::again::Again;
 use crate::check;
 use crate::check::SummaryRequest;
 use crate::registry::Registry;
-use crate::trend::{Summary, article};
+use crate::trend::{Summary, article, short};
 use kelvin_base::calendar;
 use kelvin_base::exit::Exit;
 use kelvin_page::{html, markdown};
@@ -52,12 +52,14 @@ enum DigestFormat {
     Html,
     /// As JSON, with every row.
     Json,
+    /// In at most twelve lines of Markdown, for a channel of a chat or an issue.
+    Short,
 }
 
 impl DigestFormat {
     const fn ending(self) -> &'static str {
         match self {
-            Self::Markdown => "md",
+            Self::Markdown | Self::Short => "md",
             Self::Html => "html",
             Self::Json => "json",
         }
@@ -134,6 +136,7 @@ fn is_folder(path: &Path) -> bool {
 fn rendered(summary: &Summary, format: DigestFormat) -> anyhow::Result<String> {
     Ok(match format {
         DigestFormat::Json => serde_json::to_string_pretty(summary)? + "\n",
+        DigestFormat::Short => short(summary),
         DigestFormat::Markdown => markdown::render_article(&article(summary)),
         DigestFormat::Html => {
             let mut page = Vec::new();

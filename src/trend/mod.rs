@@ -23,7 +23,7 @@ mod traced;
 
 pub(crate) use change::differing;
 pub(crate) use course::placed;
-pub(crate) use page::{article, fell, history};
+pub(crate) use page::{article, fell, history, short};
 pub(crate) use past::{MadeOf, PastRun, Place};
 pub(crate) use regression::{
     Compared, RegressionRow, RegressionStanding, VersionSamples, compare, lasting_falls, versions,

@@ -1,6 +1,7 @@
 //! The summary of a period as a page.
 
 mod runs;
+mod short;
 mod statements;
 mod words;
 
@@ -15,6 +16,7 @@ use kelvin_page::{
     counted, display, duration, used,
 };
 pub(crate) use runs::history;
+pub(crate) use short::short;
 use statements::statements;
 pub(crate) use words::fell;
 use words::{are, cell, of, since, time};

@@ -208,6 +208,39 @@ fn every_mean_has_its_number_and_what_could_not_be_read_is_named_and_counted() {
 }
 
 #[test]
+fn the_short_form_has_at_most_twelve_lines_and_names_what_fell_with_its_commit() {
+    let kept = branch();
+    let short = |since: &str, until: &str| {
+        let arguments = [
+            "digest", "--since", since, "--until", until, "--format", "short",
+        ];
+        kept.project.kelvin(&arguments).expect(0).stdout
+    };
+    let page = short("2026-W41", "2026-W45");
+    assert!(page.lines().count() <= 12, "{page}");
+    let (title, rest) = page.split_once('\n').expect("lines");
+    assert!(
+        title
+            .starts_with("**Kelvin digest of 2026-W41 to 2026-W44**: 30 runs of 1 configuration, "),
+        "{title}"
+    );
+    let fell = rest.lines().find(|line| line.contains("`falls` fell in"));
+    let fell = fell.unwrap_or_else(|| panic!("{page}"));
+    assert!(
+        fell.starts_with("- ❌") && fell.contains("0.9") && fell.contains("0.7"),
+        "{fell}"
+    );
+    assert!(fell.contains("since 2026-10-05 (`"), "{fell}");
+    assert!(page.contains("flaky") && page.contains("Cost: "), "{page}");
+    let empty = short("2025-01-01", "2025-01-08");
+    assert!(
+        empty.contains("- ❌ No run of this period was found"),
+        "{empty}"
+    );
+    assert!(!empty.contains('✅'), "{empty}");
+}
+
+#[test]
 fn a_period_without_runs_says_so_and_one_with_a_single_run_says_how_thin_it_is() {
     let kept = branch();
     let empty = |since: &str, until: &str| {
