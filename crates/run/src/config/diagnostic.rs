@@ -58,13 +58,8 @@ pub fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> Misuse {
     }
     let text = shown.join("\n\n");
     let first = problems.first().map_or(0, |problem| problem.at.start);
-    let line = |at: usize| {
-        1 + source
-            .bytes()
-            .take(at)
-            .filter(|byte| *byte == b'\n')
-            .count()
-    };
+    let breaks: Vec<usize> = source.match_indices('\n').map(|(at, _)| at).collect();
+    let line = |at: usize| 1 + breaks.partition_point(|end| *end < at);
     // The command line says "error:" before every error.
     let misuse = Misuse::new(text.strip_prefix("error: ").unwrap_or(&text)).at(file, line(first));
     problems.into_iter().fold(misuse, |misuse, problem| {

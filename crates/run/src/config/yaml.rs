@@ -90,19 +90,22 @@ impl Node {
     pub fn key_at(&self, place: &Range<usize>) -> Option<String> {
         // A problem of the file as a whole belongs to no key.
         let is_in = |at: &Range<usize>| *place != (0..0) && at.contains(&place.start);
-        let below = |name: String, node: &Self| match node.key_at(place) {
-            Some(rest) if rest.starts_with('[') => Some(name + &rest),
-            Some(rest) => Some(format!("{name}.{rest}")),
-            None => is_in(&node.at).then_some(name),
+        let below = |name: &dyn Fn() -> String, node: &Self| match node.key_at(place) {
+            Some(rest) if rest.starts_with('[') => Some(name() + &rest),
+            Some(rest) => Some(format!("{}.{rest}", name())),
+            None => is_in(&node.at).then(name),
         };
         match &self.content {
             Content::Map(entries) => entries.iter().find_map(|(key, node)| {
                 let is_key = is_in(&key.at).then(|| key.text.clone());
-                is_key.or_else(|| below(key.text.clone(), node))
+                is_key.or_else(|| below(&|| key.text.clone(), node))
             }),
             Content::List(items) => {
-                let mut items = items.iter().enumerate();
-                items.find_map(|(at, node)| below(format!("[{at}]"), node))
+                let found = |at: usize| below(&|| format!("[{at}]"), items.get(at)?);
+                // Items stand in the order of the source, but for those that an alias repeats.
+                let likely = items.partition_point(|item| item.at.start <= place.start);
+                let likely = likely.checked_sub(1).and_then(found);
+                likely.or_else(|| (0..items.len()).find_map(found))
             }
             Content::Null
             | Content::Bool(_)
