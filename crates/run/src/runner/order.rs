@@ -15,8 +15,6 @@ use kelvin_base::digest::Fields;
 use kelvin_base::failure::FailureKind;
 use kelvin_base::notice::{Code, Notice};
 
-/// How many inputs are asked.
-const INPUTS: usize = 4;
 /// How often everything is asked again once an answer has differed: an answer that differs by chance does so without
 /// another order too.
 const AGAIN: usize = 3;
@@ -47,6 +45,9 @@ impl ByPlace {
 }
 
 impl Runner<'_> {
+    /// How many inputs are asked to find out whether their order matters.
+    pub const INPUTS_OF_AN_ORDER: usize = 4;
+
     /// Finds out, before the first tasks with several inputs are run, whether the order of the calls matters. A run
     /// that is resumed, and one with a cache, know it from before.
     pub(super) fn look_at_the_order(
@@ -63,7 +64,7 @@ impl Runner<'_> {
             if !inputs.iter().any(|(_, other)| *other == text) {
                 inputs.push((task.to_string(), text.into_owned()));
             }
-            if inputs.len() == INPUTS {
+            if inputs.len() == Self::INPUTS_OF_AN_ORDER {
                 break;
             }
         }
@@ -101,7 +102,7 @@ impl Runner<'_> {
         &self,
         inputs: &[(String, String)],
     ) -> anyhow::Result<Option<Vec<Notice>>> {
-        let inputs = &inputs[..inputs.len().min(INPUTS)];
+        let inputs = &inputs[..inputs.len().min(Self::INPUTS_OF_AN_ORDER)];
         let mut answers: Vec<ByPlace> = inputs.iter().map(|_| ByPlace::default()).collect();
         for round in 0..=AGAIN {
             let there: Vec<usize> = (0..inputs.len()).collect();

@@ -77,6 +77,11 @@ impl Address {
             .map_or(true, |(kind, settings)| kind.runs_code(settings))
     }
 
+    /// Whether a process of the pipeline stays from one call to the next, and may remember something.
+    pub fn stays(&self) -> bool {
+        self.kind().is_ok_and(|(kind, _)| kind.stays())
+    }
+
     /// Whether a call can have a working directory and variables of its own.
     pub fn has_workplaces(&self) -> bool {
         self.kind().map_or(true, |(kind, _)| kind.has_workplaces())

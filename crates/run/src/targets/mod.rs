@@ -190,6 +190,11 @@ pub trait TargetKind: Sync {
         true
     }
 
+    /// Whether a process of the pipeline stays from one call to the next, and may remember something.
+    fn stays(&self) -> bool {
+        false
+    }
+
     /// Whether a call can have a working directory and variables of its own.
     fn has_workplaces(&self) -> bool {
         true

@@ -137,6 +137,10 @@ impl TargetKind for PythonKind {
         })
     }
 
+    fn stays(&self) -> bool {
+        true
+    }
+
     fn has_workplaces(&self) -> bool {
         false
     }

@@ -124,6 +124,10 @@ impl TargetKind for WorkerKind {
         command::look_up(&line, root)
     }
 
+    fn stays(&self) -> bool {
+        true
+    }
+
     fn has_workplaces(&self) -> bool {
         false
     }
