@@ -71,6 +71,13 @@ impl Address {
         }
     }
 
+    /// The text in which the started programs and their files are named.
+    pub(crate) fn line(&self) -> Cow<'_, str> {
+        let line = self.kind().ok();
+        let line = line.and_then(|(kind, settings)| kind.line(settings));
+        line.map_or_else(|| self.text(), Cow::Owned)
+    }
+
     /// Whether the answers may depend on files of the repository.
     pub fn runs_code(&self) -> bool {
         self.kind()

@@ -190,6 +190,13 @@ pub trait TargetKind: Sync {
         true
     }
 
+    /// The command line that is started, in which programs and files are named; none where the settings are looked
+    /// through as they are.
+    fn line(&self, settings: &Value) -> Option<String> {
+        let _ = settings;
+        None
+    }
+
     /// Whether a process of the pipeline stays from one call to the next, and may remember something.
     fn stays(&self) -> bool {
         false

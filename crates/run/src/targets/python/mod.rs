@@ -114,11 +114,13 @@ impl TargetKind for PythonKind {
     /// As of a worker. Which Python is taken tells by its program and its packages, wherever they are.
     fn identity(&self, settings: &Value) -> Value {
         match Self::read(settings) {
-            Ok(settings) => json!({
-                "function": settings.function,
-                "interpreter": settings.interpreter,
-                "recycle_after": settings.recycle_after,
-            }),
+            Ok(settings) => match (&settings.interpreter, settings.recycle_after) {
+                (None, None) => json!(settings.function),
+                _ => json!(BoundedPython {
+                    max_memory_mb: None,
+                    ..settings
+                }),
+            },
             Err(_) => settings.clone(),
         }
     }
@@ -135,6 +137,11 @@ impl TargetKind for PythonKind {
                 settings.function, interpreter.why
             )),
         })
+    }
+
+    /// The program is looked up, and names nothing else.
+    fn line(&self, _: &Value) -> Option<String> {
+        Some(String::new())
     }
 
     fn stays(&self) -> bool {

@@ -113,7 +113,10 @@ impl TargetKind for WorkerKind {
     /// something of a call stays for the next one.
     fn identity(&self, settings: &Value) -> Value {
         match Self::read(settings) {
-            Ok((run, bounds)) => json!({ "run": run, "recycle_after": bounds.recycle_after }),
+            Ok((run, bounds)) => match bounds.recycle_after {
+                None => json!(run),
+                Some(calls) => json!({ "run": run, "recycle_after": calls }),
+            },
             Err(_) => settings.clone(),
         }
     }
@@ -122,6 +125,10 @@ impl TargetKind for WorkerKind {
         let (line, _) = Self::read(settings)?;
         check(&line)?;
         command::look_up(&line, root)
+    }
+
+    fn line(&self, settings: &Value) -> Option<String> {
+        Self::read(settings).ok().map(|(line, _)| line)
     }
 
     fn stays(&self) -> bool {
