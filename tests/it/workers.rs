@@ -202,12 +202,6 @@ fn a_lost_worker_costs_its_call_and_the_retries_of_the_configuration_win_it_back
                   print('out of luck', file=sys.stderr, flush=True)\n        os._exit(9)\n    return {'decision': 'go'}";
     let project = with_worker(answer, "", "");
     project.check();
-    let failed =
-        project.json("kelvin/report.json")["metrics"]["evidence.invariance"]["n_failed"].clone();
-    assert!(
-        failed.as_u64().is_some_and(|failed| failed >= 1),
-        "{failed}"
-    );
     let report = project.read("kelvin/report.json");
     assert!(report.contains("worker_lost") && report.contains("out of luck"));
     configured(
@@ -217,10 +211,9 @@ fn a_lost_worker_costs_its_call_and_the_retries_of_the_configuration_win_it_back
     );
     project.check();
     let report = project.json("kelvin/report.json");
-    assert_eq!(
-        report["metrics"]["evidence.invariance"]["n_failed"],
-        json!(0)
-    );
+    for metric in ["evidence.invariance", "evidence.sensitivity"] {
+        assert_eq!(report["metrics"][metric]["n_failed"], json!(0), "{metric}");
+    }
     let retries = &report["run"]["session"]["cost"]["retries"];
     assert!(
         retries.as_u64().is_some_and(|retries| retries >= 2),
@@ -228,8 +221,8 @@ fn a_lost_worker_costs_its_call_and_the_retries_of_the_configuration_win_it_back
     );
 }
 
-/// Answers with the first input that this process was asked, beside the right answer for a part of them.
-const REMEMBERS: &str = "first = None\ndef decide(text):\n    global first\n    first = first or text[:20]\n    return first\n";
+/// Answers with the heading of the first input that this process was asked.
+const REMEMBERS: &str = "first = None\ndef decide(text):\n    global first\n    first = first or text.splitlines()[0]\n    return first\n";
 
 #[test]
 fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes() {
