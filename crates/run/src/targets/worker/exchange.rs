@@ -62,6 +62,8 @@ pub(super) enum WorkerLoss {
     Unreachable(io::Error),
     /// It has ended by itself.
     Ended,
+    /// It had ended before it could be asked.
+    EndedBefore,
     /// It gave no answer in its time.
     TimedOut,
     /// It broke the protocol, in words that fit after "the worker".
@@ -84,9 +86,9 @@ pub(super) struct RunningWorker {
     looked: Instant,
     /// How many calls it has answered.
     pub(super) calls: u64,
-    /// The other ends of the pipes stay open here, so that a closed pipe wakes nobody. The end is reported in
-    /// another way.
-    _theirs: [OwnedFd; 3],
+    /// The write ends of its streams stay open here, so that a closed pipe wakes nobody. The end is reported in another
+    /// way.
+    _theirs: [OwnedFd; 2],
 }
 
 impl RunningWorker {
@@ -98,15 +100,18 @@ impl RunningWorker {
             fcntl_setfl(ours, fcntl_getfl(ours)? | OFlags::NONBLOCK)?;
         }
         let theirs = [input.into(), output.into(), errors.into()];
+        let running = Running::start(program, &theirs)?;
+        // Without a copy of the read end, a message to a worker that has ended is known not to have arrived.
+        let [_, output, errors] = theirs;
         Ok(Self {
-            running: Running::start(program, &theirs)?,
+            running,
             to,
             from,
             log,
             begun: Vec::new(),
             looked: Instant::now(),
             calls: 0,
-            _theirs: theirs,
+            _theirs: [output, errors],
         })
     }
 
@@ -147,13 +152,17 @@ impl RunningWorker {
         // JSON needs up to six bytes for one.
         let most = most.saturating_mul(6).saturating_add(AROUND);
         let mut unsent = message;
-        // What it has printed since the last call belongs to no call.
-        read_all(&mut self.log, &mut |_| {});
+        let mut is_deaf = false;
         // A message that follows an answer answers nothing.
         self.begun.clear();
         loop {
             match self.write(&mut unsent) {
                 Ok(()) => {}
+                // Its end is reported soon, with the exit code.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    is_deaf = unsent.len() == message.len();
+                    unsent = &[];
+                }
                 Err(error) => return ExchangeEnd::Lost(WorkerLoss::Unreachable(error)),
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -180,12 +189,20 @@ impl RunningWorker {
                 return end;
             }
             if has_ended {
-                return ExchangeEnd::Lost(WorkerLoss::Ended);
+                return ExchangeEnd::Lost(match is_deaf {
+                    true => WorkerLoss::EndedBefore,
+                    false => WorkerLoss::Ended,
+                });
             }
             if self.is_too_large(limits.max_memory) {
                 return ExchangeEnd::Lost(WorkerLoss::TooLarge);
             }
         }
+    }
+
+    /// Forgets what it has printed for people since the last call: that belongs to no call.
+    pub(super) fn forget_log(&mut self) {
+        read_all(&mut self.log, &mut |_| {});
     }
 
     /// Sends as much as the pipe takes.

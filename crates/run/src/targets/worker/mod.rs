@@ -342,7 +342,7 @@ impl WorkerTarget {
                 return Err(failed(self.refused.get_or_init(|| refused).clone(), None));
             }
             ExchangeEnd::Interrupted => return Err(Ended::Interrupted),
-            ExchangeEnd::Lost(WorkerLoss::Ended) => match worker.end() {
+            ExchangeEnd::Lost(WorkerLoss::Ended | WorkerLoss::EndedBefore) => match worker.end() {
                 Ok(status) => {
                     let how = command::ended(&exchange::how(status));
                     failure(format!("the worker {shown} was not ready: {how}"))
@@ -368,7 +368,7 @@ impl WorkerTarget {
     fn loss_in_words(&self, loss: &WorkerLoss) -> String {
         match loss {
             WorkerLoss::Unreachable(error) => format!("it cannot be reached: {error}"),
-            WorkerLoss::Ended => "it ended".to_owned(),
+            WorkerLoss::Ended | WorkerLoss::EndedBefore => "it ended".to_owned(),
             WorkerLoss::TimedOut => command::timed_out(self.site.timeout),
             WorkerLoss::OutOfProtocol(what) => format!("it {what}"),
             WorkerLoss::TooLong => format!(
@@ -386,7 +386,7 @@ impl WorkerTarget {
     fn lost(&self, worker: RunningWorker, loss: &WorkerLoss, log: &Tail) -> Ended {
         let words = |what: String| format!("the worker was lost during the call: {what}");
         let (kind, message, exit) = match loss {
-            WorkerLoss::Ended => match worker.end() {
+            WorkerLoss::Ended | WorkerLoss::EndedBefore => match worker.end() {
                 Ok(status) => {
                     let kind = exchange::how(status);
                     // Somebody who stops a run often stops its processes too.
@@ -433,15 +433,27 @@ impl Target for WorkerTarget {
             let message = "a worker has no working directory of its own for a call";
             return failed(Failure::new(FailureKind::NotStarted, message), None);
         }
-        let mut worker = match self.worker() {
-            Ok(worker) => worker,
-            Err(ended) => return ended,
-        };
         let id = rpc::token();
         let message = rpc::assess(&id, call.input, &call.input_file.to_string_lossy());
-        let mut log = Tail::default();
         let stray = || self.note_stray();
-        match worker.ask(&id, &message, self.limits(), &mut log, &stray) {
+        let mut log = Tail::default();
+        let (worker, end) = loop {
+            let mut worker = match self.worker() {
+                Ok(worker) => worker,
+                Err(ended) => return ended,
+            };
+            worker.forget_log();
+            let end = worker.ask(&id, &message, self.limits(), &mut log, &stray);
+            match end {
+                // It has ended after an earlier call, and nobody knew it.
+                ExchangeEnd::Lost(WorkerLoss::EndedBefore) if worker.calls > 0 => {
+                    drop(worker.end());
+                    log = Tail::default();
+                }
+                end => break (worker, end),
+            }
+        };
+        match end {
             ExchangeEnd::Answered(answer) => {
                 self.keep(worker);
                 let most = self.site.max_output_bytes;

@@ -345,8 +345,9 @@ fn an_error_is_the_failure_of_its_call_alone() {
 
 #[test]
 fn a_worker_that_does_not_get_ready_is_told_as_such() {
-    let quick = Duration::from_millis(700);
-    let worker = |line: &str| Yard::of_address(&Address::of("worker", json!(line)), &[], quick);
+    let within =
+        |line: &str, time| Yard::of_address(&Address::of("worker", json!(line)), &[], time);
+    let worker = |line: &str| within(line, Duration::from_secs(20));
     worker("no-such-program").fails(
         "a",
         &FailureKind::NotStarted,
@@ -355,7 +356,8 @@ fn a_worker_that_does_not_get_ready_is_told_as_such() {
     let failure =
         worker("echo no >&2; exit 3").fails("a", &FailureKind::NotStarted, &["exit code 3"]);
     assert_eq!(failure.stderr, "no");
-    worker("sleep 1000").fails("a", &FailureKind::Timeout, &["not ready", "0.7 s"]);
+    let quick = within("sleep 1000", Duration::from_millis(700));
+    quick.fails("a", &FailureKind::Timeout, &["not ready", "0.7 s"]);
     let other = r#"read line; id=$(echo "$line" | cut -d'"' -f8)
         echo "{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":{\"protocol\":2}}"; sleep 1000"#;
     worker(other).fails("a", &FailureKind::NotStarted, &["protocol 2", "only 1"]);
