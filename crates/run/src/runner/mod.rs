@@ -43,6 +43,8 @@ pub struct Runner<'a> {
     spent: OnceLock<String>,
     /// What was found out about the order of the calls.
     order: OnceLock<Vec<Notice>>,
+    /// The first input with its name, where it was asked alone to begin with.
+    first_input: OnceLock<(String, String)>,
 }
 
 /// Makes the text of an input when its task is run.
@@ -103,6 +105,7 @@ impl<'a> Runner<'a> {
             tally: Tally::default(),
             spent: OnceLock::new(),
             order: OnceLock::new(),
+            first_input: OnceLock::new(),
         })
     }
 

@@ -58,7 +58,8 @@ impl Runner<'_> {
         if self.order.get().is_some() || self.target.afresh().is_none() {
             return Ok(());
         }
-        let mut inputs: Vec<(String, String)> = Vec::new();
+        let mut inputs: Vec<(String, String)> =
+            self.first_input.get().cloned().into_iter().collect();
         for task in tasks {
             let text = input(task);
             if !inputs.iter().any(|(_, other)| *other == text) {
@@ -69,6 +70,9 @@ impl Runner<'_> {
             }
         }
         if inputs.len() < 2 {
+            if let Some(only) = inputs.pop() {
+                let _ = self.first_input.set(only);
+            }
             return Ok(());
         }
         let texts = inputs
