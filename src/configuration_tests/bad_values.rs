@@ -9,7 +9,9 @@ pub(super) fn values() -> Vec<Bad> {
         instead(
             "run",
             "run: [a, b]",
-            &["`run` must be a string or a mapping with one of the keys `model`, `worker` or `python`, found a list"],
+            &[
+                "`run` must be a string or a mapping with one of the keys `model`, `worker` or `python`, found a list",
+            ],
         ),
         instead(
             "run",
