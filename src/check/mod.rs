@@ -32,6 +32,7 @@ mod merge;
 mod named;
 #[cfg(test)]
 mod noisy_judge_tests;
+mod ordered;
 mod overlay;
 mod past;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::looking::{ComparisonEnding, Looking, unknown};
 use super::stored::StoredReports;
 use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, calibrated, claims,
-    compute, drift, edits, measure, record, rules, stored, texts, why,
+    compute, drift, edits, measure, ordered, record, rules, stored, texts, why,
 };
 use crate::baseline;
 use crate::baseline::{Baseline, Remote, Search};
@@ -218,6 +218,7 @@ fn by_rules(
     demands::tell(&policy, &head.metrics, &mut judgement.verdict);
     drift::tell(asked.0, config, &head, &mut judgement);
     calibrated::tell(config, asked.0, &head, &mut judgement.verdict);
+    ordered::doubt(&head, &mut judgement.verdict);
     Ok(judgement)
 }
 

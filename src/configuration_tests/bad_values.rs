@@ -9,13 +9,15 @@ pub(super) fn values() -> Vec<Bad> {
         instead(
             "run",
             "run: [a, b]",
-            &["`run` must be a string or a mapping with the key `model`, found a list"],
+            &[
+                "`run` must be a string or a mapping with one of the keys `model`, `worker` or `python`, found a list",
+            ],
         ),
         instead(
             "run",
             "run:",
             &[
-                "`run` must be a string or a mapping with the key `model`, found nothing",
+                "`run` must be a string or a mapping with one of the keys `model`, `worker` or `python`, found nothing",
                 "give it a value",
             ],
         ),

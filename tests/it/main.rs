@@ -168,6 +168,9 @@ mod after;
 mod apart;
 mod next;
 
+/// Pipelines that are a process that stays, or a Python function.
+mod workers;
+
 /// The image of the container action.
 mod container;
 

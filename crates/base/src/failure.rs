@@ -13,6 +13,10 @@ pub enum FailureKind {
     Signal(i32),
     /// It was killed after the timeout.
     Timeout,
+    /// The worker that had the call has ended, broke its protocol, or held too much memory.
+    WorkerLost,
+    /// The worker answered with an error of this code.
+    ErrorAnswer(i32),
     /// It could not be started, e.g. the program was not found.
     NotStarted,
     /// A service beside the pipeline, such as a database, could not be used or did not end as it should: that is
@@ -83,6 +87,7 @@ impl Failure {
             FailureKind::Exit(_)
             | FailureKind::Signal(_)
             | FailureKind::Timeout
+            | FailureKind::WorkerLost
             | FailureKind::NotStarted
             | FailureKind::OutputMissing
             | FailureKind::OutputTooLarge
@@ -92,6 +97,7 @@ impl Failure {
             FailureKind::ServiceFailed | FailureKind::Connection | FailureKind::NotRecorded => {
                 "the message is not kept"
             }
+            FailureKind::ErrorAnswer(_) => "it answered with an error",
             FailureKind::OutputNotJson => "its output is not JSON",
             FailureKind::OutputNotObject => "its output is not a JSON object",
             FailureKind::DecisionMissing => {

@@ -73,6 +73,8 @@ pub enum ReasonCode {
     EditsMeasure,
     /// A gated metric is graded by a language model that was not found fit to gate on.
     UncalibratedJudge,
+    /// The answers of a side depend on the order in which its inputs were asked.
+    OrderMatters,
     /// Whether somebody has approved, or can approve, what regressed.
     Approval,
     /// Something that this version does not know.

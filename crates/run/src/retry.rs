@@ -26,7 +26,13 @@ pub(super) fn delay(
     asked: Option<Duration>,
 ) -> Option<Duration> {
     let most = match failure {
-        FailureKind::Exit(code) if retry.transient_exit_codes.contains(code) => retry.max_attempts,
+        FailureKind::Exit(code) | FailureKind::ErrorAnswer(code)
+            if retry.transient_exit_codes.contains(code) =>
+        {
+            retry.max_attempts
+        }
+        // The state of a worker may come from other calls, so the next one may well answer.
+        FailureKind::WorkerLost => retry.max_attempts,
         FailureKind::Timeout if retry.retry_on_timeout => retry.max_attempts,
         FailureKind::RateLimit | FailureKind::Connection => retry.model_attempts,
         FailureKind::Status(status) if may_pass(*status) => retry.model_attempts,

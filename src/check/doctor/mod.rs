@@ -1,6 +1,7 @@
 //! Checks everything that a run needs before anything is spent on one, and says what to add.
 
 pub(crate) mod github;
+mod order;
 mod project;
 mod repository;
 
@@ -199,7 +200,8 @@ pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool 
     })
 }
 
-/// Checks everything. Nothing is run, and the network is used only to find the base.
+/// Checks everything. Only a pipeline that stays in memory from one call to the next is run, for a few inputs, and the
+/// network is used only to find the base.
 pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let around = &request.surroundings;
     let mut findings = Vec::new();
@@ -224,7 +226,15 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     );
     match request.registry.configured(&request.overrides) {
         Ok(config) => {
-            findings.extend(project(&config, request));
+            let of_project = project(&config, request);
+            let is_whole = of_project
+                .iter()
+                .all(|finding| finding.status != NeedStatus::Missing);
+            findings.extend(of_project);
+            // A pipeline that lacks something would fail for another reason.
+            if is_whole {
+                order::look(&config, request.registry, &mut findings);
+            }
             repository::look(&config.root, Some(&config), place, &mut findings);
         }
         Err(error) => {

@@ -141,8 +141,11 @@ fn command(config: &Config, target: &Address, in_container: bool) -> DoctorFindi
             ),
         );
     }
+    let remark = start.remark.map(|remark| format!("; {remark}"));
+    let remark = remark.unwrap_or_default();
     if let Some(found) = start.found {
-        return DoctorFinding::ok("command", format!("`{program}` is `{}`", found.display()));
+        let found = found.display();
+        return DoctorFinding::ok("command", format!("`{program}` is `{found}`{remark}"));
     }
     if program.contains('/') {
         return DoctorFinding::missing(

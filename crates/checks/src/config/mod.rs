@@ -264,6 +264,14 @@ impl Configure for ChecksKind {
                 |what| part.misuse(Problem::new(at.map_or(0..0, |node| node.at.clone()), what));
             WorkspaceTemplate::of(written).map_err(refused)
         });
+        let run = config.reach(keys.run)?;
+        if !run.has_workplaces() {
+            let at = part.node.get(&["run"]).map_or(0..0, |node| node.at.clone());
+            let what =
+                "a worker has no workspace of its own for a scenario, and invariants need one";
+            let problem = Problem::new(at, what).help("write a command line under `run`");
+            return Err(part.misuse(problem).into());
+        }
         let source = match (keys.scenarios, keys.cases) {
             (Some(file), _) => {
                 files.push(("scenarios", PathBuf::from(&file)));
@@ -276,7 +284,7 @@ impl Configure for ChecksKind {
         let denied = keys.forbidden.secrets_in_logs;
         let secrets = denied.map(|_| forbidden::secrets(environment(), &values));
         Ok(Some(Arc::new(ChecksSettings {
-            run: config.reach(keys.run)?,
+            run,
             source,
             matrix: keys.matrix,
             template: template.transpose()?,

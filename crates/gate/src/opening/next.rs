@@ -28,6 +28,10 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
         _ if verdict.tells(ReasonCode::OwnRules) => Phrase::text(
             "Somebody who is responsible for the rules should look at the edit before it is merged.",
         ),
+        (Word::Inconclusive, _) if verdict.tells(ReasonCode::OrderMatters) => Phrase::text(
+            "Nothing is compared safely as long as answers depend on the order of the calls: look for what the pipeline \
+             keeps from one call to the next.",
+        ),
         (Word::Pass, _) if verdict.is_thin() => Phrase::text(
             format!("So many inputs changed that a drop may hide behind them: change {all} and pipeline one after the other."),
         ),

@@ -20,6 +20,7 @@ use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::Failure;
 use kelvin_base::failure::Streams;
+use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 use kelvin_system::pipeline::Made;
 
@@ -31,6 +32,7 @@ pub(super) use variables::of_process as variables;
 pub(super) struct Journal {
     file: File,
     known: HashMap<Task, JournalRecord>,
+    order: Option<Vec<Notice>>,
 }
 
 /// The first line, and a later one where the limits have changed. It holds for the records that follow.
@@ -56,6 +58,13 @@ pub(super) struct Header {
 #[serde(deny_unknown_fields)]
 struct MadeLine {
     made: Made,
+}
+
+/// What was found out about the order of the calls.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OrderLine {
+    order: Vec<Notice>,
 }
 
 /// A finished invocation.
@@ -104,6 +113,8 @@ struct Version {
 #[derive(Debug, Default)]
 pub(super) struct LeftByEarlier {
     known: HashMap<Task, JournalRecord>,
+    /// What was found out about the order of the calls.
+    order: Option<Vec<Notice>>,
     /// The offset at which the last whole line ends; 0 where the journal is not continued.
     end: u64,
     /// Whether the limits and what else failures depend on have changed since.
@@ -179,6 +190,7 @@ impl Journal {
         let journal = Self {
             file,
             known: left.known,
+            order: left.order,
         };
         if end == 0 || left.limits_changed || !left.variables.is_empty() {
             journal.append(header)?;
@@ -227,6 +239,22 @@ impl Journal {
             usage: outcome.usage.as_deref().copied(),
             served: outcome.served.clone(),
             observed: outcome.observed.clone(),
+        })
+    }
+
+    /// What an earlier run has found out about the order of the calls.
+    pub(super) fn order(&self) -> Option<Vec<Notice>> {
+        self.order.clone()
+    }
+
+    /// Notes down what was found out about the order of the calls.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn note_order(&self, notices: &[Notice]) -> anyhow::Result<()> {
+        self.append(&OrderLine {
+            order: notices.to_vec(),
         })
     }
 
@@ -301,6 +329,8 @@ fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
             if limits.is_some() && !(is_failure && limits != Some(header.limits)) {
                 left.known.insert(record.task(), record);
             }
+        } else if let Ok(found) = serde_json::from_slice::<OrderLine>(line) {
+            left.order = Some(found.order);
         }
         left.end += line.len() as u64;
     }

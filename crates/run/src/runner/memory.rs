@@ -8,6 +8,8 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::{RunnerSettings, Start};
 use crate::cache;
 use crate::cache::{Cache, CacheHit};
@@ -211,6 +213,46 @@ impl<'a> Memory<'a> {
         match self.watch.is_none_or(|watch| watch.is_due(call)) {
             true => self.settle(),
             false => Ok(()),
+        }
+    }
+
+    /// What an earlier run has found out about the order of the calls.
+    pub(super) fn known_order(&self, key: Option<&Digest>) -> Option<Vec<Notice>> {
+        let journal = self.journal.as_ref().and_then(Journal::order);
+        journal.or_else(|| {
+            let hit = self.cache.as_ref()?.find(key?)?;
+            serde_json::from_slice(&hit.output).ok()
+        })
+    }
+
+    /// Notes down what was found out about the order of the calls.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn note_order(
+        &self,
+        key: Option<&Digest>,
+        notices: &[Notice],
+    ) -> anyhow::Result<()> {
+        if let (Some(cache), Some(key)) = (&self.cache, key) {
+            locked(&self.kept).push(*key);
+            let outcome = Outcome {
+                result: Ok(Value::Null),
+                exit: None,
+                streams: None,
+                source: AnswerSource::Called,
+                attempts: 1,
+                seconds: 0.0,
+                usage: None,
+                served: None,
+                observed: None,
+            };
+            cache.keep(key, &serde_json::to_vec(notices)?, &outcome);
+        }
+        match &self.journal {
+            Some(journal) => journal.note_order(notices),
+            None => Ok(()),
         }
     }
 

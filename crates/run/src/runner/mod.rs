@@ -2,6 +2,7 @@
 //! calls are remembered.
 
 mod memory;
+mod order;
 mod permit;
 mod settings;
 mod tally;
@@ -40,6 +41,10 @@ pub struct Runner<'a> {
     tally: Tally,
     /// Why no more calls of the model are allowed, once its ceiling is reached.
     spent: OnceLock<String>,
+    /// What was found out about the order of the calls.
+    order: OnceLock<Vec<Notice>>,
+    /// The first input with its name, where it was asked alone to begin with.
+    first_input: OnceLock<(String, String)>,
 }
 
 /// Makes the text of an input when its task is run.
@@ -99,6 +104,8 @@ impl<'a> Runner<'a> {
             settings,
             tally: Tally::default(),
             spent: OnceLock::new(),
+            order: OnceLock::new(),
+            first_input: OnceLock::new(),
         })
     }
 
@@ -127,6 +134,7 @@ impl<'a> Runner<'a> {
         });
         let is_first = tasks.len() == 1 && self.cost() == Cost::default();
         self.memory.learns(is_first)?;
+        self.look_at_the_order(tasks, input)?;
         let outcomes = pool::run(tasks.len(), self.settings.rules.jobs, &|at| {
             let task = &tasks[at];
             let outcome = self.perform(task, input)?;
@@ -205,9 +213,11 @@ impl<'a> Runner<'a> {
         self.settings.reader.is_of_a_judge()
     }
 
-    /// Notices about the cache and the resumption.
+    /// Notices about the cache, the resumption and the processes of the pipeline.
     pub fn notices(&self) -> Vec<Notice> {
         let mut notices = self.memory.notices();
+        notices.extend(self.order.get().into_iter().flatten().cloned());
+        notices.extend(self.target.notices());
         notices.extend(self.spent().map(|why| {
             let text = format!("{why}; what had finished by then is in this report");
             Notice::new(Code::Spent, text)
@@ -287,7 +297,7 @@ impl<'a> Runner<'a> {
                 workplace: None,
             };
             let start = Instant::now();
-            let (ended, names_its_place) = self.invoke(&call, &place);
+            let (ended, names_its_place) = Self::invoke(&*self.target, &call, &place);
             let time = start.elapsed();
             seconds += time.as_secs_f64();
             let has_output = matches!(ended, Ended::Answered(_));
@@ -339,18 +349,19 @@ impl<'a> Runner<'a> {
 
     /// Makes one call. Afterwards its output is in the buffer of this thread, with the name of its place removed.
     /// Returns whether the name was in the output.
-    fn invoke(&self, call: &Invocation<'_>, place: &AttemptFolder) -> (Ended, bool) {
+    fn invoke(target: &dyn Target, call: &Invocation<'_>, place: &AttemptFolder) -> (Ended, bool) {
         OUTPUT.with_borrow_mut(|output| {
             output.clear();
             // The memory of one large answer is released at once.
             output.shrink_to(KEPT_ROOM);
-            let mut ended = self.target.call(call, output);
+            let mut ended = target.call(call, output);
             match &mut ended {
                 Ended::Answered(reply) => {
                     place.unname(&mut reply.streams.stdout);
                     place.unname(&mut reply.streams.stderr);
                 }
                 Ended::Failed { failure, .. } => {
+                    place.unname(&mut failure.message);
                     place.unname(&mut failure.stdout);
                     place.unname(&mut failure.stderr);
                 }

@@ -71,10 +71,27 @@ impl Address {
         }
     }
 
+    /// The text in which the started programs and their files are named.
+    pub(crate) fn line(&self) -> Cow<'_, str> {
+        let line = self.kind().ok();
+        let line = line.and_then(|(kind, settings)| kind.line(settings));
+        line.map_or_else(|| self.text(), Cow::Owned)
+    }
+
     /// Whether the answers may depend on files of the repository.
     pub fn runs_code(&self) -> bool {
         self.kind()
             .map_or(true, |(kind, settings)| kind.runs_code(settings))
+    }
+
+    /// Whether a process of the pipeline stays from one call to the next, and may remember something.
+    pub fn stays(&self) -> bool {
+        self.kind().is_ok_and(|(kind, _)| kind.stays())
+    }
+
+    /// Whether a call can have a working directory and variables of its own.
+    pub fn has_workplaces(&self) -> bool {
+        self.kind().map_or(true, |(kind, _)| kind.has_workplaces())
     }
 
     /// Opens the target.

@@ -7,7 +7,9 @@ mod address;
 mod command;
 mod meter;
 mod model;
+mod python;
 mod registry;
+mod worker;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -25,6 +27,7 @@ pub use address::Address;
 pub use command::serve_the_tests;
 pub use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, setup};
 use kelvin_base::failure::{Failure, Streams};
+use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 pub use meter::{Admission, CallLimits, Meter, Pass};
 pub use model::{AskedModel, Asking, Endpoint, ModelName, ModelSettings, base_url};
@@ -55,6 +58,17 @@ pub trait Target: Sync {
     /// every call, so a target around another one has to pass them on.
     fn meter(&self) -> Option<&Meter> {
         None
+    }
+
+    /// The same pipeline as it is before its first call; none where no call can leave anything in memory for the next
+    /// one, because each has a process of its own, or is made elsewhere.
+    fn afresh(&self) -> Option<Box<dyn Target + '_>> {
+        None
+    }
+
+    /// What is to be said of the calls so far.
+    fn notices(&self) -> Vec<Notice> {
+        Vec::new()
     }
 }
 
@@ -176,6 +190,23 @@ pub trait TargetKind: Sync {
         true
     }
 
+    /// The command line that is started, in which programs and files are named; none where the settings are looked
+    /// through as they are.
+    fn line(&self, settings: &Value) -> Option<String> {
+        let _ = settings;
+        None
+    }
+
+    /// Whether a process of the pipeline stays from one call to the next, and may remember something.
+    fn stays(&self) -> bool {
+        false
+    }
+
+    /// Whether a call can have a working directory and variables of its own.
+    fn has_workplaces(&self) -> bool {
+        true
+    }
+
     /// Finds out what the target would start, without starting it.
     ///
     /// # Errors
@@ -193,4 +224,6 @@ pub struct Launch {
     pub found: Option<PathBuf>,
     /// The file that the program would run but that does not exist.
     pub absent: Option<String>,
+    /// What else people should know of the program, in words that fit after its name.
+    pub remark: Option<String>,
 }

@@ -4,9 +4,11 @@
 use super::TargetKind;
 use super::command::CommandKind;
 use super::model::ModelKind;
+use super::python::PythonKind;
+use super::worker::WorkerKind;
 
 /// Every kind of target.
-const ALL: &[&dyn TargetKind] = &[&CommandKind, &ModelKind];
+const ALL: &[&dyn TargetKind] = &[&CommandKind, &ModelKind, &WorkerKind, &PythonKind];
 
 /// Every kind of target.
 pub(super) fn target_kinds() -> Vec<&'static dyn TargetKind> {

@@ -60,7 +60,7 @@ impl Tools {
         names_files: bool,
         setup: Option<&str>,
     ) -> Self {
-        let text = target.text();
+        let text = target.line();
         let (mut named, mut of_scripts) = (Named::of(root), Named::of(root));
         let mut programs = programs::of(target, root);
         let mut parts = BTreeMap::new();

@@ -16,7 +16,7 @@ const DEEPEST: usize = 4;
 /// such as `env`. For each program that is a script, its interpreter is included, and so on.
 pub(super) fn of(target: &Address, root: &Path) -> BTreeSet<PathBuf> {
     let mut found = chain(found(target, root), root);
-    found.extend(of_script(&target.text(), root));
+    found.extend(of_script(&target.line(), root));
     found
 }
 

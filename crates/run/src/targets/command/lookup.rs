@@ -17,7 +17,7 @@ const INTERPRETERS: &[&str] = &[
 /// # Errors
 ///
 /// A [`Misuse`] where the command could not be run safely.
-pub(super) fn look_up(line: &str, root: &Path) -> Result<Launch, Misuse> {
+pub(in crate::targets) fn look_up(line: &str, root: &Path) -> Result<Launch, Misuse> {
     let words: Vec<Option<String>> = match &CommandTemplate::parse(line)? {
         CommandTemplate::Direct(words) => words
             .iter()
@@ -38,6 +38,7 @@ pub(super) fn look_up(line: &str, root: &Path) -> Result<Launch, Misuse> {
         program,
         found,
         absent,
+        remark: None,
     })
 }
 

@@ -25,16 +25,19 @@ use serde_json::{Value, json};
 use super::{Ended, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
+pub(super) use lookup::look_up;
 use process::{ProcessEnd, ProgramCall};
+pub(super) use process::{ended, not_started, timed_out};
 pub(super) use prompt::PromptCommand;
 pub use setup::setup;
 pub use side_command::{SideCommand, SideEnd, SideProgram};
-use supervise::SupervisedProgram;
 #[cfg(any(test, feature = "fixtures"))]
 pub use supervise::serve_the_tests;
+pub(super) use supervise::{Running, StopOrder, SupervisedProgram};
 pub use supervise::{WORD as SUPERVISE, dismiss, serve};
-use tail::{Printed, Tail};
-use template::{CommandTemplate, CommandWord, Paths, PlainPaths};
+use tail::Printed;
+pub(super) use tail::Tail;
+pub(super) use template::{CommandTemplate, CommandWord, Paths, PlainPaths};
 
 /// The kind of target whose settings are a command line.
 pub(super) struct CommandKind;
@@ -53,7 +56,7 @@ impl TargetKind for CommandKind {
     }
 
     fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse> {
-        lookup::look_up(line(settings), root)
+        look_up(line(settings), root)
     }
 }
 
@@ -174,13 +177,13 @@ impl CommandTarget {
     }
 
     /// The failure of a process that could not be started.
-    fn not_started(&self, error: &io::Error) -> Failure {
-        let message = process::not_started(self.shown_program(), error);
+    fn unstarted(&self, error: &io::Error) -> Failure {
+        let message = not_started(self.shown_program(), error);
         Failure::new(FailureKind::NotStarted, message)
     }
 
     /// The result of a call whose process ended by itself.
-    fn ended(
+    fn over(
         &self,
         status: ExitStatus,
         streams: Streams,
@@ -208,7 +211,7 @@ impl CommandTarget {
         if process::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
             return Ended::Interrupted;
         }
-        let message = process::ended(&kind);
+        let message = ended(&kind);
         failed(Failure::new(kind, message).printed(streams), status.code())
     }
 }
@@ -231,7 +234,7 @@ impl Target for CommandTarget {
         }
         let started = match self.start(call) {
             Ok(started) => started,
-            Err(error) => return failed(self.not_started(&error), None),
+            Err(error) => return failed(self.unstarted(&error), None),
         };
         // Only a call with a workplace may need everything that it printed.
         let most = call.workplace.map_or(0, |_| self.site.max_output_bytes);
@@ -247,16 +250,16 @@ impl Target for CommandTarget {
             *workplace.printed.borrow_mut() = stdout.start();
         }
         match end {
-            Ok(ProcessEnd::Exited(status)) => self.ended(status, streams, call, output),
+            Ok(ProcessEnd::Exited(status)) => self.over(status, streams, call, output),
             Ok(ProcessEnd::TimedOut) => {
-                let message = process::timed_out(timeout);
+                let message = timed_out(timeout);
                 failed(
                     Failure::new(FailureKind::Timeout, message).printed(streams),
                     None,
                 )
             }
             Ok(ProcessEnd::Interrupted) => Ended::Interrupted,
-            Err(error) => failed(self.not_started(&error), None),
+            Err(error) => failed(self.unstarted(&error), None),
         }
     }
 
@@ -272,7 +275,7 @@ fn nothing() -> io::Result<OwnedFd> {
 
 /// Finds a program once, so that not every call has to search for it. A name with a slash is relative to the
 /// root, any other name is looked for in the search path. A name that is not found is returned unchanged.
-fn find_program(name: &str, root: &Path) -> PathBuf {
+pub(super) fn find_program(name: &str, root: &Path) -> PathBuf {
     if name.contains('/') {
         return root.join(name);
     }

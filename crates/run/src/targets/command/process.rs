@@ -196,7 +196,7 @@ impl Stream<'_> {
 }
 
 /// The message for a process that ended by itself, with an exit code or by a signal.
-pub(super) fn ended(kind: &FailureKind) -> String {
+pub(in crate::targets) fn ended(kind: &FailureKind) -> String {
     match kind {
         FailureKind::Exit(126) => {
             "it ended with exit code 126: a command was found that cannot be executed".to_owned()
@@ -215,7 +215,7 @@ pub(super) fn ended(kind: &FailureKind) -> String {
 }
 
 /// The message for a program that could not be started.
-pub(super) fn not_started(program: &str, error: &io::Error) -> String {
+pub(in crate::targets) fn not_started(program: &str, error: &io::Error) -> String {
     // The message leaves out the number that the standard library adds.
     let reason = error.to_string();
     let reason = reason.split(" (os error").next().unwrap_or_default();
@@ -230,7 +230,7 @@ pub(super) fn not_started(program: &str, error: &io::Error) -> String {
 }
 
 /// The message for a process that took longer than allowed.
-pub(super) fn timed_out(timeout: Duration) -> String {
+pub(in crate::targets) fn timed_out(timeout: Duration) -> String {
     format!(
         "it was stopped after {} s, which is what `timeout_s` allows",
         timeout.as_secs_f64()

@@ -13,14 +13,14 @@ const SHOWN_LINES: usize = 20;
 
 /// Takes in a stream of any length and holds its last 8 KiB.
 #[derive(Debug, Default)]
-pub(super) struct Tail {
+pub(in crate::targets) struct Tail {
     bytes: Vec<u8>,
     cut: bool,
 }
 
 impl Tail {
     /// Takes in the next bytes.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(in crate::targets) fn push(&mut self, bytes: &[u8]) {
         let fresh = &bytes[bytes.len().saturating_sub(HELD)..];
         self.cut |= fresh.len() < bytes.len();
         // The buffer may grow to twice `HELD`, so that bytes are rarely moved to its front.
@@ -33,7 +33,7 @@ impl Tail {
     }
 
     /// The last 20 lines or 4 KiB, whichever is less, with everything that is not UTF-8 replaced.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::targets) fn text(&self) -> String {
         let start = self.bytes.len().saturating_sub(HELD);
         let mut bytes = &self.bytes[start..];
         if self.cut || start > 0 {

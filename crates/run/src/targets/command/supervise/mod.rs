@@ -34,7 +34,7 @@ static KEPT: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
 
 /// A program to start, in a group of its own.
 #[derive(Debug, Default)]
-pub(super) struct SupervisedProgram {
+pub(in crate::targets) struct SupervisedProgram {
     /// The program and its arguments.
     words: Vec<OsString>,
     /// Whether the processes that it leaves behind may go on until [`dismiss`], as a server that calls use.
@@ -46,7 +46,7 @@ pub(super) struct SupervisedProgram {
 
 impl SupervisedProgram {
     /// A program that runs in a folder.
-    pub(super) fn new(program: impl Into<OsString>, folder: &Path) -> Self {
+    pub(in crate::targets) fn new(program: impl Into<OsString>, folder: &Path) -> Self {
         Self {
             words: vec![program.into()],
             lasts: false,
@@ -56,7 +56,7 @@ impl SupervisedProgram {
     }
 
     /// Adds arguments.
-    pub(super) fn args(
+    pub(in crate::targets) fn args(
         &mut self,
         words: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> &mut Self {
@@ -65,7 +65,7 @@ impl SupervisedProgram {
     }
 
     /// Sets variables of its environment.
-    pub(super) fn envs(
+    pub(in crate::targets) fn envs(
         &mut self,
         variables: impl IntoIterator<Item = (impl AsRef<OsStr>, impl AsRef<OsStr>)>,
     ) -> &mut Self {
@@ -84,11 +84,11 @@ impl SupervisedProgram {
 }
 
 /// The standard streams that a program gets: input, output and error output.
-pub(super) type Streams = [OwnedFd; 3];
+pub(in crate::targets) type Streams = [OwnedFd; 3];
 
 /// An order to a supervisor while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StopOrder {
+pub(in crate::targets) enum StopOrder {
     /// The group is asked to end.
     Ask,
     /// The group is killed.
@@ -185,7 +185,7 @@ mod tests_only {
 
 /// A running program with the supervisor above it. When the value is dropped before the program ends, everything
 /// that the program has started is killed.
-pub(super) struct Running {
+pub(in crate::targets) struct Running {
     supervisor: Supervisor,
     lasts: bool,
 }
@@ -196,7 +196,10 @@ impl Running {
     /// # Errors
     ///
     /// Where no supervisor can be started, or the program cannot be sent to it.
-    pub(super) fn start(program: &SupervisedProgram, streams: &Streams) -> io::Result<Self> {
+    pub(in crate::targets) fn start(
+        program: &SupervisedProgram,
+        streams: &Streams,
+    ) -> io::Result<Self> {
         let order = wire::start(program)?;
         loop {
             let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -221,8 +224,13 @@ impl Running {
     /// # Errors
     ///
     /// None while the value is in use.
-    pub(super) fn fd(&self) -> io::Result<BorrowedFd<'_>> {
+    pub(in crate::targets) fn fd(&self) -> io::Result<BorrowedFd<'_>> {
         Ok(self.supervisor.socket()?.as_fd())
+    }
+
+    /// The number of the supervisor, which is above every process that the program has started.
+    pub(in crate::targets) fn supervisor(&self) -> u32 {
+        self.supervisor.process.id()
     }
 
     /// Stops the group of the program.
@@ -230,7 +238,7 @@ impl Running {
     /// # Errors
     ///
     /// Where the supervisor is gone.
-    pub(super) fn stop(&self, stop: StopOrder) -> io::Result<()> {
+    pub(in crate::targets) fn stop(&self, stop: StopOrder) -> io::Result<()> {
         wire::send(self.supervisor.socket()?, &wire::stop(stop), &[])
     }
 
@@ -240,7 +248,7 @@ impl Running {
     ///
     /// Where the program could not be started, where a process of it cannot be killed, or where the supervisor itself
     /// was killed.
-    pub(super) fn end(self) -> io::Result<ExitStatus> {
+    pub(in crate::targets) fn end(self) -> io::Result<ExitStatus> {
         use std::os::unix::process::ExitStatusExt as _;
         let reply = wire::reply(self.supervisor.socket()?).map_err(|_| gone())?;
         if let SupervisorReply::NotStarted(_) | SupervisorReply::Ended(_, 0) = reply {

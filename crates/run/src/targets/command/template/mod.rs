@@ -7,19 +7,19 @@ use std::io;
 use std::path::Path;
 
 use kelvin_base::exit::Misuse;
-pub(super) use plain::PlainPaths;
+pub(in crate::targets) use plain::PlainPaths;
 
 /// The paths that a command can name by a placeholder.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Paths<'a> {
+pub(in crate::targets) struct Paths<'a> {
     /// The file to read.
-    pub(super) input: &'a Path,
+    pub(in crate::targets) input: &'a Path,
     /// The file to write.
-    pub(super) output: &'a Path,
+    pub(in crate::targets) output: &'a Path,
     /// The folder of the configuration.
-    pub(super) root: &'a Path,
+    pub(in crate::targets) root: &'a Path,
     /// The working directory of a call that has one of its own.
-    pub(super) workspace: Option<&'a Path>,
+    pub(in crate::targets) workspace: Option<&'a Path>,
 }
 
 /// Words that a shell handles itself. A program with such a name does not exist, or does something else.
@@ -39,7 +39,7 @@ const SHELL_SIGNS: &[char] = &[
 
 /// How the command is run.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum CommandTemplate {
+pub(in crate::targets) enum CommandTemplate {
     /// The words of a command without shell syntax; the first is the program.
     Direct(Vec<CommandWord>),
     /// A script, in which each placeholder is replaced by a path that needs no quotes: so it does not matter in which
@@ -49,7 +49,7 @@ pub(super) enum CommandTemplate {
 
 /// A word of a command, or a whole script.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct CommandWord(Vec<WordPart>);
+pub(in crate::targets) struct CommandWord(Vec<WordPart>);
 
 /// A part of a word.
 #[derive(Debug, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl CommandTemplate {
     /// # Errors
     ///
     /// A [`Misuse`] where the quotes do not match, or a placeholder stands behind a backslash.
-    pub(super) fn parse(run: &str) -> Result<Self, Misuse> {
+    pub(in crate::targets) fn parse(run: &str) -> Result<Self, Misuse> {
         let run = run.trim();
         for token in Placeholder::ALL.map(Placeholder::token) {
             // Between double quotes the backslash would become a part of the path.
@@ -167,7 +167,7 @@ impl CommandWord {
     }
 
     /// The word, where it contains no placeholder.
-    pub(super) fn fixed(&self) -> Option<&str> {
+    pub(in crate::targets) fn fixed(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
             [WordPart::Text(text)] => Some(text),
@@ -176,7 +176,7 @@ impl CommandWord {
     }
 
     /// The word with the paths of a call in the place of the placeholders.
-    pub(super) fn fill(&self, paths: &Paths<'_>) -> OsString {
+    pub(in crate::targets) fn fill(&self, paths: &Paths<'_>) -> OsString {
         let mut filled = OsString::new();
         for part in &self.0 {
             match part {
@@ -192,7 +192,7 @@ impl CommandWord {
     /// # Errors
     ///
     /// Where a path cannot get such a name.
-    pub(super) fn fill_plainly(
+    pub(in crate::targets) fn fill_plainly(
         &self,
         paths: &Paths<'_>,
         names: &PlainPaths,

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 /// Gives paths names that need no quotes. A path that needs quotes, e.g. below `My Projects`, is reached through a
 /// link in a folder of this process, which is removed with the value.
 #[derive(Debug, Default)]
-pub(in crate::targets::command) struct PlainPaths {
+pub(in crate::targets) struct PlainPaths {
     links: Mutex<Option<Links>>,
 }
 

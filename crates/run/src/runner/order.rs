@@ -1,0 +1,294 @@
+//! Whether an answer depends on what was asked before. A process that stays may remember something of one call in the
+//! next one; then its answers, and every figure that is made of them, depend on the order of the calls. A few inputs
+//! are asked alone and in two orders, each time of a process that was asked nothing before.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::{Input, Runner, sample};
+use crate::Task;
+use crate::pool;
+use crate::targets::{Ended, Invocation, Target};
+use kelvin_base::digest::Fields;
+use kelvin_base::failure::FailureKind;
+use kelvin_base::notice::{Code, Notice};
+
+/// How often everything is asked again once an answer has differed: an answer that differs by chance does so without
+/// another order too.
+const AGAIN: usize = 3;
+
+/// An answer as it is compared: the value that the probe needs, or the kind of the failure.
+type Comparable = Result<Value, FailureKind>;
+
+/// The answers to one input.
+#[derive(Default)]
+struct ByPlace {
+    /// One list for each place of the input: in the first order, in the second, and alone.
+    places: [Vec<Comparable>; 3],
+}
+
+impl ByPlace {
+    /// Whether some answers differ, for whatever reason.
+    fn some_differ(&self) -> bool {
+        let mut all = self.places.iter().flatten();
+        let first = all.next();
+        all.any(|other| Some(other) != first)
+    }
+
+    /// Whether the answers of one place differ, which no order explains.
+    fn vary(&self) -> bool {
+        let vary = |answers: &Vec<Comparable>| answers.windows(2).any(|two| two[0] != two[1]);
+        self.places.iter().any(vary)
+    }
+}
+
+impl Runner<'_> {
+    /// How many inputs are asked to find out whether their order matters.
+    pub const INPUTS_OF_AN_ORDER: usize = 4;
+
+    /// Finds out, before the first tasks with several inputs are run, whether the order of the calls matters. A run
+    /// that is resumed, and one with a cache, know it from before.
+    pub(super) fn look_at_the_order(
+        &self,
+        tasks: &[Task],
+        input: &Input<'_, '_>,
+    ) -> anyhow::Result<()> {
+        if self.order.get().is_some() || self.target.afresh().is_none() {
+            return Ok(());
+        }
+        let mut inputs: Vec<(String, String)> =
+            self.first_input.get().cloned().into_iter().collect();
+        for task in tasks {
+            let text = input(task);
+            if !inputs.iter().any(|(_, other)| *other == text) {
+                inputs.push((task.to_string(), text.into_owned()));
+            }
+            if inputs.len() == Self::INPUTS_OF_AN_ORDER {
+                break;
+            }
+        }
+        if inputs.len() < 2 {
+            if let Some(only) = inputs.pop() {
+                let _ = self.first_input.set(only);
+            }
+            return Ok(());
+        }
+        let texts = inputs
+            .iter()
+            .fold(Fields::of("kelvin/order/v1"), |fields, (_, text)| {
+                fields.field("input", text)
+            });
+        let key = self.memory.key(&texts.digest().to_string());
+        let known = self.memory.known_order(key.as_ref());
+        let notices = match known {
+            Some(notices) => notices,
+            None => {
+                let Some(notices) = self.ask_in_two_orders(&inputs)? else {
+                    return Ok(());
+                };
+                self.memory.note_order(key.as_ref(), &notices)?;
+                notices
+            }
+        };
+        let _ = self.order.set(notices);
+        Ok(())
+    }
+
+    /// Asks inputs, each with its name, alone and in two orders, and says what the order changes. None where the run
+    /// was stopped, or where each call has a process of its own.
+    ///
+    /// # Errors
+    ///
+    /// Where an input cannot be written.
+    pub fn ask_in_two_orders(
+        &self,
+        inputs: &[(String, String)],
+    ) -> anyhow::Result<Option<Vec<Notice>>> {
+        let inputs = &inputs[..inputs.len().min(Self::INPUTS_OF_AN_ORDER)];
+        let mut answers: Vec<ByPlace> = inputs.iter().map(|_| ByPlace::default()).collect();
+        for round in 0..=AGAIN {
+            let there: Vec<usize> = (0..inputs.len()).collect();
+            let back: Vec<usize> = there.iter().rev().copied().collect();
+            let alone = there.iter().map(|at| (2, vec![*at]));
+            let rows: Vec<(usize, Vec<usize>)> = [(0, there.clone()), (1, back)]
+                .into_iter()
+                .chain(alone)
+                .collect();
+            let is_over = AtomicBool::new(false);
+            let heard = pool::run(rows.len(), self.settings.rules.jobs, &|at| {
+                self.ask_in_a_row(rows[at].1.iter().map(|at| &inputs[*at].1), &is_over)
+            })?;
+            if self.halted() {
+                return Ok(None);
+            }
+            if is_over.load(Ordering::Relaxed) {
+                let text = "whether the answers of a worker depend on the order of the inputs was not found out, since \
+                            calls of the first inputs failed";
+                return Ok(Some(vec![Notice::new(Code::own("order_unknown"), text)]));
+            }
+            for ((place, row), heard) in rows.iter().zip(heard) {
+                for (at, answer) in row.iter().zip(heard) {
+                    answers[*at].places[*place].push(answer);
+                }
+            }
+            if round == 0 && !answers.iter().any(ByPlace::some_differ) {
+                return Ok(Some(Vec::new()));
+            }
+        }
+        Ok(Some(in_words(inputs, &answers)))
+    }
+
+    /// Asks inputs one after the other, of a process that was asked nothing before. `is_over` is set where a call got
+    /// no answer, and ends this row and the others.
+    fn ask_in_a_row<'i>(
+        &self,
+        inputs: impl Iterator<Item = &'i String>,
+        is_over: &AtomicBool,
+    ) -> anyhow::Result<Vec<Comparable>> {
+        let Some(target) = self.target.afresh() else {
+            return Ok(Vec::new());
+        };
+        let mut answers = Vec::new();
+        for input in inputs {
+            if is_over.load(Ordering::Relaxed) || self.halted() {
+                break;
+            }
+            match self.ask_once(&*target, input)? {
+                Some(answer) => answers.push(answer),
+                None => is_over.store(true, Ordering::Relaxed),
+            }
+        }
+        Ok(answers)
+    }
+
+    /// One call that is no task. None where it got no answer: such a failure tells nothing of the input.
+    fn ask_once(&self, target: &dyn Target, text: &str) -> anyhow::Result<Option<Comparable>> {
+        let Some(pass) = self.may_start() else {
+            return Ok(None);
+        };
+        let sample = sample(text, 1);
+        let place = self.tree.place(text, &sample, 1)?;
+        let call = Invocation {
+            input: text,
+            input_file: place.input(),
+            output_file: place.output(),
+            repeat: 1,
+            sample: &sample,
+            workplace: None,
+        };
+        let start = Instant::now();
+        let (ended, _) = Self::invoke(target, &call, &place);
+        let (result, reply) = match ended {
+            Ended::Answered(reply) => (self.read(&reply), reply),
+            Ended::Failed { failure, reply } => (Err(failure), reply),
+            Ended::Interrupted => return Ok(None),
+        };
+        pass.used(reply.usage);
+        self.tally.called(start.elapsed(), 1, reply.usage);
+        Ok(match result {
+            Ok(value) => Some(Ok(value)),
+            Err(failure) => match failure.kind {
+                FailureKind::Timeout | FailureKind::WorkerLost | FailureKind::NotStarted => None,
+                kind => Some(Err(kind)),
+            },
+        })
+    }
+}
+
+/// What the answers say.
+fn in_words(inputs: &[(String, String)], answers: &[ByPlace]) -> Vec<Notice> {
+    let names = |is_meant: &dyn Fn(&ByPlace) -> bool| -> Vec<String> {
+        let meant = inputs
+            .iter()
+            .zip(answers)
+            .filter(|(_, answers)| is_meant(answers));
+        meant.map(|((name, _), _)| format!("`{name}`")).collect()
+    };
+    let ordered = names(&|answers| answers.some_differ() && !answers.vary());
+    let unsteady = names(&ByPlace::vary);
+    let asked = inputs.len();
+    if !ordered.is_empty() {
+        let text = format!(
+            "the answer to {} depends on what the worker was asked before: of {asked} inputs, each asked alone and in \
+             two orders {} times, {} answered otherwise, and always alike in the same place. Something of one call \
+             stays for the next one, so that every figure of this run may be one of the order. Look for a global that \
+             remembers, or set `recycle_after: 1`",
+            listed(&ordered),
+            AGAIN + 1,
+            if ordered.len() == 1 {
+                "this one is"
+            } else {
+                "these are"
+            },
+        );
+        return vec![Notice::new(Code::own("order_matters"), text)];
+    }
+    if unsteady.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "whether the answers of a worker depend on the order of the inputs was not found out: those to {} vary from \
+         one time to the next in the same order too",
+        listed(&unsteady)
+    );
+    vec![Notice::new(Code::own("order_unknown"), text).minor()]
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(names: &[String]) -> String {
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The answers of an input: so many times in each place.
+    fn answers(places: [&[i32]; 3]) -> ByPlace {
+        ByPlace {
+            places: places.map(|place| place.iter().map(|n| Ok(json!(n))).collect()),
+        }
+    }
+
+    fn codes(of: &[ByPlace]) -> Vec<Notice> {
+        let inputs: Vec<(String, String)> = (0..of.len())
+            .map(|n| (format!("case-{n}"), String::new()))
+            .collect();
+        in_words(&inputs, of)
+    }
+
+    #[test]
+    fn only_an_input_that_answers_alike_in_each_place_is_said_to_depend_on_the_order() {
+        let same = || answers([&[1, 1], &[1, 1], &[1, 1]]);
+        let ordered = || answers([&[1, 1], &[2, 2], &[1, 1]]);
+        let noisy = || answers([&[1, 2], &[1, 1], &[2, 1]]);
+        assert!(codes(&[same(), same()]).is_empty());
+        let [notice] = &codes(&[same(), ordered(), noisy()])[..] else {
+            panic!("one notice");
+        };
+        assert_eq!(notice.code, Code::own("order_matters"));
+        assert!(notice.is_warning());
+        assert!(notice.text.contains("`case-1`"), "{}", notice.text);
+        assert!(!notice.text.contains("`case-2`"), "{}", notice.text);
+        let [notice] = &codes(&[same(), noisy()])[..] else {
+            panic!("one notice");
+        };
+        assert_eq!(notice.code, Code::own("order_unknown"));
+        assert!(!notice.is_warning());
+    }
+
+    #[test]
+    fn a_failure_is_an_answer_like_any_other() {
+        let mut answers = answers([&[1], &[1], &[1]]);
+        answers.places[2] = vec![Err(FailureKind::ErrorAnswer(1))];
+        assert!(answers.some_differ() && !answers.vary());
+    }
+}

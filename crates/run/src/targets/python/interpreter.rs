@@ -1,0 +1,128 @@
+//! Which Python runs the function of a project: the one that the project itself uses.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::targets::command::find_program;
+
+/// The folders of a virtual environment.
+const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
+/// The names of Python in the search path.
+const NAMES: [&str; 2] = ["python3", "python"];
+
+/// The Python of a project.
+pub(super) struct Interpreter {
+    /// The words that start it.
+    pub(super) words: Vec<OsString>,
+    /// The first of them, for people.
+    pub(super) program: String,
+    /// All of them, for people.
+    pub(super) shown: String,
+    /// The path of the program; none where it was not found.
+    pub(super) found: Option<PathBuf>,
+    /// Why it was taken, in words that fit after "because".
+    pub(super) why: String,
+}
+
+impl Interpreter {
+    /// Finds it without starting anything.
+    pub(super) fn find(written: Option<&str>, root: &Path) -> Self {
+        if let Some(written) = written {
+            let why = "`interpreter` names it";
+            return Self::started_by(&[written], root, why.to_owned());
+        }
+        let top = root
+            .ancestors()
+            .position(|folder| folder.join(".git").exists());
+        let folders = || root.ancestors().take(top.unwrap_or(0) + 1).enumerate();
+        for (above, folder) in folders() {
+            for environment in ENVIRONMENTS {
+                let program = folder.join(environment).join("bin/python");
+                if program.is_file() {
+                    // The name is relative to the project, which may be checked out anywhere.
+                    let shown = format!("{}{environment}/bin/python", "../".repeat(above));
+                    return Self {
+                        words: vec![program.clone().into()],
+                        program: shown.clone(),
+                        shown: format!("`{shown}`"),
+                        found: Some(program),
+                        why: format!("the project has the environment `{environment}`"),
+                    };
+                }
+            }
+        }
+        for (_, folder) in folders() {
+            let project = fs::read_to_string(folder.join("pyproject.toml")).unwrap_or_default();
+            for (tool, lock) in [("uv", "uv.lock"), ("poetry", "poetry.lock")] {
+                let has_lock = folder.join(lock).is_file();
+                let table = format!("[tool.{tool}");
+                let has_table = project.lines().any(|line| line.trim().starts_with(&table));
+                if (has_lock || has_table) && locate(tool, root).is_some() {
+                    let file = if has_lock { lock } else { "pyproject.toml" };
+                    let why = format!("`{file}` is one of {tool}");
+                    return Self::started_by(&[tool, "run", "python"], root, why);
+                }
+            }
+        }
+        let name = NAMES
+            .into_iter()
+            .find(|name| locate(name, root).is_some())
+            .unwrap_or(NAMES[0]);
+        let why = "the project has no `.venv`, and is none of uv or poetry that are installed";
+        Self::started_by(&[name], root, why.to_owned())
+    }
+
+    fn started_by(words: &[&str], root: &Path, why: String) -> Self {
+        let program = words.first().copied().unwrap_or_default();
+        let found = locate(program, root);
+        let first = found.clone().map_or_else(|| program.into(), OsString::from);
+        let rest = words.iter().skip(1).map(OsString::from);
+        Self {
+            words: std::iter::once(first).chain(rest).collect(),
+            program: program.to_owned(),
+            shown: format!("`{}`", words.join(" ")),
+            found,
+            why,
+        }
+    }
+}
+
+/// The path of a program; none where there is none.
+fn locate(name: &str, root: &Path) -> Option<PathBuf> {
+    let path = find_program(name, root);
+    (path.is_absolute() && path.is_file()).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_python_of_the_project_comes_before_that_of_the_machine() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let top = folder.path();
+        let root = top.join("pipelines/one");
+        fs::create_dir_all(&root).expect("made");
+        let find = || Interpreter::find(None, &root);
+        assert!(find().program.starts_with("python"), "{}", find().program);
+        assert!(find().why.contains("no `.venv`"));
+        let program = |path: PathBuf| {
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(&path, "").expect("written");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("set");
+        };
+        // A folder above belongs to the project only within its repository.
+        program(top.join(".venv/bin/python"));
+        assert!(find().program.starts_with("python"));
+        fs::create_dir(top.join(".git")).expect("made");
+        assert_eq!(find().program, "../../.venv/bin/python");
+        assert_eq!(find().found, Some(top.join(".venv/bin/python")));
+        program(root.join("venv/bin/python"));
+        assert_eq!(find().program, "venv/bin/python");
+        let named = Interpreter::find(Some("bin/mine"), &root);
+        assert_eq!((named.program.as_str(), named.found), ("bin/mine", None));
+    }
+}

@@ -1,0 +1,238 @@
+"""Serves one Python function to kelvin: JSON-RPC 2.0, one message a line.
+
+Kelvin starts it as `python -c THIS_TEXT FOLDER MODULE:FUNCTION`. It needs Python 3.9 and nothing else.
+"""
+
+import sys
+
+
+def _main(folder, address):
+    import os
+
+    # Nothing that the function prints or reads may reach the messages.
+    answers = os.fdopen(os.dup(1), "wb")
+    questions = os.fdopen(os.dup(0), "rb")
+    os.dup2(2, 1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(line_buffering=True, errors="backslashreplace")
+
+    import json
+
+    sys.argv = [address]
+    while "" in sys.path:
+        sys.path.remove("")
+    sys.path.insert(0, folder)
+
+    function = None
+    for line in questions:
+        message = json.loads(line)
+        method, params = message["method"], message.get("params") or {}
+        answer = {"jsonrpc": "2.0", "id": message["id"]}
+        try:
+            if method == "initialize":
+                function = _Function(address, folder)
+                answer["result"] = {"protocol": 1}
+            elif method == "assess":
+                answer["result"] = function(params["input"], params["input_path"])
+            elif method == "shutdown":
+                return
+            else:
+                answer["error"] = {"code": -32601, "message": "unknown method: " + method}
+            text = _json(answer)
+        except BaseException as error:
+            text = _json({"jsonrpc": "2.0", "id": message["id"], "error": _error(error)})
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:
+                pass
+        answers.write(text)
+        answers.flush()
+
+
+class _Refused(Exception):
+    """Something that the user of kelvin has to mend; its text says it all."""
+
+
+class _Function:
+    """A function that is found by its address, and called with what its parameters ask for."""
+
+    def __init__(self, address, folder):
+        import inspect
+
+        self.address = address
+        self.loop = None
+        self.function = _find(address, folder)
+        try:
+            signature = inspect.signature(self.function)
+        except (TypeError, ValueError):
+            raise _Refused(
+                "`%s` does not tell its parameters; name a function of your own that calls it" % address
+            ) from None
+        self.positional, self.named = self._wanted(signature)
+
+    def _wanted(self, signature):
+        parameters = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        ]
+        required = [one for one in parameters if one.default is one.empty]
+        known = [one for one in parameters if one.name in ("input", "path")]
+        if not known and len(required) == 1:
+            known = required
+        elif not known and len(parameters) == 1:
+            known = parameters
+        unknown = [one.name for one in required if one not in known]
+        positional = [one.name for one in known if one.kind is one.POSITIONAL_ONLY]
+        skipped = any(
+            one.kind is one.POSITIONAL_ONLY and one not in known
+            for one in parameters[: len(positional)]
+        )
+        if not known or unknown or skipped:
+            raise _Refused(
+                "kelvin cannot call `%s%s`: it gives a function `input` (the text), `path` (the file), or the "
+                "text as its only parameter; give every other parameter a default" % (self.address, signature)
+            )
+        return positional, [one.name for one in known if one.name not in positional]
+
+    def __call__(self, text, path):
+        import inspect
+
+        def value(name):
+            return path if name == "path" else text
+
+        result = self.function(
+            *[value(name) for name in self.positional],
+            **{name: value(name) for name in self.named}
+        )
+        if inspect.isawaitable(result):
+            result = self._wait(result)
+        return _output(result)
+
+    def _wait(self, awaitable):
+        import asyncio
+
+        if self.loop is None:
+            self.loop = asyncio.new_event_loop()
+            asyncio.set_event_loop(self.loop)
+
+        async def wait():
+            return await awaitable
+
+        return self.loop.run_until_complete(wait())
+
+
+def _find(address, folder):
+    import importlib
+
+    module_name, _, path = address.partition(":")
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name and (module_name + ".").startswith(error.name + "."):
+            raise _Refused(
+                "there is no module `%s` in the folder of the configuration, nor among the packages of this "
+                "Python" % error.name
+            ) from None
+        raise _Refused(
+            "`%s` imports `%s`, which this Python has not got" % (module_name, error.name)
+        ) from error
+    except BaseException as error:
+        raise _Refused("importing `%s` failed: %s" % (module_name, _said(error))) from error
+    found = module
+    for name in path.split("."):
+        try:
+            found = getattr(found, name)
+        except AttributeError:
+            names = sorted(
+                name for name, value in vars(module).items() if callable(value) and not name.startswith("_")
+            )
+            raise _Refused(
+                "the module `%s` has no `%s`; it has: %s" % (module_name, path, ", ".join(names[:12]) or "nothing to call")
+            ) from None
+    if not callable(found):
+        raise _Refused("`%s` is %s, which cannot be called" % (address, type(found).__name__))
+    return found
+
+
+def _output(result):
+    """What a function returned as a value for JSON: one that is no object or list is the decision."""
+    result = _plain(result)
+    return result if isinstance(result, (dict, list, tuple)) else {"decision": result}
+
+
+def _plain(value):
+    import dataclasses
+    import enum
+
+    if isinstance(value, enum.Enum):
+        return value.value
+    if hasattr(value, "model_dump") and not isinstance(value, type):
+        return value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    # Numbers and arrays of numpy and its kin.
+    for method in ("tolist", "item"):
+        if hasattr(value, method) and not isinstance(value, type):
+            return getattr(value, method)()
+    return value
+
+
+def _json(answer):
+    import json
+
+    def default(value):
+        plain = _plain(value)
+        if plain is value:
+            raise TypeError("the function returned %s, which JSON does not know" % type(value).__name__)
+        return plain
+
+    try:
+        text = json.dumps(answer, ensure_ascii=False, allow_nan=False, default=default)
+    except ValueError as error:
+        if "Circular" in str(error):
+            raise
+        raise ValueError(
+            "the function returned a number that JSON does not know: NaN or Infinity"
+        ) from None
+    return text.encode("utf-8") + b"\n"
+
+
+def _error(error):
+    """The error for a message; people get the traceback on standard error."""
+    import traceback
+
+    shown = error.__cause__ if isinstance(error, _Refused) else error
+    if shown is not None:
+        lines = traceback.format_exception(type(shown), shown, _own(shown.__traceback__))
+        sys.stderr.write("".join(lines))
+    if isinstance(error, _Refused):
+        return {"code": 1, "message": str(error)}
+    code = 1
+    if isinstance(error, SystemExit):
+        code = error.code if isinstance(error.code, int) else int(error.code is not None)
+    return {"code": code, "message": _said(error)}
+
+
+def _own(traceback):
+    """The traceback without the first frames: those of this text and of the machinery of imports."""
+    import importlib
+
+    others = ("<string>", "<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>", importlib.__file__)
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in others:
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _said(error):
+    text = str(error).strip().split("\n")[0][:300]
+    name = type(error).__name__
+    return "%s: %s" % (name, text) if text else name
+
+
+_main(*sys.argv[1:3])

@@ -1,0 +1,336 @@
+//! One running worker: a message goes to it, and its answer comes back. A worker that breaks the protocol, takes too
+//! long or holds too much memory is of no more use, and is killed by whoever drops it.
+
+use std::cell::RefCell;
+use std::io::{self, PipeReader, PipeWriter, Read, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
+
+use super::held;
+use super::rpc::{self, WorkerLine};
+use crate::targets::command::{Running, StopOrder, SupervisedProgram, Tail};
+use kelvin_base::failure::FailureKind;
+use kelvin_system::signal::{Interrupt, timespec};
+
+/// The time that a worker has to end by itself once it was told to.
+const GRACE: Duration = Duration::from_millis(300);
+/// How often the memory of a worker is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The most buffers that are read of what a worker has printed for people, after each answer.
+const LAST_READS: usize = 64;
+/// A message may be longer than its output by this much, beside what JSON makes of each byte.
+const AROUND: usize = 64 * 1024;
+
+thread_local! {
+    static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 * 1024]);
+}
+
+/// What bounds an exchange.
+#[derive(Clone, Copy)]
+pub(super) struct WorkerLimits<'a> {
+    /// The time for the answer.
+    pub(super) timeout: Duration,
+    /// The longest output.
+    pub(super) max_output_bytes: u64,
+    /// The most bytes that the worker and what it has started may hold.
+    pub(super) max_memory: Option<u64>,
+    /// Stops the run.
+    pub(super) interrupt: &'a Interrupt,
+}
+
+/// The end of an exchange.
+pub(super) enum ExchangeEnd {
+    /// The worker has answered with these bytes.
+    Answered(Vec<u8>),
+    /// The worker has answered with an error.
+    Refused(i32, String),
+    /// The worker has to be replaced.
+    Lost(WorkerLoss),
+    /// The run was stopped.
+    Interrupted,
+}
+
+/// Why a worker has to be replaced.
+pub(super) enum WorkerLoss {
+    /// It could not be started, or is out of reach.
+    Unreachable(io::Error),
+    /// It has ended by itself.
+    Ended,
+    /// It had ended before it could be asked.
+    EndedBefore,
+    /// It gave no answer in its time.
+    TimedOut,
+    /// It broke the protocol, in words that fit after "the worker".
+    OutOfProtocol(&'static str),
+    /// Its answer is too long.
+    TooLong,
+    /// It holds too much memory.
+    TooLarge,
+}
+
+/// A running worker.
+pub(super) struct RunningWorker {
+    running: Running,
+    to: PipeWriter,
+    from: PipeReader,
+    log: PipeReader,
+    /// What was read and is no whole line yet.
+    begun: Vec<u8>,
+    /// When its memory was looked at.
+    looked: Instant,
+    /// How many calls it has answered.
+    pub(super) calls: u64,
+    /// The write ends of its streams stay open here, so that a closed pipe wakes nobody. The end is reported in another
+    /// way.
+    _theirs: [OwnedFd; 2],
+}
+
+impl RunningWorker {
+    pub(super) fn start(program: &SupervisedProgram) -> io::Result<Self> {
+        let (input, to) = io::pipe()?;
+        let (from, output) = io::pipe()?;
+        let (log, errors) = io::pipe()?;
+        for ours in [to.as_fd(), from.as_fd(), log.as_fd()] {
+            fcntl_setfl(ours, fcntl_getfl(ours)? | OFlags::NONBLOCK)?;
+        }
+        let theirs = [input.into(), output.into(), errors.into()];
+        let running = Running::start(program, &theirs)?;
+        // Without a copy of the read end, a message to a worker that has ended is known not to have arrived.
+        let [_, output, errors] = theirs;
+        Ok(Self {
+            running,
+            to,
+            from,
+            log,
+            begun: Vec::new(),
+            looked: Instant::now(),
+            calls: 0,
+            _theirs: [output, errors],
+        })
+    }
+
+    /// Whether the worker can be asked: it has not ended, and does not hold too much memory.
+    pub(super) fn is_fit(&mut self, max_memory: Option<u64>) -> Result<(), WorkerLoss> {
+        let fd = self.running.fd().map_err(WorkerLoss::Unreachable)?;
+        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+        if let Ok(1) = poll(&mut fds, Some(&timespec(Duration::ZERO))) {
+            return Err(WorkerLoss::Ended);
+        }
+        match self.is_too_large(max_memory) {
+            true => Err(WorkerLoss::TooLarge),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the worker holds too much memory. It is looked at from time to time only.
+    fn is_too_large(&mut self, max_memory: Option<u64>) -> bool {
+        let Some(most) = max_memory.filter(|_| self.looked.elapsed() >= LOOK_EVERY) else {
+            return false;
+        };
+        self.looked = Instant::now();
+        held::bytes_below(self.running.supervisor()) > most
+    }
+
+    /// Sends a message and waits for its answer. What the worker prints on standard error meanwhile goes to `log`;
+    /// `stray` is called for a line that is no message.
+    pub(super) fn ask(
+        &mut self,
+        id: &str,
+        message: &[u8],
+        limits: WorkerLimits<'_>,
+        log: &mut Tail,
+        stray: &dyn Fn(),
+    ) -> ExchangeEnd {
+        let deadline = Instant::now() + limits.timeout;
+        let most = usize::try_from(limits.max_output_bytes).unwrap_or(usize::MAX);
+        // JSON needs up to six bytes for one.
+        let most = most.saturating_mul(6).saturating_add(AROUND);
+        let mut unsent = message;
+        let mut is_deaf = false;
+        // A message that follows an answer answers nothing.
+        self.begun.clear();
+        loop {
+            match self.write(&mut unsent) {
+                Ok(()) => {}
+                // Its end is reported soon, with the exit code.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    is_deaf = unsent.len() == message.len();
+                    unsent = &[];
+                }
+                Err(error) => return ExchangeEnd::Lost(WorkerLoss::Unreachable(error)),
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                read_all(&mut self.log, &mut |bytes| log.push(bytes));
+                return ExchangeEnd::Lost(WorkerLoss::TimedOut);
+            }
+            let pause = match limits.max_memory {
+                Some(_) => left.min(LOOK_EVERY),
+                None => left,
+            };
+            let [has_ended, is_stopped] =
+                match self.wait(pause, limits.interrupt, !unsent.is_empty()) {
+                    Ok(woken) => woken,
+                    Err(error) => return ExchangeEnd::Lost(WorkerLoss::Unreachable(error)),
+                };
+            if is_stopped {
+                return ExchangeEnd::Interrupted;
+            }
+            let end = self.hear(id, most, stray);
+            // What belongs to an answer was printed before it.
+            read_all(&mut self.log, &mut |bytes| log.push(bytes));
+            if let Some(end) = end {
+                return end;
+            }
+            if has_ended {
+                return ExchangeEnd::Lost(match is_deaf {
+                    true => WorkerLoss::EndedBefore,
+                    false => WorkerLoss::Ended,
+                });
+            }
+            if self.is_too_large(limits.max_memory) {
+                return ExchangeEnd::Lost(WorkerLoss::TooLarge);
+            }
+        }
+    }
+
+    /// Forgets what it has printed for people since the last call: that belongs to no call.
+    pub(super) fn forget_log(&mut self) {
+        read_all(&mut self.log, &mut |_| {});
+    }
+
+    /// Sends as much as the pipe takes.
+    fn write(&mut self, unsent: &mut &[u8]) -> io::Result<()> {
+        while !unsent.is_empty() {
+            match self.to.write(unsent) {
+                Ok(written) => *unsent = &unsent[written..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until there is something to do. Returns whether the worker has ended, and whether the run is stopped.
+    fn wait(&self, most: Duration, stop: &Interrupt, has_more: bool) -> io::Result<[bool; 2]> {
+        let mut fds = vec![
+            PollFd::from_borrowed_fd(self.running.fd()?, PollFlags::IN),
+            PollFd::from_borrowed_fd(stop.fd(), PollFlags::IN),
+            PollFd::new(&self.from, PollFlags::IN),
+            PollFd::new(&self.log, PollFlags::IN),
+        ];
+        if has_more {
+            fds.push(PollFd::new(&self.to, PollFlags::OUT));
+        }
+        match poll(&mut fds, Some(&timespec(most))) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok([0, 1].map(|at: usize| !fds[at].revents().is_empty()))
+    }
+
+    /// Reads what the worker has sent. None where the answer is still to come.
+    fn hear(&mut self, id: &str, most: usize, stray: &dyn Fn()) -> Option<ExchangeEnd> {
+        loop {
+            let known = self.begun.len();
+            let is_more = read_once(&mut self.from, &mut |bytes| {
+                self.begun.extend_from_slice(bytes);
+            });
+            let mut start = 0;
+            while let Some(length) = newline(&self.begun[start.max(known)..]) {
+                let end = start.max(known) + length;
+                let line = rpc::read(&self.begun[start..end], id);
+                start = end + 1;
+                let end = match line {
+                    WorkerLine::Result(output) => ExchangeEnd::Answered(output),
+                    WorkerLine::Error(code, message) => ExchangeEnd::Refused(code, message),
+                    WorkerLine::Wrong(what) => ExchangeEnd::Lost(WorkerLoss::OutOfProtocol(what)),
+                    WorkerLine::Notification => continue,
+                    WorkerLine::Stray => {
+                        stray();
+                        continue;
+                    }
+                };
+                return Some(end);
+            }
+            self.begun.drain(..start);
+            if self.begun.len() > most {
+                return Some(ExchangeEnd::Lost(WorkerLoss::TooLong));
+            }
+            if !is_more {
+                return None;
+            }
+        }
+    }
+
+    /// Kills the worker with everything that it has started, and returns how it has ended.
+    pub(super) fn kill(self) -> io::Result<ExitStatus> {
+        self.running.stop(StopOrder::Kill)?;
+        self.running.end()
+    }
+
+    /// Waits for a worker that has ended by itself, and for the end of everything that it has started.
+    pub(super) fn end(self) -> io::Result<ExitStatus> {
+        self.running.end()
+    }
+
+    /// Asks the worker to end.
+    pub(super) fn dismiss(&mut self) {
+        // A worker that does not read is killed.
+        let mut message = &*rpc::shutdown(&rpc::token());
+        let _ = self.write(&mut message);
+    }
+
+    /// Gives the worker a moment to end after [`dismiss`](Self::dismiss), and kills it then.
+    pub(super) fn leave(self, since: Instant) {
+        let left = (since + GRACE).saturating_duration_since(Instant::now());
+        let has_ended = self.running.fd().is_ok_and(|fd| {
+            let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+            matches!(poll(&mut fds, Some(&timespec(left))), Ok(1))
+        });
+        // Nothing depends on how it ends.
+        let _ = match has_ended {
+            true => self.end(),
+            false => self.kill(),
+        };
+    }
+}
+
+fn newline(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == b'\n')
+}
+
+/// Reads once without waiting. Returns whether there may be more.
+fn read_once(from: &mut impl Read, take: &mut dyn FnMut(&[u8])) -> bool {
+    BUFFER.with_borrow_mut(|buffer| match from.read(buffer) {
+        Ok(read) => {
+            take(&buffer[..read]);
+            read == buffer.len()
+        }
+        Err(error) => error.kind() == io::ErrorKind::Interrupted,
+    })
+}
+
+/// Reads what is there without waiting for more.
+fn read_all(from: &mut impl Read, take: &mut dyn FnMut(&[u8])) {
+    for _ in 0..LAST_READS {
+        if !read_once(from, take) {
+            break;
+        }
+    }
+}
+
+/// The kind of the failure of a process that has ended by itself.
+pub(super) fn how(status: ExitStatus) -> FailureKind {
+    match status.code() {
+        Some(code) => FailureKind::Exit(code),
+        None => FailureKind::Signal(status.signal().unwrap_or(0)),
+    }
+}

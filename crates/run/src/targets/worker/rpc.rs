@@ -1,0 +1,196 @@
+//! The messages between this program and a worker: JSON-RPC 2.0, one message a line.
+
+use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// The version of the protocol.
+pub(super) const PROTOCOL: u64 = 1;
+
+/// The input of a call.
+#[derive(Serialize)]
+struct Asked<'a> {
+    call: &'a str,
+    input: &'a str,
+    input_path: &'a str,
+}
+
+/// A text that no other call has, and that tells nothing of the call.
+pub(super) fn token() -> String {
+    // The standard library takes the keys of a new state from the random numbers of the system.
+    let [high, low] = [(); 2].map(|()| RandomState::new().build_hasher().finish());
+    format!("{high:016x}{low:016x}")
+}
+
+/// The first message to a worker.
+pub(super) fn initialize(id: &str) -> Vec<u8> {
+    line(id, "initialize", &json!({ "protocol": PROTOCOL }))
+}
+
+/// The message that asks for the answer to an input.
+pub(super) fn assess(id: &str, input: &str, input_path: &str) -> Vec<u8> {
+    let asked = Asked {
+        call: id,
+        input,
+        input_path,
+    };
+    line(id, "assess", &asked)
+}
+
+/// The last message to a worker.
+pub(super) fn shutdown(id: &str) -> Vec<u8> {
+    line(id, "shutdown", &json!({}))
+}
+
+fn line(id: &str, method: &str, params: &impl Serialize) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct Request<'a, P> {
+        jsonrpc: &'a str,
+        id: &'a str,
+        method: &'a str,
+        params: &'a P,
+    }
+    let request = Request {
+        jsonrpc: "2.0",
+        id,
+        method,
+        params,
+    };
+    let mut bytes = serde_json::to_vec(&request).unwrap_or_default();
+    bytes.push(b'\n');
+    bytes
+}
+
+/// What a line of a worker is, for somebody who waits for an answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum WorkerLine {
+    /// The answer, as the bytes of an output.
+    Result(Vec<u8>),
+    /// The worker has answered with an error: its code and its message.
+    Error(i32, String),
+    /// A message that expects nothing, e.g. about progress.
+    Notification,
+    /// A line that is no message.
+    Stray,
+    /// A message that the protocol does not allow here, in words that fit after "the worker".
+    Wrong(&'static str),
+}
+
+/// Reads a line.
+pub(super) fn read(line: &[u8], id: &str) -> WorkerLine {
+    let message = std::str::from_utf8(line).ok();
+    let message = message.and_then(|line| serde_json::from_str(line).ok());
+    let Some::<BTreeMap<String, &RawValue>>(message) = message else {
+        return WorkerLine::Stray;
+    };
+    let text = |key: &str| -> Option<String> { serde_json::from_str(message.get(key)?.get()).ok() };
+    if text("jsonrpc").as_deref() != Some("2.0") {
+        return WorkerLine::Stray;
+    }
+    if message.contains_key("method") {
+        return match message.contains_key("id") {
+            true => WorkerLine::Wrong("sent a request of its own"),
+            false => WorkerLine::Notification,
+        };
+    }
+    if text("id").as_deref() != Some(id) {
+        return WorkerLine::Wrong("answered with the id of another call");
+    }
+    match (message.get("result"), message.get("error")) {
+        (Some(result), None) => match output(result.get()) {
+            Some(output) => WorkerLine::Result(output),
+            None => WorkerLine::Wrong("answered with a text that is not Unicode"),
+        },
+        (None, Some(error)) => {
+            #[derive(Deserialize)]
+            struct RpcError {
+                code: Value,
+                message: String,
+            }
+            let error: Option<RpcError> = serde_json::from_str(error.get()).ok();
+            let read = error.and_then(|error| {
+                let code = i32::try_from(error.code.as_i64()?).ok()?;
+                Some(WorkerLine::Error(code, error.message))
+            });
+            read.unwrap_or(WorkerLine::Wrong(
+                "answered with an error that has no code and message",
+            ))
+        }
+        _ => WorkerLine::Wrong("answered with neither a result nor an error, or with both"),
+    }
+}
+
+/// The bytes of the output: of a text the text itself, of any other value its JSON as the worker has written it.
+fn output(result: &str) -> Option<Vec<u8>> {
+    match result.starts_with('"') {
+        true => serde_json::from_str(result).ok().map(String::into_bytes),
+        false => Some(result.as_bytes().to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_has_the_bytes_of_the_result_and_a_text_is_the_output_itself() {
+        let result = |result: &str| {
+            let line = format!(r#" {{"id": "a", "result": {result}, "jsonrpc": "2.0"}}"#);
+            match read(line.as_bytes(), "a") {
+                WorkerLine::Result(output) => String::from_utf8(output).expect("text"),
+                other => panic!("{other:?}"),
+            }
+        };
+        for same in [
+            r#"{"decision":  1.50, "n": 123456789012345678901234567890}"#,
+            "null",
+            "[1, 2]",
+            "7",
+        ] {
+            assert_eq!(result(same), same);
+        }
+        assert_eq!(result(r#""a\n\u00fc""#), "a\nü");
+        let deep = format!("{}{}", "[".repeat(2000), "]".repeat(2000));
+        assert_eq!(result(&deep), deep);
+    }
+
+    #[test]
+    fn a_line_that_is_no_message_is_stray_and_a_wrong_message_is_named() {
+        for stray in ["", "Loading model ...", "{}", "[1]", "{\"id\": \"a\"}", "3"] {
+            assert_eq!(read(stray.as_bytes(), "a"), WorkerLine::Stray, "{stray}");
+        }
+        assert_eq!(read(b"\xff", "a"), WorkerLine::Stray);
+        let of = |rest: &str| read(format!(r#"{{"jsonrpc":"2.0",{rest}}}"#).as_bytes(), "a");
+        assert_eq!(of(r#""method":"progress""#), WorkerLine::Notification);
+        for wrong in [
+            r#""id":"b","result":1"#,
+            r#""id":1,"result":1"#,
+            r#""id":null,"error":{"code":-32700,"message":"what?"}"#,
+            r#""id":"a""#,
+            r#""id":"a","result":1,"error":{"code":1,"message":""}"#,
+            r#""id":"a","error":"no""#,
+            r#""id":"a","result":"\ud800""#,
+            r#""id":"c","method":"ask""#,
+        ] {
+            assert!(matches!(of(wrong), WorkerLine::Wrong(_)), "{wrong}");
+        }
+        let error = of(r#""id":"a","error":{"code":75,"message":"busy","data":[]}"#);
+        assert_eq!(error, WorkerLine::Error(75, "busy".to_owned()));
+    }
+
+    #[test]
+    fn a_request_is_one_line_whatever_the_input_is_and_no_token_comes_twice() {
+        let input = "a\nb \u{2028} \"x\" ü\u{0}";
+        let line = assess("t", input, "/tmp/in put.md");
+        assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
+        let value: Value = serde_json::from_slice(&line).expect("JSON");
+        assert_eq!(value["params"]["input"], input);
+        assert_eq!(value["params"]["call"], value["id"]);
+        let tokens: std::collections::BTreeSet<_> = (0..1000).map(|_| token()).collect();
+        assert_eq!(tokens.len(), 1000);
+    }
+}

@@ -1,0 +1,618 @@
+//! Workers as they should be and as they should not: small Python programs in a temporary folder.
+
+use std::fs;
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::targets::Address;
+use kelvin_system::signal::Interrupt;
+
+/// A worker by the book. `answer(params)` is put in before it, and may do anything.
+const SERVE: &str = r#"
+import json, os, sys, time
+def say(message):
+    sys.stdout.write(json.dumps(message) + "\n")
+    sys.stdout.flush()
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "shutdown":
+        break
+    if asked["method"] == "initialize":
+        result = {"protocol": 1}
+        with open("started", "a") as started:
+            started.write(f"{os.getpid()}\n")
+    else:
+        result = answer(asked["params"])
+    say({"jsonrpc": "2.0", "id": asked["id"], "result": result})
+"#;
+
+/// A folder with a worker.
+struct Yard {
+    folder: TempDir,
+    interrupt: Arc<Interrupt>,
+    target: Box<dyn Target>,
+}
+
+impl Yard {
+    /// A worker with this function `answer`.
+    fn new(answer: &str, bounds: Value) -> Self {
+        Self::with(answer, bounds, Duration::from_secs(20))
+    }
+
+    fn with(answer: &str, bounds: Value, timeout: Duration) -> Self {
+        let mut settings = bounds;
+        settings["run"] = json!("python3 worker.py");
+        Self::of_address(
+            &Address::of("worker", settings),
+            &[("worker.py", &format!("{answer}\n{SERVE}"))],
+            timeout,
+        )
+    }
+
+    fn of_address(address: &Address, files: &[(&str, &str)], timeout: Duration) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).expect("written");
+        }
+        let interrupt = Interrupt::apart();
+        let site = TargetSite {
+            root: folder.path().to_owned(),
+            timeout,
+            max_output_bytes: 1000,
+            interrupt: Arc::clone(&interrupt),
+        };
+        Self {
+            target: address.open(&site).expect("it can be opened"),
+            folder,
+            interrupt,
+        }
+    }
+
+    fn ask(&self, input: &str) -> Result<String, Failure> {
+        let file = self.folder.path().join(format!("{}.md", rpc::token()));
+        fs::write(&file, input).expect("written");
+        let call = Invocation {
+            input,
+            input_file: &file,
+            output_file: Path::new("/nowhere"),
+            repeat: 1,
+            sample: "",
+            workplace: None,
+        };
+        let mut output = Vec::new();
+        match self.target.call(&call, &mut output) {
+            Ended::Answered(_) => Ok(String::from_utf8(output).expect("text")),
+            Ended::Failed { failure, .. } => Err(*failure),
+            Ended::Interrupted => Ok("interrupted".to_owned()),
+        }
+    }
+
+    #[track_caller]
+    fn fails(&self, input: &str, kind: &FailureKind, words: &[&str]) -> Failure {
+        let failure = self.ask(input).expect_err("it fails");
+        assert_eq!(failure.kind, *kind, "{failure:?}");
+        for word in words {
+            assert!(failure.message.contains(word), "{word}: {failure:?}");
+        }
+        failure
+    }
+
+    fn lines(&self, file: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.folder.path().join(file)).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Waits for the death of every process whose number is in a file, and returns how many these are.
+    #[track_caller]
+    fn all_dead(&self, file: &str) -> usize {
+        let numbers = self.lines(file);
+        let lives = |number: &String| {
+            fs::read_to_string(format!("/proc/{number}/stat")).is_ok_and(|stat| {
+                !stat
+                    .rsplit(')')
+                    .next()
+                    .unwrap_or("")
+                    .trim()
+                    .starts_with('Z')
+            })
+        };
+        let begun = Instant::now();
+        while let Some(alive) = numbers.iter().find(|number| lives(number)) {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{alive} lives");
+            thread::sleep(Duration::from_millis(5));
+        }
+        numbers.len()
+    }
+}
+
+#[test]
+fn one_process_answers_all_calls_and_ends_with_the_run() {
+    let yard = Yard::new(
+        "seen = []\ndef answer(params):\n    assert open(params['input_path']).read() == params['input']\n    \
+         seen.append(params['call'])\n    assert len(set(seen)) == len(seen)\n    \
+         return {'decision': params['input'].upper(), 'n': len(seen), 'more': sorted(params)}",
+        json!({}),
+    );
+    for n in 1..=20 {
+        let said = yard.ask("straße\n").expect("answered");
+        let more = r#"["call", "input", "input_path"]"#;
+        let decision = r#""STRASSE\n""#;
+        assert_eq!(
+            said,
+            format!(r#"{{"decision": {decision}, "n": {n}, "more": {more}}}"#)
+        );
+    }
+    let Yard {
+        target,
+        folder,
+        interrupt,
+    } = yard;
+    drop(target);
+    let (target, yard) = (Address::command("true"), folder);
+    let site = TargetSite {
+        root: yard.path().to_owned(),
+        timeout: Duration::from_secs(1),
+        max_output_bytes: 1,
+        interrupt: Arc::clone(&interrupt),
+    };
+    let rest = Yard {
+        target: target.open(&site).expect("opened"),
+        folder: yard,
+        interrupt,
+    };
+    assert_eq!(rest.all_dead("started"), 1, "one process, which has ended");
+}
+
+#[test]
+fn a_text_is_the_output_itself_and_a_large_one_is_refused_without_a_new_process() {
+    let yard = Yard::new(
+        "def answer(params):\n    return params['input'] * int(params['input'][-1])",
+        json!({}),
+    );
+    assert_eq!(yard.ask("go 2").expect("answered"), "go 2go 2");
+    let long = "x".repeat(500) + "9";
+    yard.fails(&long, &FailureKind::OutputTooLarge, &["1000 bytes"]);
+    assert_eq!(yard.ask("go 1").expect("answered"), "go 1");
+    assert_eq!(yard.lines("started").len(), 1);
+    let endless = Yard::new(
+        "def answer(params):\n    return 'x' * 10_000_000",
+        json!({}),
+    );
+    endless.fails("a", &FailureKind::OutputTooLarge, &["1000"]);
+}
+
+#[test]
+fn a_large_input_and_a_large_log_do_not_wait_for_each_other() {
+    let yard = Yard::new(
+        "def answer(params):\n    sys.stderr.write('log\\n' * 300_000)\n    return len(params['input'])",
+        json!({}),
+    );
+    let large = "line of the input\n".repeat(100_000);
+    assert_eq!(yard.ask(&large).expect("answered"), "1800000");
+    assert_eq!(yard.ask("a").expect("answered"), "1");
+}
+
+#[test]
+fn a_worker_that_crashes_is_replaced_and_its_log_is_kept() {
+    let yard = Yard::new(
+        "def answer(params):\n    if params['input'] == 'crash':\n        print('no more', file=sys.stderr, flush=True)\n        \
+         os._exit(7)\n    if params['input'] == 'kill':\n        os.kill(os.getpid(), 9)\n    return params['input']",
+        json!({}),
+    );
+    assert_eq!(yard.ask("a").expect("answered"), "a");
+    let failure = yard.fails("crash", &FailureKind::WorkerLost, &["exit code 7"]);
+    assert_eq!(failure.stderr, "no more");
+    assert_eq!(yard.ask("b").expect("answered"), "b");
+    yard.fails("kill", &FailureKind::WorkerLost, &["SIGKILL"]);
+    assert_eq!(yard.ask("c").expect("answered"), "c");
+    assert_eq!(yard.lines("started").len(), 3);
+}
+
+#[test]
+fn a_worker_that_ends_between_two_calls_costs_no_call() {
+    let yard = Yard::new(
+        "import threading\ndef answer(params):\n    threading.Timer(0.05, lambda: os._exit(3)).start()\n    return params['input']",
+        json!({}),
+    );
+    for _ in 0..3 {
+        assert_eq!(yard.ask("a").expect("answered"), "a");
+        yard.all_dead("started");
+    }
+    assert_eq!(yard.lines("started").len(), 3);
+}
+
+#[test]
+fn a_worker_that_hangs_is_stopped_with_a_bomb_of_fifty_processes() {
+    let bomb = "def answer(params):\n    for n in range(50):\n        if os.fork() == 0:\n            \
+                if n % 2:\n                os.setsid()\n            \
+                with open('forked', 'a') as forked:\n                forked.write(f'{os.getpid()}\\n')\n            \
+                time.sleep(1000)\n    while len(open('forked').readlines()) < 50:\n        time.sleep(0.01)\n    \
+                if params['input'] == 'hang':\n        time.sleep(1000)\n    return 'forked'";
+    let yard = Yard::with(bomb, json!({}), Duration::from_secs(3));
+    yard.fails("hang", &FailureKind::Timeout, &["3 s", "timeout_s"]);
+    assert_eq!(yard.all_dead("forked"), 50);
+    // Those that a finished call leaves behind end with the worker.
+    let yard = Yard::new(bomb, json!({ "recycle_after": 1 }));
+    assert_eq!(yard.ask("leave").expect("answered"), "forked");
+    assert_eq!(yard.all_dead("forked"), 50);
+}
+
+#[test]
+fn a_worker_that_takes_too_much_memory_is_replaced_with_what_it_has_started() {
+    let yard = Yard::new(
+        "kept = []\ndef answer(params):\n    if params['input'] == 'leak':\n        if os.fork() == 0:\n            \
+         open('forked', 'a').write(f'{os.getpid()}\\n')\n            kept.append(b'x' * 300_000_000)\n            \
+         time.sleep(1000)\n        time.sleep(1000)\n    if params['input'] == 'grow':\n        \
+         kept.append(b'x' * 300_000_000)\n        time.sleep(0.2)\n    return 'well'",
+        json!({ "max_memory_mb": 200 }),
+    );
+    assert_eq!(yard.ask("a").expect("answered"), "well");
+    yard.fails(
+        "leak",
+        &FailureKind::WorkerLost,
+        &["200 MiB", "max_memory_mb"],
+    );
+    assert_eq!(yard.all_dead("forked"), 1);
+    assert_eq!(yard.ask("b").expect("answered"), "well");
+    assert_eq!(yard.lines("started").len(), 2);
+}
+
+#[test]
+fn a_worker_that_answers_with_another_id_is_replaced() {
+    let yard = Yard::new(
+        "last = []\ndef answer(params):\n    if params['input'] == 'wrong':\n        \
+         say({'jsonrpc': '2.0', 'id': last[-1], 'result': 'of the last call'})\n        time.sleep(1000)\n    \
+         last.append(params['call'])\n    return params['input']",
+        json!({}),
+    );
+    assert_eq!(yard.ask("a").expect("answered"), "a");
+    yard.fails("wrong", &FailureKind::WorkerLost, &["id of another call"]);
+    assert_eq!(yard.ask("b").expect("answered"), "b");
+    assert_eq!(yard.lines("started").len(), 2);
+}
+
+#[test]
+fn a_second_answer_to_one_call_is_not_taken_for_that_of_the_next() {
+    let yard = Yard::new(
+        "def answer(params):\n    if params['input'] == 'twice':\n        \
+         say({'jsonrpc': '2.0', 'id': params['call'], 'result': 'twice'})\n        time.sleep(0.3)\n    return params['input']",
+        json!({}),
+    );
+    assert_eq!(yard.ask("twice").expect("answered"), "twice");
+    // Either it is lost, because the worker still owes an answer that nobody waits for, or it answers rightly.
+    if let Ok(answer) = yard.ask("b") {
+        assert_eq!(answer, "b");
+    }
+    assert_eq!(yard.ask("c").expect("answered"), "c");
+}
+
+#[test]
+fn garbage_on_standard_output_is_passed_over_and_said_once() {
+    let yard = Yard::new(
+        "def answer(params):\n    print('Loading model: 100%')\n    sys.stdout.buffer.write(b'\\xff\\xfe\\n{}\\n[1]\\n')\n    \
+         sys.stdout.flush()\n    say({'jsonrpc': '2.0', 'method': 'progress'})\n    return params['input']",
+        json!({}),
+    );
+    assert!(yard.target.notices().is_empty());
+    for input in ["a", "b"] {
+        assert_eq!(yard.ask(input).expect("answered"), input);
+    }
+    let [notice] = &yard.target.notices()[..] else {
+        panic!("one notice");
+    };
+    assert!(notice.text.contains("standard error"), "{}", notice.text);
+    assert_eq!(yard.lines("started").len(), 1);
+}
+
+#[test]
+fn a_worker_is_replaced_after_its_number_of_calls_and_a_fresh_one_shares_nothing() {
+    let count = "seen = []\ndef answer(params):\n    seen.append(1)\n    return len(seen)";
+    let yard = Yard::new(count, json!({ "recycle_after": 2 }));
+    let answers: Vec<_> = (0..5).map(|_| yard.ask("a").expect("answered")).collect();
+    assert_eq!(answers, ["1", "2", "1", "2", "1"]);
+    let yard = Yard::new(count, json!({}));
+    assert_eq!(yard.ask("a").expect("answered"), "1");
+    assert_eq!(yard.ask("a").expect("answered"), "2");
+    let mut output = Vec::new();
+    let call = Invocation {
+        input: "a",
+        input_file: Path::new("/nowhere"),
+        output_file: Path::new("/nowhere"),
+        repeat: 1,
+        sample: "",
+        workplace: None,
+    };
+    let fresh = yard.target.afresh().expect("a worker keeps its memory");
+    assert!(matches!(fresh.call(&call, &mut output), Ended::Answered(_)));
+    assert_eq!(output, b"1");
+}
+
+#[test]
+fn an_error_is_the_failure_of_its_call_alone() {
+    let yard = Yard::new(
+        "def answer(params):\n    if params['input'] == 'a':\n        return 'well'\n    \
+         say({'jsonrpc': '2.0', 'id': params['call'], 'error': {'code': 75, 'message': 'busy'}})\n    \
+         line = json.loads(sys.stdin.readline())\n    \
+         say({'jsonrpc': '2.0', 'id': line['id'], 'result': 'after'})\n    sys.exit(0)",
+        json!({}),
+    );
+    yard.fails("b", &FailureKind::ErrorAnswer(75), &["busy"]);
+    assert_eq!(yard.ask("a").expect("answered"), "after");
+}
+
+#[test]
+fn a_worker_that_does_not_get_ready_is_told_as_such() {
+    let within =
+        |line: &str, time| Yard::of_address(&Address::of("worker", json!(line)), &[], time);
+    let worker = |line: &str| within(line, Duration::from_secs(20));
+    worker("no-such-program").fails(
+        "a",
+        &FailureKind::NotStarted,
+        &["no-such-program", "installed"],
+    );
+    let failure =
+        worker("echo no >&2; exit 3").fails("a", &FailureKind::NotStarted, &["exit code 3"]);
+    assert_eq!(failure.stderr, "no");
+    let quick = within("sleep 1000", Duration::from_millis(700));
+    quick.fails("a", &FailureKind::Timeout, &["not ready", "0.7 s"]);
+    let other = r#"read line; id=$(echo "$line" | cut -d'"' -f8)
+        echo "{\"jsonrpc\":\"2.0\",\"id\":\"$id\",\"result\":{\"protocol\":2}}"; sleep 1000"#;
+    worker(other).fails("a", &FailureKind::NotStarted, &["protocol 2", "only 1"]);
+}
+
+#[test]
+fn a_stopped_run_ends_a_call_and_its_worker() {
+    let yard = Yard::new("def answer(params):\n    time.sleep(1000)", json!({}));
+    thread::scope(|scope| {
+        let asking = scope.spawn(|| yard.ask("a"));
+        while yard.lines("started").is_empty() {
+            thread::sleep(Duration::from_millis(5));
+        }
+        yard.interrupt.trip();
+        assert_eq!(
+            asking.join().expect("no panic").expect("stopped"),
+            "interrupted"
+        );
+    });
+    assert_eq!(yard.all_dead("started"), 1);
+}
+
+#[test]
+fn placeholders_of_a_call_are_refused_and_the_root_is_filled_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for line in ["python3 w.py {input}", "cat {input} | python3 w.py"] {
+        let address = Address::of("worker", json!(line));
+        let refused = address.look_up(folder.path()).expect_err("refused");
+        assert!(refused.what.contains("{input}"), "{refused}");
+    }
+    let yard = Yard::of_address(
+        &Address::of("worker", json!("python3 {root}/worker.py")),
+        &[(
+            "worker.py",
+            &format!("def answer(params):\n    return 'here'\n{SERVE}"),
+        )],
+        Duration::from_secs(20),
+    );
+    assert_eq!(yard.ask("a").expect("answered"), "here");
+}
+
+/// A worker that serves a Python function.
+fn python(module: &str, function: &str) -> Yard {
+    Yard::of_address(
+        &Address::of("python", json!(format!("app:{function}"))),
+        &[("app.py", module)],
+        Duration::from_secs(20),
+    )
+}
+
+#[test]
+fn a_function_gets_the_parameters_that_it_names() {
+    for (parameters, answer) in [
+        ("input", "input"),
+        ("path", "open(path).read()"),
+        (
+            "path, input",
+            "input if open(path).read() == input else None",
+        ),
+        ("document", "document"),
+        ("document, model='small'", "document"),
+        ("input, /, *, model='small'", "input"),
+        ("*, path, **more", "open(path).read() + ''.join(more)"),
+        ("text='none'", "text"),
+    ] {
+        let yard = python(
+            &format!("def decide({parameters}):\n    return {answer}"),
+            "decide",
+        );
+        assert_eq!(
+            yard.ask("gö").expect(parameters),
+            r#"{"decision": "gö"}"#,
+            "{parameters}"
+        );
+    }
+    for parameters in [
+        "",
+        "a, b",
+        "input, other",
+        "a=1, b=2",
+        "*inputs",
+        "other, /, input",
+    ] {
+        let yard = python(
+            &format!("def decide({parameters}):\n    return 1"),
+            "decide",
+        );
+        let words = [
+            "`app:decide(",
+            parameters,
+            "give every other parameter a default",
+        ];
+        yard.fails("a", &FailureKind::ErrorAnswer(1), &words);
+    }
+}
+
+#[test]
+fn what_a_function_returns_becomes_json() {
+    let yard = python(
+        "import dataclasses, enum, sys\nclass Colour(enum.Enum):\n    RED = 'red'\n@dataclasses.dataclass\nclass Inner:\n    n: int\n\
+         @dataclasses.dataclass\nclass Outer:\n    decision: str\n    inner: Inner\nclass Model:\n    \
+         def model_dump(self, mode):\n        return {'decision': mode}\n\
+         class Number:\n    def item(self):\n        return 2.5\n\
+         def decide(input):\n    return eval(input)",
+        "decide",
+    );
+    for (returned, output) in [
+        (
+            "{'decision': 'go', 'n': 1}",
+            r#"{"decision": "go", "n": 1}"#,
+        ),
+        (
+            "Outer('go', Inner(3))",
+            r#"{"decision": "go", "inner": {"n": 3}}"#,
+        ),
+        ("Model()", r#"{"decision": "json"}"#),
+        ("Colour.RED", r#"{"decision": "red"}"#),
+        ("Number()", r#"{"decision": 2.5}"#),
+        ("True", r#"{"decision": true}"#),
+        ("None", r#"{"decision": null}"#),
+        (
+            "12345678901234567890123",
+            r#"{"decision": 12345678901234567890123}"#,
+        ),
+        ("[Inner(1), Inner(2)]", r#"[{"n": 1}, {"n": 2}]"#),
+        ("{'decision': Colour.RED}", r#"{"decision": "red"}"#),
+    ] {
+        assert_eq!(yard.ask(returned).expect(returned), output, "{returned}");
+    }
+    for (returned, words) in [
+        ("float('nan')", "NaN or Infinity"),
+        ("{'decision': object()}", "object, which JSON does not know"),
+        ("'\\ud800'", "surrogates not allowed"),
+        ("(lambda: 1 / 0)()", "ZeroDivisionError: division by zero"),
+    ] {
+        yard.fails(returned, &FailureKind::ErrorAnswer(1), &[words]);
+    }
+    yard.fails(
+        "sys.exit(75)",
+        &FailureKind::ErrorAnswer(75),
+        &["SystemExit: 75"],
+    );
+    assert_eq!(yard.ask("1").expect("it goes on"), r#"{"decision": 1}"#);
+}
+
+#[test]
+fn an_exception_leaves_its_traceback_in_the_log_and_the_worker_alive() {
+    let yard = python(
+        "import os\ndef inner(text):\n    raise ValueError(f'cannot read {text}')\n\
+         def decide(text):\n    print('about to fail')\n    return inner(text) if text == 'b' else os.getpid()",
+        "decide",
+    );
+    let process = yard.ask("a").expect("answered");
+    let failure = yard.fails(
+        "b",
+        &FailureKind::ErrorAnswer(1),
+        &["ValueError: cannot read b"],
+    );
+    let log = &failure.stderr;
+    assert!(log.starts_with("about to fail\nTraceback"), "{log}");
+    assert!(
+        log.contains("line 3, in inner") && log.ends_with("ValueError: cannot read b"),
+        "{log}"
+    );
+    assert!(
+        !log.contains("<string>"),
+        "our own frames are no help: {log}"
+    );
+    assert_eq!(yard.ask("a").expect("answered"), process);
+}
+
+#[test]
+fn what_a_function_prints_or_reads_does_not_reach_the_messages() {
+    let yard = python(
+        "import os, subprocess, sys\nprint('importing')\ndef decide(text):\n    print('printed', flush=True)\n    \
+         os.write(1, b'written\\n')\n    subprocess.run(['sh', '-c', 'echo by a child; cat'], check=True)\n    \
+         return sys.stdin.read() + text",
+        "decide",
+    );
+    for input in ["a", "b"] {
+        assert_eq!(
+            yard.ask(input).expect("answered"),
+            format!(r#"{{"decision": "{input}"}}"#)
+        );
+    }
+    assert!(
+        yard.target.notices().is_empty(),
+        "{:?}",
+        yard.target.notices()
+    );
+}
+
+#[test]
+fn an_async_function_runs_on_one_loop() {
+    let yard = python(
+        "import asyncio\nlock = None\nasync def decide(text):\n    global lock\n    lock = lock or asyncio.Lock()\n    \
+         async with lock:\n        await asyncio.sleep(0)\n        return id(asyncio.get_running_loop())",
+        "decide",
+    );
+    let first = yard.ask("a").expect("answered");
+    assert_eq!(yard.ask("b").expect("answered"), first);
+}
+
+#[test]
+fn a_module_that_cannot_be_used_is_named_with_its_python_and_asked_for_once() {
+    let start = "open('started', 'a').write('x\\n')\n";
+    for (module, function, words) in [
+        (
+            "",
+            "missing",
+            &[
+                "`app:missing` by `python3`",
+                "no `missing`",
+                "nothing to call",
+            ][..],
+        ),
+        ("def decide(x): pass", "decid", &["it has: decide"]),
+        (
+            "import nothing_like_this\n",
+            "decide",
+            &["`app` imports `nothing_like_this`"],
+        ),
+        (
+            "1 / 0\n",
+            "decide",
+            &["importing `app` failed: ZeroDivisionError"],
+        ),
+        (
+            "decide = 3\n",
+            "decide",
+            &["is int, which cannot be called"],
+        ),
+        ("def decide(:\n", "decide", &["SyntaxError"]),
+    ] {
+        let yard = python(&format!("{start}{module}"), function);
+        yard.fails("a", &FailureKind::ErrorAnswer(1), words);
+        yard.fails("b", &FailureKind::ErrorAnswer(1), words);
+        assert!(
+            yard.lines("started").len() <= 1,
+            "it is imported once: {module}"
+        );
+    }
+    let absent = Yard::of_address(
+        &Address::of("python", json!("lib.app:decide")),
+        &[],
+        Duration::from_secs(20),
+    );
+    absent.fails(
+        "a",
+        &FailureKind::ErrorAnswer(1),
+        &["there is no module `lib`"],
+    );
+    for wrong in ["app", "app:", "app.py:decide()", ":x", "a b:c"] {
+        let refused = Address::of("python", json!(wrong)).look_up(Path::new("/"));
+        let refused = refused.expect_err(wrong).to_string();
+        assert!(refused.contains(wrong), "{refused}");
+    }
+}

@@ -1,0 +1,339 @@
+use std::fs;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::project::{GROUNDED, Project};
+use crate::repository;
+
+/// A worker of a few lines, with a function `answer` before it.
+const SERVE: &str = r#"
+import json, os, sys, time
+def say(message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["method"] == "shutdown":
+        break
+    ready = asked["method"] == "initialize"
+    say({"id": asked["id"], "result": {"protocol": 1} if ready else answer(asked["params"])})
+"#;
+
+/// Decides by the governing units alone, in any order, as the script of that name does.
+const DECIDE: &str = r###"
+import os
+def decide(text):
+    with open("calls", "a") as calls:
+        calls.write(f"{os.getpid()}\n")
+    units = text.split("\n## ")[1:]
+    lines = [line for unit in units if unit.startswith("Rule") for line in unit.splitlines()]
+    return " ".join(sorted(line for line in lines if line))
+"###;
+
+fn configured(project: &Project, run: &str, more: &str) {
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "run: {run}\ncases: cases\ndecision_field: decision\ngoverning_types: [rule]\njobs: 2\n\
+             fingerprint: [\"*.py\"]\n{more}"
+        ),
+    );
+}
+
+fn with_function(module: &str, more: &str) -> Project {
+    let project = Project::new("");
+    project.write("app.py", module);
+    configured(&project, "{python: \"app:decide\"}", more);
+    project
+}
+
+fn with_worker(answer: &str, bounds: &str, more: &str) -> Project {
+    let project = Project::new("");
+    project.write("worker.py", &format!("{answer}\n{SERVE}"));
+    let run = format!("{{worker: {{run: python3 worker.py{bounds}}}}}");
+    configured(&project, &run, more);
+    project
+}
+
+/// The metrics of a report.
+fn metrics(project: &Project) -> Value {
+    project.json("kelvin/report.json")["metrics"].clone()
+}
+
+fn until(what: &str, happened: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !happened() {
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "{what} did not happen"
+        );
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn lives(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| {
+        !stat
+            .rsplit(')')
+            .next()
+            .unwrap_or("")
+            .trim()
+            .starts_with('Z')
+    })
+}
+
+#[track_caller]
+fn all_dead(project: &Project, file: &str) {
+    let numbers = project.read(file);
+    assert!(!numbers.is_empty(), "nobody wrote a number");
+    for pid in numbers.lines() {
+        until(&format!("the end of {pid}"), || !lives(pid));
+    }
+}
+
+/// The notices of a report with this code.
+fn notices(project: &Project, code: &str) -> Vec<String> {
+    let report = project.json("kelvin/report.json");
+    let all = report["notices"].as_array().cloned().unwrap_or_default();
+    let of_code = all.iter().filter(|notice| notice["code"] == code);
+    of_code
+        .map(|notice| notice["text"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_function_and_a_worker_have_the_figures_of_the_same_command() {
+    let command = Project::new(GROUNDED);
+    command.check();
+    let function = with_function(DECIDE, "");
+    function.check();
+    let answer = format!(
+        "{DECIDE}\ndef answer(params):\n    return {{'decision': decide(params['input'])}}"
+    );
+    let worker = with_worker(&answer, "", "");
+    worker.check();
+    let of_command = metrics(&command);
+    assert_eq!(of_command["evidence.sensitivity"]["value"], json!(1.0));
+    for project in [&function, &worker] {
+        assert_eq!(metrics(project), of_command);
+        // Twelve further calls find out whether the order matters, by six processes.
+        assert_eq!(project.calls(), 52 + 12);
+        let calls = project.read("calls");
+        let processes: std::collections::BTreeSet<&str> = calls.lines().collect();
+        assert!((7..=8).contains(&processes.len()), "{}", processes.len());
+        assert!(notices(project, "order_matters").is_empty());
+        all_dead(project, "calls");
+    }
+}
+
+#[test]
+fn a_run_with_a_worker_that_was_killed_is_resumed_and_repeats_nothing_that_had_finished() {
+    let slow = DECIDE.replace(
+        "def decide(text):",
+        "import time\ndef decide(text):\n    time.sleep(0.03)",
+    );
+    let worker =
+        format!("{slow}\ndef answer(params):\n    return {{'decision': decide(params['input'])}}");
+    for project in [with_function(&slow, ""), with_worker(&worker, "", "")] {
+        let noted = || {
+            let journal = fs::read_to_string(project.path("kelvin/.journal.jsonl"));
+            journal.map_or(0, |text| text.matches("\"case\"").count())
+        };
+        let mut kelvin = project.start(&["check"]);
+        until("twenty calls that are kept", || noted() >= 20);
+        let known = noted();
+        kelvin.kill().expect("it runs");
+        kelvin.wait().expect("it ends");
+        all_dead(&project, "calls");
+        let before = project.calls();
+        project.kelvin(&["check", "--resume"]).expect(0);
+        let cost = project.json("kelvin/report.json")["run"]["session"]["cost"].clone();
+        assert!(
+            cost["resumed"].as_u64().expect("a number") >= known as u64,
+            "{cost}"
+        );
+        assert!(
+            project.calls() - before <= 52 - known,
+            "{} after {before}",
+            project.calls()
+        );
+        let (resumed, items) = (project.report(), project.files("kelvin/alder"));
+        project.check();
+        assert_eq!(project.report(), resumed);
+        assert_eq!(project.files("kelvin/alder"), items);
+        // Another function is another pipeline.
+        let config = project.read("kelvin.yaml");
+        project.write(
+            "kelvin.yaml",
+            &config
+                .replace("app:decide", "app:other")
+                .replace("python3 w", "python3 -u w"),
+        );
+        let said = project.kelvin(&["check", "--resume"]).expect(1);
+        assert!(said.stderr.contains("cannot be resumed"), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_worker_and_none_of_its_fifty_children() {
+    let bomb = "def answer(params):\n    for n in range(50):\n        if os.fork() == 0:\n            \
+                os.setsid()\n            open('forked', 'a').write(f'{os.getpid()}\\n')\n            \
+                time.sleep(1000)\n    time.sleep(1000)";
+    for signal in ["-KILL", "-INT"] {
+        let project = with_worker(bomb, "", "");
+        let mut kelvin = project.start(&["check"]);
+        let forked = || fs::read_to_string(project.path("forked")).unwrap_or_default();
+        until("fifty processes", || forked().lines().count() >= 50);
+        let sent = Command::new("kill")
+            .args([signal, &kelvin.id().to_string()])
+            .status();
+        assert!(sent.expect("kill starts").success());
+        kelvin.wait().expect("it ends");
+        all_dead(&project, "forked");
+    }
+}
+
+#[test]
+fn a_lost_worker_costs_its_call_and_the_retries_of_the_configuration_win_it_back() {
+    // It dies at every tenth call of a process, whatever the input is.
+    let answer = "n = 0\ndef answer(params):\n    global n\n    n += 1\n    if n % 10 == 0:\n        \
+                  print('out of luck', file=sys.stderr, flush=True)\n        os._exit(9)\n    return {'decision': 'go'}";
+    let project = with_worker(answer, "", "");
+    project.check();
+    let report = project.read("kelvin/report.json");
+    assert!(report.contains("worker_lost") && report.contains("out of luck"));
+    configured(
+        &project,
+        "{worker: python3 worker.py}",
+        "retry: {max_attempts: 3, initial_delay_s: 0, jitter_max_s: 0}\n",
+    );
+    project.check();
+    let report = project.json("kelvin/report.json");
+    for metric in ["evidence.invariance", "evidence.sensitivity"] {
+        assert_eq!(report["metrics"][metric]["n_failed"], json!(0), "{metric}");
+    }
+    let retries = &report["run"]["session"]["cost"]["retries"];
+    assert!(
+        retries.as_u64().is_some_and(|retries| retries >= 2),
+        "{retries}"
+    );
+}
+
+/// Answers with the heading of the first input that this process was asked.
+const REMEMBERS: &str = "first = None\ndef decide(text):\n    global first\n    first = first or text.splitlines()[0]\n    return first\n";
+
+#[test]
+fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, "");
+    project.write("app.py", REMEMBERS);
+    project.write(".gitignore", "/kelvin/\n__pycache__/\n");
+    configured(&project, "{python: \"app:decide\"}", "");
+    repository::commit(&project, "a function");
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    let said = project.check();
+    let told = notices(&project, "order_matters");
+    assert_eq!(told.len(), 1, "{}", said.stdout);
+    for name in ["`alder/baseline`", "`dogwood/baseline`", "recycle_after: 1"] {
+        assert!(told[0].contains(name), "{told:?}");
+    }
+    assert!(
+        said.stdout
+            .contains("depends on what the worker was asked before"),
+        "{}",
+        said.stdout
+    );
+    project.kelvin(&["baseline", "save"]).expect(0);
+    repository::branch(&project, "change", "");
+    let said = project.kelvin(&["gate", "--format", "markdown"]);
+    let verdict = project.json("kelvin/gate.json");
+    assert_ne!(verdict["verdict"], json!("pass"), "{}", said.stdout);
+    assert_eq!(
+        verdict["reasons"][0]["code"],
+        json!("order_matters"),
+        "{verdict}"
+    );
+    assert!(said.stdout.contains("asked before"), "{}", said.stdout);
+
+    let said = project.kelvin(&["doctor"]);
+    let line = said
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("warn     order"));
+    let line = line.unwrap_or_else(|| panic!("{}", said.stdout));
+    assert!(
+        line.contains("`alder`") && line.contains("asked before"),
+        "{line}"
+    );
+}
+
+#[test]
+fn noise_is_not_taken_for_order_and_what_was_found_out_is_found_out_once() {
+    let noisy = "import random\ndef decide(text):\n    open('calls', 'a').write('x\\n')\n    return random.random()\n";
+    let project = with_function(noisy, "cache: true\n");
+    project.check();
+    assert!(notices(&project, "order_matters").is_empty());
+    assert_eq!(notices(&project, "order_unknown").len(), 1);
+    // Four rounds of twelve calls.
+    assert_eq!(project.calls(), 52 + 48);
+    project.check();
+    assert_eq!(project.calls(), 52 + 48, "the cache knows it");
+    assert_eq!(notices(&project, "order_unknown").len(), 1);
+}
+
+#[test]
+fn the_doctor_says_which_python_is_taken_and_a_wrong_function_is_told_by_the_check() {
+    let project = with_function(DECIDE, "");
+    let said = project.kelvin(&["doctor"]);
+    for words in [
+        "`python3` is `/",
+        "it runs `app:decide`, and was taken because the project has no `.venv`",
+        "each was answered alike",
+    ] {
+        assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
+    }
+    project.write("app.py", "def decide(one, two):\n    return 1\n");
+    let said = project.kelvin(&["check"]);
+    let all = format!("{}{}", said.stdout, said.stderr);
+    assert!(all.contains("`app:decide(one, two)`"), "{all}");
+    configured(&project, "{python: \"app.py\"}", "");
+    let said = project.kelvin(&["check"]).expect(1);
+    assert!(
+        said.stderr.contains("`app.pipeline:decide`"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn a_scenario_is_refused_with_a_worker_before_anything_is_run() {
+    let project = Project::new("");
+    project.write(
+        "kelvin.yaml",
+        "run: {worker: python3 worker.py}\nscenarios: scenarios.jsonl\ninvariants:\n  \
+         done: {description: a, check: {type: command_exit, command: \"true\"}}\n",
+    );
+    project.write("scenarios.jsonl", "{\"id\": \"one\", \"prompt\": \"go\"}\n");
+    let said = project.kelvin(&["check"]).expect(1);
+    assert!(
+        said.stderr.contains("workspace of its own"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn the_worker_of_the_documentation_serves() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/configuration.md");
+    let page = fs::read_to_string(page).expect("read");
+    let block = page.split("```python\n").nth(1).expect("a block");
+    let project = Project::new("");
+    project.write("worker.py", block.split("```").next().expect("its text"));
+    configured(&project, "{worker: python3 worker.py}", "");
+    project.check();
+    let output = project.json("kelvin/alder/baseline/output.json");
+    let input = project.read("kelvin/alder/baseline/input.md");
+    assert_eq!(output["decision"], json!(input.chars().count()));
+}
