@@ -337,3 +337,49 @@ fn the_worker_of_the_documentation_serves() {
     let input = project.read("kelvin/alder/baseline/input.md");
     assert_eq!(output["decision"], json!(input.chars().count()));
 }
+
+/// The real packages: each object is named as it is, an unchanged one passes, and one that forgets a rule is red.
+#[test]
+#[ignore = "installs the frameworks from PyPI; `.ci/run` runs it"]
+fn frameworks_are_reached_by_the_objects_that_their_users_have() {
+    for name in ["langchain", "llamaindex", "dspy"] {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frameworks");
+        let install = std::process::Command::new(folder.join("install"))
+            .arg(name)
+            .output()
+            .expect("it starts");
+        let said = String::from_utf8_lossy(&install.stderr).into_owned();
+        assert!(install.status.success(), "{name}: {said}");
+        let python = String::from_utf8_lossy(&install.stdout).trim().to_owned();
+        let app = fs::read_to_string(folder.join(name).join("app.py")).expect("it is there");
+        let (_remote, url) = crate::repository::bare();
+        let project = crate::repository::pushed(&url, "exit 9\n");
+        crate::repository::rooms(&project, 16);
+        project.write(
+            "app.py",
+            &app.replace("\"verification record\"", "\"rule\""),
+        );
+        project.write(
+            "kelvin.yaml",
+            &format!(
+                "run: {{python: {{function: \"app:chain\", interpreter: {python}}}}}\ncases: cases\ndecision_field: decision\n\
+                 governing_types: [rule]\njobs: 2\n"
+            ),
+        );
+        crate::repository::commit(&project, "framework");
+        crate::repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+        let said = project.kelvin(&["check"]).expect(0);
+        assert!(said.stdout.contains("Grounded"), "{name}: {}", said.stdout);
+        project.kelvin(&["baseline", "save"]).expect(0);
+        let gate = |branch: &str, edit: &dyn Fn(&str) -> String, code: i32| {
+            crate::repository::git(project.root(), &["checkout", "--quiet", "main"]);
+            crate::repository::git(project.root(), &["checkout", "--quiet", "-b", branch]);
+            project.write("app.py", &edit(&project.read("app.py")));
+            crate::repository::commit(&project, branch);
+            let said = project.kelvin(&["gate"]);
+            assert_eq!(said.code, Some(code), "{name} {branch}: {}", said.stdout);
+        };
+        gate("same", &|text| format!("{text}# the same\n"), 0);
+        gate("deaf", &|text| text.replace("\"rule\"", "\"nothing\""), 3);
+    }
+}

@@ -66,7 +66,7 @@ class _Function:
 
         self.address = address
         self.loop = None
-        self.function = _find(address, folder)
+        self.function = _of_framework(_find(address, folder), address)
         try:
             signature = inspect.signature(self.function)
         except (TypeError, ValueError):
@@ -155,13 +155,61 @@ def _find(address, folder):
             raise _Refused(
                 "the module `%s` has no `%s`; it has: %s" % (module_name, path, ", ".join(names[:12]) or "nothing to call")
             ) from None
+    return found
+
+
+def _of_framework(found, address):
+    """The function that asks an object of a framework, told by the methods of that framework; no package is imported."""
+    import inspect
+
+    if not inspect.isclass(found) and not inspect.isroutine(found):
+        # A Runnable of LangChain, which LangGraph has as well.
+        if hasattr(found, "invoke") and hasattr(found, "ainvoke"):
+            return lambda input: found.invoke(input)
+        # A query engine of LlamaIndex.
+        if hasattr(found, "query") and hasattr(found, "aquery"):
+            return lambda input: found.query(input)
+        # A module of DSPy, called by the only field that it has to be given.
+        if hasattr(found, "named_predictors") and hasattr(found, "forward"):
+            fields = getattr(getattr(found, "signature", None), "input_fields", None)
+            names = list(fields) if fields else _required(found.forward)
+            if len(names) != 1:
+                raise _Refused(
+                    "the module `%s` wants %s, and kelvin gives one text: name a function of your own that calls it"
+                    % (address, ", ".join("`%s`" % name for name in names) or "nothing")
+                )
+            return lambda input: found(**{names[0]: input})
     if not callable(found):
         raise _Refused("`%s` is %s, which cannot be called" % (address, type(found).__name__))
     return found
 
 
+def _required(function):
+    import inspect
+
+    parameters = inspect.signature(function).parameters.values()
+    usual = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [one.name for one in parameters if one.kind in usual and one.default is one.empty]
+
+
 def _output(result):
     """What a function returned as a value for JSON: one that is no object or list is the decision."""
+    # An answer of LlamaIndex with the passages that it was made from.
+    if hasattr(result, "source_nodes") and hasattr(result, "response"):
+        nodes = [getattr(one, "node", one) for one in result.source_nodes or []]
+        text = str(result.response)
+        return {
+            "decision": text,
+            "answer": text,
+            "passages": [node.get_content() for node in nodes],
+            "hits": [{"doc_id": getattr(node, "ref_doc_id", None) or node.node_id, "chunk_id": node.node_id} for node in nodes],
+        }
+    # A message of LangChain.
+    if hasattr(result, "content") and hasattr(result, "response_metadata"):
+        result = result.content
+    # A prediction of DSPy.
+    if hasattr(result, "toDict") and not isinstance(result, type):
+        result = result.toDict()
     result = _plain(result)
     return result if isinstance(result, (dict, list, tuple)) else {"decision": result}
 
