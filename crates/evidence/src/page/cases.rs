@@ -57,7 +57,8 @@ impl<'a> Expectations<'a> {
                 (Relation::Sensitivity, false) if self.had_to_move(variant) => {
                     return Status::Against;
                 }
-                (Relation::Sensitivity, false) => Status::Open,
+                (Relation::Sensitivity | Relation::Observation, false) => Status::Open,
+                (Relation::Observation, true) => Status::Apart,
             };
         }
         status

@@ -2,6 +2,7 @@
 //! problem first. A run that measured nothing is never called healthy.
 
 mod follows;
+mod places;
 mod values;
 
 use super::cases::RankedCase;
@@ -88,6 +89,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
         found.extend(follows::ignored(run));
         found.extend(values::conditions(run));
         found.extend(values::mechanical(run));
+        found.extend(places::parts(run));
     }
     found.extend(reactive(run));
     found.extend(noise(run));
