@@ -186,7 +186,7 @@ const PASSAGES: &str = "governing_types: [passages]\nrecords: {units: {question:
 #[test]
 fn a_pipeline_that_reads_the_first_three_of_ten_passages_is_told_so_first_with_the_curve() {
     let project = of_records((0..4).map(retrieved), &reads_passages("[:3]"), PASSAGES);
-    project.kelvin(&["check", "--html"]);
+    project.check();
     let page = project.read("kelvin/report.md");
     let told = "It reads only the first 3 of 10 `passages`: with the deciding one elsewhere the decision held in 0 of 21 \
                 variants";

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::EvidenceRun;
 use super::swaps::ignored_types;
 use crate::perturb;
-use crate::perturb::{Figure, Relation};
+use crate::perturb::{Added, Figure, Relation};
 use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_page::{Column, LISTED, Phrase, Status, Table, TableRow, brief, counted};
 
@@ -160,6 +160,21 @@ pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
         parts.push(
             Phrase::of_name(unit(*out))
                 .and(" exchanged for the one of ")
+                .name(&**from),
+        );
+        (removed, added) = (&[], &[]);
+    }
+    // So were the elements of a whole array.
+    let types: BTreeSet<&str> = removed.iter().map(|place| unit(*place)).collect();
+    let is_same = |came: &Added| came.from == added[0].from && types.contains(&*came.unit_type);
+    if let ([_, _, ..], [first, ..], 1) = (removed, added, types.len())
+        && let Some(from) = &first.from
+        && added.iter().all(is_same)
+    {
+        parts.push(
+            Phrase::text("all ")
+                .names(types)
+                .and(" exchanged for those of ")
                 .name(&**from),
         );
         (removed, added) = (&[], &[]);

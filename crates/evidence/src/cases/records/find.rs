@@ -149,7 +149,21 @@ impl<'t> UnitSearch<'t> {
                     self.walk(element, after, place);
                 }
             }
-            (JsonType::Array, EACH) => self.list(&at, after, place),
+            (JsonType::Array, EACH) => {
+                let elements = self.elements(&at, place);
+                let mut holds_arrays = false;
+                for element in &elements {
+                    let inside = self.inside(element.clone(), after, place);
+                    holds_arrays |= inside.is_some_and(|at| self.kind(&at) == JsonType::Array);
+                }
+                // Arrays within an array are lists of their own; what they stand in keeps its place.
+                match holds_arrays {
+                    true => elements
+                        .into_iter()
+                        .for_each(|element| self.walk(element, after, place)),
+                    false => self.list(&at, after, place),
+                }
+            }
             (_, EACH) => self.problem(
                 format!(
                     "`{place}`: `*` stands for the elements of an array, and there is {}",

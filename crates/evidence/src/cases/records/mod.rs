@@ -55,7 +55,9 @@ const NAMED: usize = 5;
 
 /// Reads the file of records that the settings name.
 pub(super) fn read(root: &Path, settings: &EvidenceSettings) -> ReadRecords {
-    let written = settings.cases.trim_start_matches("./");
+    let below = Path::new(&settings.cases).strip_prefix(root).ok();
+    let written = below.and_then(Path::to_str).unwrap_or(&settings.cases);
+    let written = written.trim_start_matches("./");
     let file = CaseFile {
         name: written.into(),
         path: root.join(written),

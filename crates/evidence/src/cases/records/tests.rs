@@ -163,6 +163,32 @@ fn messages_are_units_of_their_roles_and_keep_their_places() {
     assert_eq!(*text, corpus.cases[1].input());
 }
 
+#[test]
+fn messages_change_places_where_that_is_declared_and_elements_keep_theirs_where_that_is() {
+    let declared = [("turns", "messages"), ("passages", "passages")];
+    let mut settings = settings("cases.jsonl", &["policy"], &declared);
+    settings.governing_types.clear();
+    settings.keep_order = vec!["passages".to_owned()];
+    let read = corpus(&every_form(), &settings);
+    assert!(
+        variants(&read, 0, &settings)
+            .iter()
+            .all(|(variant, _)| variant.kind != "reorder")
+    );
+    settings.records.units[0].reorder = true;
+    let read = corpus(&every_form(), &settings);
+    let found = variants(&read, 0, &settings);
+    let reordered = found.iter().find(|(variant, _)| variant.kind == "reorder");
+    let (_, text) = reordered.expect("two messages have another order");
+    let turned =
+        r#"[{"role": "user", "content": "Last 0."}, {"role": "user", "content": "Turn 0."}]"#;
+    assert!(text.contains(turned), "{text}");
+    assert!(
+        text.contains(r#"[ "Passage 0 one.",  "Passage 0 \u00e9 two.", "Passage 0 three." ]"#),
+        "{text}"
+    );
+}
+
 /// The message, and the help below it.
 fn refused(name: &str, text: &str, units: &[(&str, &str)]) -> String {
     load_text(text, &settings(name, &["policy"], units)).expect_err("it is refused")
