@@ -84,6 +84,10 @@ impl Items for CasesToRun<'_> {
         self.notices.clone()
     }
 
+    fn remarks(&self) -> Vec<Notice> {
+        self.corpus.remarks.clone()
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         // The files are listed one by one, since their folder may also be that of the pipeline.
         // The records of one file follow each other.

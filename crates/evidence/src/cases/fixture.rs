@@ -21,6 +21,7 @@ pub fn corpus<T: AsRef<str>>(texts: &[(T, T)]) -> Corpus {
     Corpus {
         cases,
         labels: Vec::new(),
+        remarks: Vec::new(),
     }
 }
 

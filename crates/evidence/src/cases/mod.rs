@@ -40,6 +40,8 @@ pub struct Corpus {
     pub cases: Vec<Case>,
     /// The files that the labels come from, relative to the root of the configuration.
     pub labels: Vec<Arc<str>>,
+    /// What was taken for a unit in records, for somebody who checks a configuration.
+    pub remarks: Vec<Notice>,
 }
 
 /// One case: a document and its cuts.
@@ -286,7 +288,13 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
     types::all_occur("keep_order", &settings.keep_order, &types)?;
     notices.extend(types::look_alikes(&types, &cases));
     let labels = found.labels.into_iter().map(|table| table.shown).collect();
-    Ok((Corpus { cases, labels }, notices))
+    let remarks = Vec::new();
+    let corpus = Corpus {
+        cases,
+        labels,
+        remarks,
+    };
+    Ok((corpus, notices))
 }
 
 /// Loads the cases of a file of records.
@@ -294,6 +302,7 @@ fn load_records(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Cor
     let records::ReadRecords {
         mut cases,
         mut notices,
+        remarks,
         problems,
     } = records::read(root, settings);
     if !problems.is_empty() {
@@ -314,7 +323,12 @@ fn load_records(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Cor
     types::all_occur("keep_order", &settings.keep_order, &types)?;
     notices.extend(types::look_alikes(&types, &cases));
     let labels = Vec::new();
-    Ok((Corpus { cases, labels }, notices))
+    let corpus = Corpus {
+        cases,
+        labels,
+        remarks,
+    };
+    Ok((corpus, notices))
 }
 
 /// The most characters that a title has.

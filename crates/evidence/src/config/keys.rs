@@ -21,12 +21,11 @@ pub(super) struct EvidenceKeys {
     /// For `invariants` both may be left out, and `{workspace}` is another one.
     #[serde(default, skip_serializing_if = "Address::is_empty")]
     pub run: Address,
-    /// The folder of the cases, one Markdown file each, or a glob such as `cases/**/*.md`; or a file that ends in
-    /// `.jsonl`, `.json` or `.csv`, with one record a case.
+    /// The folder of the cases, one Markdown file each, or a glob such as `cases/**/*.md`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
     pub cases: String,
-    /// How the records of a JSON or CSV file are read as cases.
+    /// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json` or `.csv`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<RecordKeys>,
     /// The key of the decision in the output, or a JSON pointer such as `/result/decision`.
@@ -64,7 +63,7 @@ pub(super) struct EvidenceKeys {
     pub scorer: Choice,
 }
 
-/// How the records of a JSON or CSV file are read as cases.
+/// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json` or `.csv`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RecordKeys {

@@ -33,6 +33,7 @@ use kelvin_run::judge::{self, Scorer};
 pub(super) struct ReadRecords {
     pub(super) cases: Vec<Case>,
     pub(super) notices: Vec<Notice>,
+    pub(super) remarks: Vec<Notice>,
     pub(super) problems: Vec<Misuse>,
 }
 
@@ -244,7 +245,8 @@ fn assemble(file: &CaseFile, records: &[RawRecord], settings: &EvidenceSettings)
     }
     all.problems.extend(census.nowhere(file, rules));
     all.cases.sort_by(|one, two| one.name.cmp(&two.name));
-    all.notices = census.notices(file, rules, records.len());
+    all.remarks = vec![census.remark(file, rules, records.len())];
+    all.notices = census.notices(file);
     all
 }
 
@@ -540,7 +542,7 @@ impl Census {
     }
 
     /// What was taken for a unit, and what was not.
-    fn notices(&self, file: &CaseFile, rules: &RecordSettings, records: usize) -> Vec<Notice> {
+    fn remark(&self, file: &CaseFile, rules: &RecordSettings, records: usize) -> Notice {
         let types: Vec<String> = self
             .types
             .iter()
@@ -570,7 +572,12 @@ impl Census {
         if rules.units.is_empty() {
             text.push_str("; `records: {units: {...}}` declares others");
         }
-        let mut notices = vec![Notice::new(Code::own("units"), text).minor()];
+        Notice::new(Code::own("units"), text).minor()
+    }
+
+    /// The records that lack a declared unit.
+    fn notices(&self, file: &CaseFile) -> Vec<Notice> {
+        let mut notices = Vec::new();
         for (name, lines) in &self.absent {
             let named: Vec<String> = lines.iter().take(NAMED).map(usize::to_string).collect();
             let more = match lines.len().saturating_sub(NAMED) {

@@ -56,7 +56,7 @@ fn without_a_declaration_every_text_and_every_array_of_texts_at_the_top_is_taken
     let text = format!(
         "\u{feff}{RECORD}\r\n\r\n{{\"id\": 7, \"policy\": \"Deny. \", \"meta\": {{}}}}\r\n"
     );
-    let (corpus, notices) = load_text(&text, &settings).expect("right");
+    let (corpus, _) = load_text(&text, &settings).expect("right");
     let names: Vec<&str> = corpus.cases.iter().map(|case| &*case.name).collect();
     assert_eq!(names, ["7", "a"]);
     let [seven, a] = &corpus.cases[..] else {
@@ -78,7 +78,7 @@ fn without_a_declaration_every_text_and_every_array_of_texts_at_the_top_is_taken
     );
     assert_eq!(units(seven), [("policy", "Deny.")]);
     assert_eq!(
-        notices[0].text,
+        corpus.remarks[0].text,
         "cases.jsonl: 2 record(s); units: `passages` (2, elements of arrays in 1), `policy` (2); given to the pipeline \
          and never changed: `meta` (an object), `score` (a number); `records: {units: {...}}` declares others"
     );
