@@ -98,6 +98,7 @@ impl Linted {
                     let known = || format!("{count} {noun}");
                     self.read.push(items.unknown().unwrap_or_else(known));
                     self.notices.extend(items.notices());
+                    self.notices.extend(items.remarks());
                     sides.push(AskedProbe {
                         kind,
                         items,

@@ -104,6 +104,7 @@ pub fn case(bytes: &[u8]) {
     let corpus = Corpus {
         cases,
         labels: Vec::new(),
+        remarks: Vec::new(),
     };
     let peers = Peers::of(&corpus, &settings);
     let mut planner = Planner::new(&corpus, &settings, &peers);

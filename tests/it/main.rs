@@ -66,6 +66,9 @@ mod measured_as_base;
 /// Chats, whose turns keep their order.
 mod chats;
 
+/// Cases that are records of one file.
+mod records;
+
 /// Labels of cases.
 mod labels;
 

@@ -84,9 +84,15 @@ impl Items for CasesToRun<'_> {
         self.notices.clone()
     }
 
+    fn remarks(&self) -> Vec<Notice> {
+        self.corpus.remarks.clone()
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         // The files are listed one by one, since their folder may also be that of the pipeline.
-        let files = self.corpus.cases.iter().map(|case| &*case.file);
+        // The records of one file follow each other.
+        let cases = self.corpus.cases.chunk_by(|one, two| one.file == two.file);
+        let files = cases.map(|of_file| &*of_file[0].file);
         let tables = self.corpus.labels.iter().map(|table| &**table);
         let files = files.chain(tables);
         files.map(|file| self.config.root.join(file)).collect()

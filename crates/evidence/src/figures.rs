@@ -7,10 +7,12 @@ use super::basis::{Basis, Settings};
 use super::failures::failure_rate;
 use super::labelled;
 use super::noise::corrected;
+use super::places::{self, SeenPlace};
 use crate::perturb;
 use crate::perturb::Figure;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_base::stats;
+use kelvin_base::stats::Balanced;
 use kelvin_record::Metric;
 
 /// The family of the figures of the whole suite, and those of its parts by kind or by type.
@@ -20,6 +22,8 @@ const SENSITIVITY: &str = "evidence.sensitivity";
 const FOLLOWING: &str = "evidence.following";
 const MECHANICAL: &str = "evidence.mechanical_sensitivity";
 const DROP: &str = "evidence.drop";
+const POSITION: &str = "evidence.position";
+const MOVED_AT: &str = "evidence.moved_at";
 
 /// Fills in the scores of one case.
 pub(super) fn score_case(basis: &Basis, case: &mut CaseRecord) {
@@ -159,6 +163,16 @@ pub(super) fn metrics(
             put(DROP, unit_type, metric);
         }
     }
+    if enabled(Figure::Position) {
+        for (list, seen) in places::seen(cases, &basis.governing_types) {
+            for (place, metric) in by_place(&seen.moved_there, |seen| seen.places.start) {
+                put(POSITION, &format!("{list}_{place:02}"), metric);
+            }
+            for (place, metric) in by_place(&seen.kept, |seen| seen.length - seen.places.end) {
+                put(MOVED_AT, &format!("{list}_{place:02}"), metric);
+            }
+        }
+    }
     put(ALL, "failure_rate", failure_rate(cases));
     for (name, metric) in labelled::metrics(settings, cases) {
         put(ALL, name, metric);
@@ -173,6 +187,28 @@ pub(super) fn metrics(
         },
     );
     metrics
+}
+
+/// The mean at each place of a list, counted from 1.
+fn by_place(
+    seen: &[SeenPlace<'_>],
+    place: impl Fn(&SeenPlace<'_>) -> usize,
+) -> BTreeMap<usize, Metric> {
+    let mut places: BTreeMap<usize, Balanced> = BTreeMap::new();
+    for one in seen {
+        let values = places.entry(place(one) + 1).or_default();
+        values.add([vec![one.value]]);
+    }
+    let metric = |values: Balanced| {
+        let value = values
+            .value()
+            .ok_or_else(|| "nothing was seen there".to_owned());
+        Metric::new(value, values.samples(), 0).interval(ends(values.interval()))
+    };
+    places
+        .into_iter()
+        .map(|(place, values)| (place, metric(values)))
+        .collect()
 }
 
 fn is_drop(variant: &VariantRecord) -> bool {

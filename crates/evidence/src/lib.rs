@@ -23,6 +23,7 @@ mod measure;
 mod noise;
 pub mod page;
 pub mod perturb;
+mod places;
 mod recompute;
 mod record;
 mod records;

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::config::is_file_of_records;
 use super::perturb::{Notes, Relation};
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
@@ -69,8 +70,11 @@ pub struct CaseRecord {
 pub struct UnitRecord {
     /// Its type.
     pub unit_type: Arc<str>,
-    /// The line of its heading, from 1.
+    /// The line of its heading, or of its record, from 1.
     pub line: usize,
+    /// The array of a record that it is an element of, by its number; none elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<u32>,
 }
 
 /// One variant of a case.
@@ -111,6 +115,16 @@ pub struct SwapRecord {
     pub noise: f64,
     /// Whether the answer that the case mostly gets is another one than the donor mostly gets.
     pub donor_differs: bool,
+}
+
+impl CaseRecord {
+    /// The name of the file with an input of the case.
+    pub fn input_name(&self) -> &'static str {
+        match is_file_of_records(&self.file) {
+            true => "input.json",
+            false => "input.md",
+        }
+    }
 }
 
 impl VariantRecord {

@@ -102,6 +102,7 @@ fn record(
             .map(|unit| UnitRecord {
                 unit_type: Arc::clone(&unit.unit_type),
                 line: unit.line,
+                list: unit.list,
             })
             .collect(),
         sigma: None,

@@ -126,7 +126,7 @@ impl Item for CaseRecord {
             Some(id) => (format!("perturbations/{id}"), self.variant(id)?.input),
         };
         Some(StoredInput {
-            file: format!("{}/{folder}/input.md", self.folder),
+            file: format!("{}/{folder}/{}", self.folder, self.input_name()),
             digest,
         })
     }

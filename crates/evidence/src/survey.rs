@@ -75,7 +75,7 @@ impl<'a> Inputs<'a> {
     pub(crate) fn find(&self, case: &str, variant: Option<&str>) -> Option<Cow<'a, str>> {
         let place = *self.places.get(case)?;
         let Some(id) = variant else {
-            return Some(Cow::Borrowed(&self.survey.corpus.cases[place].text));
+            return Some(Cow::Borrowed(self.survey.corpus.cases[place].input()));
         };
         let variants = &self.plans.get(&place)?.variants;
         let variant = variants.iter().find(|variant| &*variant.id == id)?;

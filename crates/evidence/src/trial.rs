@@ -59,7 +59,7 @@ pub fn run(
     let mut records: BTreeMap<String, CaseRecord> = BTreeMap::new();
     for (at, case) in corpus.cases.iter().enumerate() {
         let plan = planner.plan(at);
-        let baseline = vec![answer(&case.text)];
+        let baseline = vec![answer(case.input())];
         let variants = plan.variants.iter().map(|variant| VariantRecord {
             id: Arc::clone(&variant.id),
             kind: variant.kind.into(),
@@ -72,10 +72,11 @@ pub fn run(
             swap: None,
         });
         let variants: Vec<VariantRecord> = variants.collect();
-        let replays = (0..replays).map(|_| answer(&case.text)).collect();
+        let replays = (0..replays).map(|_| answer(case.input())).collect();
         let units = case.units.iter().map(|unit| UnitRecord {
             unit_type: unit.unit_type.clone(),
             line: unit.line,
+            list: unit.list,
         });
         let record = CaseRecord {
             file: case.file.to_string(),

@@ -250,6 +250,8 @@ pub struct FigureTable<'a> {
     pub note: &'static str,
     /// The figures with their names.
     pub rows: Vec<(Phrase, Estimate<'a>)>,
+    /// Whether the figures, which are then from 0 to 1, make a curve that is drawn with bars.
+    pub in_bars: bool,
 }
 
 /// Short figures in one or two lines of a screen.

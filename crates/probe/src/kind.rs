@@ -83,6 +83,11 @@ pub trait Items: Sync {
         Vec::new()
     }
 
+    /// What was taken for what in the items, for somebody who checks a configuration; a run does not say it again.
+    fn remarks(&self) -> Vec<Notice> {
+        Vec::new()
+    }
+
     /// The files with the items, which are not code of the pipeline.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()

@@ -47,6 +47,7 @@ pub(super) fn chapter<'a>(
         metrics.get("quality.quality_score"),
     );
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {
+        in_bars: false,
         title: "Quality",
         note: NOTE,
         rows,

@@ -185,6 +185,7 @@ pub trait SectionKind: Send + Sync {
         let rows = family(run.metrics, word).into_iter();
         let rows = rows.map(|(name, metric)| (Phrase::text(name), estimate(Some(metric))));
         chapter.measures = Some(FigureTable {
+            in_bars: false,
             title,
             note: "",
             rows: rows.collect(),

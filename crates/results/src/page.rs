@@ -43,6 +43,7 @@ pub(super) fn chapter<'a>(section: &'a ResultsSection, run: RunView<'a>) -> Chap
         .map(|(name, metric)| (Phrase::of_name(name), estimate(Some(metric))))
         .collect();
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {
+        in_bars: false,
         title: "Results",
         note: NOTE,
         rows,

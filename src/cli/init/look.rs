@@ -77,7 +77,7 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
         variant: None,
         repeat: 1,
     };
-    let input = |_: &Task| Cow::Borrowed(&*case.text);
+    let input = |_: &Task| Cow::Borrowed(case.input());
     let outcome = runner
         .run_all("first baseline", std::slice::from_ref(&task), &input)?
         .pop();

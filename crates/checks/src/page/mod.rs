@@ -46,6 +46,7 @@ pub(super) fn chapter<'a>(
     let rows = rows(section, metrics);
     chapter.spread = spread("composite", "scenarios", metrics.get("checks.composite"));
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {
+        in_bars: false,
         title: "Invariants",
         note: NOTE,
         rows,

@@ -2,7 +2,7 @@
 
 use super::{Case, Corpus};
 use crate::EvidenceSettings;
-use crate::config::{Counts, Perturbations};
+use crate::config::{Counts, Perturbations, RecordSettings};
 use crate::words::{NeutralSection, Words};
 use kelvin_probe::DecisionField;
 use kelvin_run::judge::Choice;
@@ -21,6 +21,7 @@ pub fn corpus<T: AsRef<str>>(texts: &[(T, T)]) -> Corpus {
     Corpus {
         cases,
         labels: Vec::new(),
+        remarks: Vec::new(),
     }
 }
 
@@ -30,6 +31,7 @@ pub fn settings(governing: &[&str]) -> EvidenceSettings {
     EvidenceSettings {
         run: Address::command("true {input} {output}"),
         cases: "cases".to_owned(),
+        records: RecordSettings::default(),
         decision_field: DecisionField::Key("decision".to_owned()),
         governing_types: governing.iter().map(|name| (*name).to_owned()).collect(),
         keep_order: Vec::new(),

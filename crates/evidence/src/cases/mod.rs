@@ -1,4 +1,4 @@
-//! Cases: Markdown files cut into a preamble and typed units, byte for byte.
+//! Cases: Markdown files cut into a preamble and typed units, byte for byte, or the records of one file.
 
 mod compose;
 mod expected;
@@ -13,6 +13,7 @@ pub mod outline;
 pub mod prose;
 #[cfg(test)]
 mod prose_tests;
+mod records;
 mod types;
 
 use std::ops::Range;
@@ -20,6 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::EvidenceSettings;
+use crate::config::is_file_of_records;
 pub use compose::{NewUnit, compose};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::{Finding, Misuse};
@@ -29,6 +31,7 @@ use kelvin_probe::case_files;
 use kelvin_probe::case_files::{CaseFile, one, shown};
 use kelvin_run::judge;
 pub use markdown::{type_of, with_newline};
+pub use records::{RecordForm, RecordList, Slot};
 
 /// All the cases of a run, sorted by name, with the unit types they hold.
 #[derive(Debug)]
@@ -37,6 +40,8 @@ pub struct Corpus {
     pub cases: Vec<Case>,
     /// The files that the labels come from, relative to the root of the configuration.
     pub labels: Vec<Arc<str>>,
+    /// What was taken for a unit in records, for somebody who checks a configuration.
+    pub remarks: Vec<Notice>,
 }
 
 /// One case: a document and its cuts.
@@ -46,7 +51,8 @@ pub struct Case {
     pub name: Arc<str>,
     /// The path of the file, relative to the root of the configuration, with `/` on every platform.
     pub file: Arc<str>,
-    /// The text of the file, byte for byte, with its byte order mark and its line ends.
+    /// The text of the file, byte for byte, with its byte order mark and its line ends. Of a record these are the texts
+    /// of its units, one after another.
     pub text: String,
     /// The units in the order of the document. The preamble comes before the first unit; each unit begins where the one
     /// before it ends, and the last unit ends with the text.
@@ -57,9 +63,20 @@ pub struct Case {
     pub is_unix: bool,
     /// The expected answer, as somebody has written it; none where nobody has labelled the case.
     pub expected: Option<String>,
+    /// How the case is written, and so its variants.
+    pub form: DocumentForm,
 }
 
-/// A section of a case that begins with a level-2 heading.
+/// How a case is written.
+#[derive(Debug)]
+pub enum DocumentForm {
+    /// A Markdown file of its own, whose sections are the units.
+    Markdown,
+    /// A record of a file with many, in which the units are texts.
+    Record(Box<RecordForm>),
+}
+
+/// A section of a case that begins with a level-2 heading, or a text of a record.
 #[derive(Debug)]
 pub struct Unit {
     /// The type: the heading, trimmed and lower-cased, with runs of whitespace as `_`; shared between cases.
@@ -72,10 +89,14 @@ pub struct Unit {
     pub heading_end: usize,
     /// The end of the white space after the unit, `body.end..end`: here begins the next unit, or the text ends.
     pub end: usize,
-    /// The line of the heading, from 1.
+    /// The line of the heading, or of the record, from 1.
     pub line: usize,
     /// The digest of the body with its line ends as `\n`: units with equal content have equal digests.
     pub content: Digest,
+    /// The array of the record that the unit is an element of; none for a section of a Markdown file.
+    pub list: Option<u32>,
+    /// Whether the unit can neither change its place nor be left out, as the field of a record.
+    pub fixed: bool,
 }
 
 impl Corpus {
@@ -143,6 +164,8 @@ impl Case {
                     end,
                     line: cut.line,
                     content,
+                    list: None,
+                    fixed: false,
                 }
             })
             .collect();
@@ -157,19 +180,43 @@ impl Case {
             units,
             text,
             expected: None,
+            form: DocumentForm::Markdown,
         })
     }
 
-    /// The digest of the text.
+    /// What the pipeline is given.
+    pub fn input(&self) -> &str {
+        match &self.form {
+            DocumentForm::Markdown => &self.text,
+            DocumentForm::Record(record) => &record.document,
+        }
+    }
+
+    /// The JSON text of the case and where its units stand in it; none for a Markdown file.
+    pub fn record(&self) -> Option<&RecordForm> {
+        match &self.form {
+            DocumentForm::Markdown => None,
+            DocumentForm::Record(record) => Some(record),
+        }
+    }
+
+    /// The digest of what the pipeline is given.
     pub fn digest(&self) -> Digest {
-        Digest::of(self.text.as_bytes())
+        Digest::of(self.input().as_bytes())
     }
 
     /// What the case is about, for people: its first heading of level 1, else its first line that is not a heading,
     /// else its first heading. Markup at its beginning is left out, and a long title is cut. None where there are no
     /// words.
     pub fn title(&self) -> Option<String> {
-        markdown::title(&self.text).map(|line| {
+        let line = match self.form {
+            DocumentForm::Markdown => markdown::title(&self.text),
+            DocumentForm::Record(_) => {
+                let mut units = self.units.iter();
+                units.find_map(|unit| markdown::title(self.body(unit)))
+            }
+        };
+        line.map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
             words.join(" ").chars().take(LONGEST_TITLE).collect()
         })
@@ -209,6 +256,9 @@ impl Case {
 ///
 /// A [`Misuse`] that lists every case that cannot be used, with file, line and what to do.
 pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus, Vec<Notice>)> {
+    if is_file_of_records(&settings.cases) {
+        return load_records(root, settings);
+    }
     let found = case_files::find(root, &settings.cases)?;
     let mut notices = found.notices;
     let mut problems = found.problems;
@@ -238,7 +288,47 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
     types::all_occur("keep_order", &settings.keep_order, &types)?;
     notices.extend(types::look_alikes(&types, &cases));
     let labels = found.labels.into_iter().map(|table| table.shown).collect();
-    Ok((Corpus { cases, labels }, notices))
+    let remarks = Vec::new();
+    let corpus = Corpus {
+        cases,
+        labels,
+        remarks,
+    };
+    Ok((corpus, notices))
+}
+
+/// Loads the cases of a file of records.
+fn load_records(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus, Vec<Notice>)> {
+    let records::ReadRecords {
+        mut cases,
+        mut notices,
+        remarks,
+        problems,
+    } = records::read(root, settings);
+    if !problems.is_empty() {
+        return Err(one(problems).into());
+    }
+    let mut types = types::Types::default();
+    for (place, case) in cases.iter_mut().enumerate() {
+        types.take(place, case);
+    }
+    for case in cases.iter().filter(|case| case.units.is_empty()) {
+        let text = format!(
+            "{}: there is nothing to perturb: the record has no text that is a unit",
+            shown(&case.file)
+        );
+        notices.push(Notice::new(Code::own("no_units"), text).case(&*case.name));
+    }
+    types::all_occur("governing_types", &settings.governing_types, &types)?;
+    types::all_occur("keep_order", &settings.keep_order, &types)?;
+    notices.extend(types::look_alikes(&types, &cases));
+    let labels = Vec::new();
+    let corpus = Corpus {
+        cases,
+        labels,
+        remarks,
+    };
+    Ok((corpus, notices))
 }
 
 /// The most characters that a title has.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::unit_type;
+use super::{is_file_of_records, unit_type};
 use kelvin_run::config::check::{blank, distinct};
 use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{Part, Problem, Slip, placeholder};
@@ -23,6 +23,7 @@ pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     types(node, "governing_types", "governing type", &mut found);
     types(node, "keep_order", "type in `keep_order`", &mut found);
     enabled(node, &mut found);
+    records(node, &mut found);
     let packs = node.texts(&["packs"]);
     distinct(&packs, "pack", &mut found);
     if let Some(Content::Map(entries)) = node.get(&["scorer"]).map(|node| &node.content) {
@@ -73,6 +74,62 @@ fn types(node: &Node, key: &str, noun: &str, found: &mut Vec<Problem>) {
                 format!("`{first}` and `{written}` are the same {noun} `{name}`")
             };
             found.push(Problem::new(at.clone(), what).help("leave one of them out"));
+        }
+    }
+}
+
+/// Checks how the records of a file are read.
+fn records(node: &Node, found: &mut Vec<Problem>) {
+    let Some(records) = node.get(&["records"]) else {
+        return;
+    };
+    if let Some((cases, _)) = node.text(&["cases"])
+        && !is_file_of_records(cases)
+    {
+        let what = format!("`records` has no effect: `cases: {cases}` is no file of records");
+        found.push(
+            Problem::new(records.at.clone(), what).help(
+                "name a file that ends in `.jsonl`, `.json` or `.csv`, or leave `records` out",
+            ),
+        );
+    }
+    let Some(Content::Map(entries)) = node.get(&["records", "units"]).map(|node| &node.content)
+    else {
+        return;
+    };
+    let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+    for (name, value) in entries {
+        let normalised = unit_type(&name.text);
+        if normalised.is_empty() {
+            found.push(Problem::new(
+                name.at.clone(),
+                "the type of a unit must not be empty",
+            ));
+        } else if let Some(first) = seen.insert(normalised.clone(), &name.text) {
+            let what = format!(
+                "`{first}` and `{}` are the same type `{normalised}`",
+                name.text
+            );
+            found.push(Problem::new(name.at.clone(), what).help("leave one of them out"));
+        }
+        let place = match &value.content {
+            Content::Map(_) => node.text(&["records", "units", &name.text, "at"]),
+            _ => node.text(&["records", "units", &name.text]),
+        };
+        if let Some((place, at)) = place {
+            found.extend(pointer(place, at));
+            if let Some(field) = place.strip_suffix("[]") {
+                found.push(
+                    Problem::new(at.clone(), format!("`{place}` is no field")).help(format!(
+                        "write `{field}`: an array is one unit an element by itself"
+                    )),
+                );
+            } else if place.contains('*') && !place.starts_with('/') {
+                found.push(
+                    Problem::new(at.clone(), format!("`{place}` is no JSON pointer"))
+                        .help(format!("write `/{place}`: `*` stands in pointers only")),
+                );
+            }
         }
     }
 }

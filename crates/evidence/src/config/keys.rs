@@ -1,5 +1,7 @@
 //! The keys of this probe in `kelvin.yaml`, as they are written; the JSON schema is made from these types.
 
+use std::collections::BTreeMap;
+
 use kelvin_run::judge::Choice;
 use kelvin_run::targets::Address;
 use schemars::JsonSchema;
@@ -23,6 +25,9 @@ pub(super) struct EvidenceKeys {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
     pub cases: String,
+    /// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json` or `.csv`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records: Option<RecordKeys>,
     /// The key of the decision in the output, or a JSON pointer such as `/result/decision`.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
@@ -56,6 +61,48 @@ pub(super) struct EvidenceKeys {
     /// How two decisions are compared: `exact`, `set`, ordered levels, or by a model where they are prose.
     #[serde(default)]
     pub scorer: Choice,
+}
+
+/// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json` or `.csv`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct RecordKeys {
+    /// The field with the name of the case. Without it: `id`, and where no record has that, the number of the record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub id: Option<String>,
+    /// The field with the label of the case, which the pipeline is not given. Without it: `expected`, where a record
+    /// has that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1))]
+    pub expected: Option<String>,
+    /// The units: by their type the field with their text, or a JSON pointer such as `/customer/history/*`. An array is
+    /// one unit an element. Without it: every text and every array of texts at the top of a record, by its name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub units: BTreeMap<String, UnitSource>,
+}
+
+/// Where the units of a type stand in a record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum UnitSource {
+    /// The place alone.
+    Place(#[schemars(length(min = 1))] String),
+    /// The place, and what may be done with it.
+    Declared(DeclaredUnits),
+}
+
+/// Where the units of a type stand in a record, and what may be done with them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeclaredUnits {
+    /// The field, or a JSON pointer such as `/messages/*/content`.
+    #[serde(rename = "at")]
+    #[schemars(length(min = 1))]
+    pub place: String,
+    /// Whether the messages of a conversation may change places.
+    #[serde(default)]
+    pub reorder: bool,
 }
 
 /// How many variants per case the default kinds aim for; 0 turns a kind off.
@@ -138,6 +185,8 @@ pub enum OptIn {
     DiscourseMarkerInjection,
     MetaCommentaryInjection,
     Drop,
+    Duplicate,
+    Position,
 }
 
 impl OptIn {
@@ -157,6 +206,8 @@ impl OptIn {
             Self::DiscourseMarkerInjection => "discourse_marker_injection",
             Self::MetaCommentaryInjection => "meta_commentary_injection",
             Self::Drop => "drop",
+            Self::Duplicate => "duplicate",
+            Self::Position => "position",
         }
     }
 }
@@ -211,4 +262,13 @@ pub fn unit_type(heading: &str) -> String {
     let composed: String = heading.nfc().collect();
     let words: Vec<String> = composed.split_whitespace().map(str::to_lowercase).collect();
     words.join("_")
+}
+
+/// The endings of files whose records are cases.
+const ENDINGS: [&str; 4] = [".jsonl", ".ndjson", ".json", ".csv"];
+
+/// Whether `cases` names a file whose records are the cases, and no folder or glob.
+pub fn is_file_of_records(cases: &str) -> bool {
+    let is_glob = cases.contains(['*', '?', '[', '{']);
+    !is_glob && ENDINGS.iter().any(|ending| cases.ends_with(ending))
 }

@@ -18,8 +18,8 @@ use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
 use kelvin_run::judge::{Choice, JudgeSettings};
 use kelvin_run::targets::Address;
 use kelvin_run::{Program, config, judge};
-use keys::EvidenceKeys;
-pub use keys::unit_type;
+use keys::{EvidenceKeys, UnitSource};
+pub use keys::{is_file_of_records, unit_type};
 
 pub use keys::{AllPairs, Counts, OptIn, SwapCount};
 
@@ -28,8 +28,10 @@ pub use keys::{AllPairs, Counts, OptIn, SwapCount};
 pub struct EvidenceSettings {
     /// How to call the pipeline.
     pub run: Address,
-    /// The cases: a folder, or a glob such as `cases/**/*.md`; relative to the root.
+    /// The cases: a folder, a glob such as `cases/**/*.md`, or a file of records; relative to the root.
     pub cases: String,
+    /// How the records of a file are read.
+    pub records: RecordSettings,
     /// Where the decision stands in the output.
     pub decision_field: DecisionField,
     /// The unit types that should govern the decision; normalised, distinct, in the order given.
@@ -46,6 +48,41 @@ pub struct EvidenceSettings {
     pub noise_floor: Option<NonZeroUsize>,
     /// How two decisions are compared.
     pub scorer: Choice,
+}
+
+/// How the records of a JSON or CSV file are read as cases.
+#[derive(Clone, Debug, Default)]
+pub struct RecordSettings {
+    /// The field with the name of a case; none where that is not declared.
+    pub id: Option<String>,
+    /// The field with the label of a case; none where that is not declared.
+    pub expected: Option<String>,
+    /// The units; without any, every text and every array of texts at the top of a record is taken.
+    pub units: Vec<RecordUnits>,
+}
+
+/// The units of one type in a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordUnits {
+    /// Their type; normalised.
+    pub unit_type: String,
+    /// The field or the JSON pointer, as it is written.
+    pub place: String,
+    /// Whether messages of a conversation may change places.
+    pub reorder: bool,
+}
+
+impl RecordUnits {
+    /// The keys that lead to the units, and `*` for every element of an array.
+    pub fn parts(&self) -> Vec<String> {
+        match self.place.strip_prefix('/') {
+            Some(pointer) => pointer
+                .split('/')
+                .map(|part| part.replace("~1", "/").replace("~0", "~"))
+                .collect(),
+            None => vec![self.place.clone()],
+        }
+    }
 }
 
 /// Which perturbations are made, and how many.
@@ -69,7 +106,10 @@ impl EvidenceSettings {
         Program {
             target: &self.run,
             decision_field: self.decision_field.as_str(),
-            input_name: "input.md",
+            input_name: match is_file_of_records(&self.cases) {
+                true => "input.json",
+                false => "input.md",
+            },
             inputs: &self.cases,
         }
     }
@@ -125,6 +165,25 @@ impl Configure for EvidenceKind {
         }
         let mut written = written.as_object().cloned().unwrap_or_default();
         written.remove("run");
+        let records = keys.records.unwrap_or_default();
+        let units = records.units.into_iter();
+        let records = RecordSettings {
+            id: records.id,
+            expected: records.expected,
+            units: units
+                .map(|(name, source)| {
+                    let (place, reorder) = match source {
+                        UnitSource::Place(place) => (place, false),
+                        UnitSource::Declared(declared) => (declared.place, declared.reorder),
+                    };
+                    RecordUnits {
+                        unit_type: unit_type(&name),
+                        place,
+                        reorder,
+                    }
+                })
+                .collect(),
+        };
         let words = Words::load(&config.root, &keys.packs, keys.filler.as_deref())?;
         let mut enable = keys.perturbations.enable;
         enable.sort_unstable();
@@ -133,6 +192,7 @@ impl Configure for EvidenceKind {
         Ok(Some(Arc::new(EvidenceSettings {
             run: config.reach(keys.run)?,
             cases: keys.cases,
+            records,
             decision_field: match keys.decision_field {
                 pointer if pointer.starts_with('/') => DecisionField::Pointer(pointer),
                 key => DecisionField::Key(key),
@@ -192,6 +252,17 @@ impl ProbeSettings for EvidenceSettings {
         // Without the key no field is added, so that the digests of older reports stay what they were.
         let kept = self.keep_order.iter();
         let fields = kept.fold(fields, |fields, name| fields.field("keep_order", name));
+        let records = &self.records;
+        let named = [("id", &records.id), ("expected", &records.expected)];
+        let named = named
+            .into_iter()
+            .filter_map(|(key, field)| Some((key, field.as_ref()?)));
+        let fields = named.fold(fields, |fields, (key, field)| {
+            fields.field("record", format!("{key} {field}"))
+        });
+        let fields = records.units.iter().fold(fields, |fields, units| {
+            fields.field("record_units", format!("{units:?}"))
+        });
         let enabled = kinds.enable.iter();
         enabled.fold(fields, |fields, name| fields.field("enable", name))
     }

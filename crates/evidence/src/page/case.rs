@@ -65,8 +65,13 @@ pub fn part(case: &CaseRecord, variant: &str) -> Option<PartView> {
         .then(decision(known.samples.first()))
         .and(" on the variant.");
     Some(PartView {
-        before: format!("{}/baseline/input.md", case.folder),
-        after: format!("{}/perturbations/{}/input.md", case.folder, known.id),
+        before: format!("{}/baseline/{}", case.folder, case.input_name()),
+        after: format!(
+            "{}/perturbations/{}/{}",
+            case.folder,
+            known.id,
+            case.input_name()
+        ),
         answers,
     })
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::EvidenceRun;
 use super::swaps::ignored_types;
 use crate::perturb;
-use crate::perturb::{Figure, Relation};
+use crate::perturb::{Added, Figure, Relation};
 use crate::{CaseRecord, Sample, VariantRecord};
 use kelvin_page::{Column, LISTED, Phrase, Status, Table, TableRow, brief, counted};
 
@@ -57,7 +57,8 @@ impl<'a> Expectations<'a> {
                 (Relation::Sensitivity, false) if self.had_to_move(variant) => {
                     return Status::Against;
                 }
-                (Relation::Sensitivity, false) => Status::Open,
+                (Relation::Sensitivity | Relation::Observation, false) => Status::Open,
+                (Relation::Observation, true) => Status::Apart,
             };
         }
         status
@@ -159,6 +160,21 @@ pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
         parts.push(
             Phrase::of_name(unit(*out))
                 .and(" exchanged for the one of ")
+                .name(&**from),
+        );
+        (removed, added) = (&[], &[]);
+    }
+    // So were the elements of a whole array.
+    let types: BTreeSet<&str> = removed.iter().map(|place| unit(*place)).collect();
+    let is_same = |came: &Added| came.from == added[0].from && types.contains(&*came.unit_type);
+    if let ([_, _, ..], [first, ..], 1) = (removed, added, types.len())
+        && let Some(from) = &first.from
+        && added.iter().all(is_same)
+    {
+        parts.push(
+            Phrase::text("all ")
+                .names(types)
+                .and(" exchanged for those of ")
                 .name(&**from),
         );
         (removed, added) = (&[], &[]);

@@ -7,7 +7,7 @@ use super::EvidenceRun;
 use super::signals::Signals;
 use super::swaps::ignored_types;
 use super::tables::order;
-use crate::perturb::Relation;
+use crate::perturb::{POSITION, Relation};
 use crate::{CaseRecord, VariantRecord};
 use kelvin_page::{HeatCell, HeatGrid, HeatRow};
 
@@ -48,6 +48,7 @@ pub(super) fn map(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<HeatGr
         let (sum, n) = sums.get(&(unit_type, kind))?;
         let mean = sum / *n as f64;
         let off = match moves {
+            false if kind == POSITION => None,
             false => Some(mean),
             true => not_followed(unit_type).filter(|_| kind == "swap"),
         };

@@ -161,6 +161,7 @@ pub(super) fn row(case: &CaseRecord, variant: &VariantRecord, status: Status) ->
     let ought = match variant.relation {
         Relation::Invariance => "hold",
         Relation::Sensitivity => "move",
+        Relation::Observation => "either",
     };
     let distances: Vec<f64> = variant.samples.iter().filter_map(|s| s.distance).collect();
     let distance = stats::mean(&distances);
@@ -217,7 +218,12 @@ fn detail(name: &str, case: &CaseRecord, variant: &VariantRecord) -> Detail {
             title: "what changed in the input",
             item: name.to_owned(),
             part: variant.id.to_string(),
-            file: format!("{}/perturbations/{}/input.md", case.folder, variant.id),
+            file: format!(
+                "{}/perturbations/{}/{}",
+                case.folder,
+                variant.id,
+                case.input_name()
+            ),
         },
     }
 }

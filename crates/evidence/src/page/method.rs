@@ -111,6 +111,7 @@ fn kinds(run: &EvidenceRun<'_>) -> Option<Table> {
         let ought = match kind.figure().relation() {
             perturb::Relation::Invariance => "hold",
             perturb::Relation::Sensitivity => "move",
+            perturb::Relation::Observation => "either",
         };
         TableRow::new([
             Phrase::of_name(kind.name()),

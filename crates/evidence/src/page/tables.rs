@@ -40,7 +40,23 @@ const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
         "evidence.drop",
         None,
     ),
+    (
+        "Where in an array evidence is still read",
+        "How well the decision holds when the element that decides stands at each place. 1 is good at every place.",
+        "evidence.position",
+        None,
+    ),
+    (
+        "Which messages are read, counted from the last",
+        "How often neutral text in the place of a message changes the decision. A message that decides nothing may \
+         rightly have 0.",
+        "evidence.moved_at",
+        None,
+    ),
 ];
+
+/// The families whose figures make a curve, and are drawn as bars.
+const CURVES: [&str; 2] = ["evidence.position", "evidence.moved_at"];
 
 /// Further figures of the evidence probe, with their names.
 const FURTHER: &[(&str, &str)] = &[
@@ -105,6 +121,7 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
             };
             let label = match name {
                 "pad" => Phrase::text("both pads together"),
+                name if CURVES.contains(id) => of_place(name),
                 name => Phrase::of_name(name),
             };
             (
@@ -118,6 +135,7 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
             title,
             note,
             rows: rows.collect(),
+            in_bars: CURVES.contains(id),
         });
     }
     let mut further: Vec<(Phrase, Estimate<'_>)> = FURTHER
@@ -142,9 +160,20 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
         title: "Further figures",
         note: "",
         rows: further,
+        in_bars: false,
     });
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// The name of a place in a list: `passages_03` is the third place of `passages`.
+fn of_place(name: &str) -> Phrase {
+    match name.rsplit_once('_') {
+        Some((list, place)) => {
+            Phrase::of_name(list).and(format!(" at place {}", place.trim_start_matches('0')))
+        }
+        None => Phrase::of_name(name),
+    }
 }
 
 /// The place of a kind in the registry; names that are not a kind come after all kinds, sorted by name.

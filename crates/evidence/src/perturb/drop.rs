@@ -33,12 +33,18 @@ impl Perturbation for Drop {
         }
         let mut types: BTreeMap<&Arc<str>, Vec<usize>> = BTreeMap::new();
         for (at, unit) in case.units.iter().enumerate() {
-            if !subject.governs(&unit.unit_type) {
+            if !subject.governs(&unit.unit_type) && !unit.fixed {
                 types.entry(&unit.unit_type).or_default().push(at);
             }
         }
         if types.is_empty() {
-            return skipped(WANTED, "every unit of the case governs");
+            let reason = match case.record() {
+                None => "every unit of the case governs",
+                Some(_) => {
+                    "every unit of the case governs, or is a field: without it the record would have another form"
+                }
+            };
+            return skipped(WANTED, reason);
         }
         let mut proposal = Proposal::default();
         for (unit_type, mut units) in types {

@@ -8,6 +8,7 @@ mod comparator_flip;
 mod condition;
 mod discourse_marker_injection;
 mod drop;
+mod duplicate;
 mod hedge_injection;
 mod meta_commentary_injection;
 mod non_governing_duplication;
@@ -22,8 +23,10 @@ mod phrase;
 mod plan;
 mod polarity_flip;
 mod politeness_injection;
+mod position;
 mod punctuation_normalize;
 mod render;
+mod render_record;
 mod reorder;
 mod rewrite;
 mod ring;
@@ -33,13 +36,14 @@ mod swap;
 mod swap_condition;
 mod whitespace_jitter;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::EvidenceSettings;
-use crate::cases::{Case, Corpus};
+use crate::cases::{Case, Corpus, RecordList};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
 use kelvin_base::notice::Notice;
@@ -66,7 +70,17 @@ pub static ALL: &[&dyn Perturbation] = &[
     &discourse_marker_injection::DiscourseMarkerInjection,
     &meta_commentary_injection::MetaCommentaryInjection,
     &drop::Drop,
+    &duplicate::Duplicate,
+    &position::Position,
 ];
+
+/// The name of the kind that is about places in lists.
+pub(crate) const POSITION: &str = "position";
+
+/// The places of a list of this length in the groups that `position` takes together.
+pub(crate) fn list_groups(length: usize) -> Vec<Range<usize>> {
+    position::groups(length)
+}
 
 /// The kind with this name.
 pub fn find(name: &str) -> Option<&'static dyn Perturbation> {
@@ -93,6 +107,8 @@ pub enum Relation {
     Invariance,
     /// The governing evidence has changed, so the decision ought to.
     Sensitivity,
+    /// Nobody knows what the decision ought to do: what it does tells what is read.
+    Observation,
 }
 
 impl Relation {
@@ -101,6 +117,7 @@ impl Relation {
         match self {
             Self::Invariance => "invariance",
             Self::Sensitivity => "sensitivity",
+            Self::Observation => "observation",
         }
     }
 }
@@ -120,6 +137,8 @@ pub enum Figure {
     Hedge,
     /// `evidence.drop.<type>`: one unit was left out; counted into invariance only on request.
     Drop,
+    /// `evidence.position.<place>`: where in a list evidence is still read.
+    Position,
 }
 
 impl Figure {
@@ -128,6 +147,7 @@ impl Figure {
         match self {
             Self::Invariance | Self::Hedge | Self::Drop => Relation::Invariance,
             Self::Sensitivity | Self::Condition | Self::Mechanical => Relation::Sensitivity,
+            Self::Position => Relation::Observation,
         }
     }
 }
@@ -198,15 +218,36 @@ impl<'a> PerturbedCase<'a> {
             .any(|name| name == unit_type)
     }
 
-    /// How many units stand before the first unit that keeps its order. Only these units may change places, and only
-    /// among them may something come in: a chat with a foreign section between its turns, or at its end, is another
-    /// chat.
-    fn free_units(&self) -> usize {
+    /// The runs of units that may change places among each other, and among which something may come in. In a Markdown
+    /// file this is one run, before the first unit that keeps its order: a chat with a foreign section between its
+    /// turns, or at its end, is another chat. In a record these are the arrays, each before the first element that keeps
+    /// its order.
+    fn free_runs(&self) -> Vec<Range<usize>> {
         let units = &self.case().units;
-        let first_kept = units
-            .iter()
-            .position(|unit| self.settings.keeps_order(&unit.unit_type));
-        first_kept.unwrap_or(units.len())
+        let before_kept = |run: Range<usize>| {
+            let mut places = run.clone();
+            let kept = places.find(|at| self.settings.keeps_order(&units[*at].unit_type));
+            run.start..kept.unwrap_or(run.end)
+        };
+        if self.case().record().is_none() {
+            return vec![before_kept(0..units.len())];
+        }
+        let mut runs = Vec::new();
+        let mut start = 0;
+        for run in units.chunk_by(|one, two| one.list == two.list && !one.fixed && !two.fixed) {
+            let end = start + run.len();
+            let run = before_kept(start..end);
+            if !units[start].fixed && !run.is_empty() {
+                runs.push(run);
+            }
+            start = end;
+        }
+        runs
+    }
+
+    /// The list of a record that a unit is an element of.
+    fn list(&self, unit: usize) -> Option<&'a RecordList> {
+        list_of(self.case(), unit)
     }
 
     /// Writes the text of some pieces in place of what `text` held.
@@ -238,10 +279,17 @@ pub enum Piece {
     /// A rewritten unit of the case. A run has hundreds of thousands of pieces, and few of them are rewritten: the box
     /// keeps the other pieces at half the size.
     Edited(Box<EditedUnit>),
-    /// A unit of another case.
-    Peer(UnitPlace),
-    /// A section of the filler bank.
-    Filler(usize),
+    /// A unit of another case, and the unit of this case in whose place or in whose array it stands. The latter means
+    /// something in a record only.
+    Peer(UnitPlace, u32),
+    /// A section of the filler bank, and a unit of the array in which it stands, as for a unit of another case.
+    Filler(usize, u32),
+}
+
+/// The list of a record that a unit of a case is an element of.
+fn list_of(case: &Case, unit: usize) -> Option<&RecordList> {
+    let list = case.units.get(unit)?.list?;
+    case.record()?.lists.get(list as usize)
 }
 
 /// A unit of the case with another text.
@@ -259,9 +307,33 @@ impl Piece {
         match self {
             Self::Own(unit) => Some(*unit),
             Self::Edited(edited) => Some(edited.unit),
-            Self::Peer(_) | Self::Filler(_) => None,
+            Self::Peer(..) | Self::Filler(..) => None,
         }
     }
+
+    /// A unit of another case in the place, or in the array, of a unit of this case.
+    fn peer(place: UnitPlace, beside: usize) -> Self {
+        Self::Peer(place, narrow(beside))
+    }
+
+    /// A section of the filler bank in the array of a unit of this case.
+    fn filler(section: usize, beside: usize) -> Self {
+        Self::Filler(section, narrow(beside))
+    }
+
+    /// The unit of the case in whose place, or in whose array, the piece stands.
+    const fn beside(&self) -> usize {
+        match self {
+            Self::Own(unit) => *unit,
+            Self::Edited(edited) => edited.unit,
+            Self::Peer(_, beside) | Self::Filler(_, beside) => *beside as usize,
+        }
+    }
+}
+
+/// The place of a unit in a piece, of which a run has hundreds of thousands.
+fn narrow(unit: usize) -> u32 {
+    u32::try_from(unit).expect("a case has fewer than 2^32 units")
 }
 
 /// A variant as a kind proposes it.

@@ -29,12 +29,12 @@ impl Notes {
                     notes.edited.push(edited.unit);
                     continue;
                 }
-                Piece::Peer(place) => {
+                Piece::Peer(place, _) => {
                     let (from, unit) = place.find(corpus);
                     let unit_type = Arc::clone(&unit.unit_type);
                     (unit_type, Some(Arc::clone(&from.name)))
                 }
-                Piece::Filler(section) => {
+                Piece::Filler(section, _) => {
                     let heading = &settings.perturbations.words.filler[*section].heading;
                     (cases::type_of(&format!("## {heading}")).into(), None)
                 }

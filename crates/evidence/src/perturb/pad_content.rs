@@ -1,6 +1,10 @@
 //! `pad_content`: units of other cases come in, as evidence about something else.
 
-use super::pads::{ATTEMPTS, FEWEST, MOST, scatter};
+use std::ops::Range;
+
+use super::pads::{ATTEMPTS, FEWEST, MOST, one_run, scatter};
+use super::peers::UnitPlace;
+use super::ring::Ring;
 use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use kelvin_base::digest::Digest;
 use kelvin_base::draw::Draw;
@@ -30,16 +34,35 @@ impl Perturbation for PadContent {
         let mut proposal = Proposal::default();
         let case = subject.case();
         let wanted = subject.settings.perturbations.variants.pad_content;
-        let ring = &subject.peers.padding;
         if wanted == 0 {
             return proposal;
         }
+        let runs = subject.free_runs();
+        let open: Vec<(usize, &Ring<UnitPlace>)> = (0..)
+            .zip(&runs)
+            .filter_map(|(run, units)| {
+                let in_array = case.record().map(|_| &*case.units[units.start].unit_type);
+                let is_chat = subject.list(units.start).is_some_and(|list| list.is_chat);
+                let ring = subject.peers.padding.get(in_array.unwrap_or_default());
+                Some((run, ring?)).filter(|_| !is_chat)
+            })
+            .collect();
         let mut own: Vec<Digest> = case.units.iter().map(|unit| unit.content).collect();
         own.sort_unstable();
         own.dedup();
-        let pool = ring.besides(own.iter(), MOST);
+        let mut counted: Vec<*const Ring<UnitPlace>> = Vec::new();
+        let mut pool: usize = 0;
+        for (_, ring) in &open {
+            // Two arrays of one type draw from the same units.
+            if !counted.contains(&std::ptr::from_ref(*ring)) {
+                counted.push(std::ptr::from_ref(*ring));
+                pool += ring.besides(own.iter(), MOST);
+            }
+        }
         if pool < FEWEST {
-            let reason = if subject.corpus.cases.len() < 2 {
+            let reason = if open.is_empty() && case.record().is_some() {
+                "the record has no array where a unit of another case could come in".to_owned()
+            } else if subject.corpus.cases.len() < 2 {
                 "this is the only case".to_owned()
             } else if pool == 0 {
                 "the other cases have no unit that can come in".to_owned()
@@ -69,8 +92,8 @@ impl Perturbation for PadContent {
             let mut draw = Draw::of(key);
             let mut choose = |attempt| {
                 let count = draw.between(FEWEST, MOST).min(pool);
-                let added = chosen(subject, &own, key, attempt, count);
-                scatter(subject, added, &mut draw)
+                let added = chosen((&runs, &open), &own, key, (attempt, count), &mut draw);
+                scatter(subject, &runs, added, &mut draw)
             };
             let mut pieces = choose(0);
             for attempt in 1..ATTEMPTS {
@@ -91,22 +114,25 @@ impl Perturbation for PadContent {
 
 /// Draws units whose contents differ from each other and from those of the case.
 fn chosen(
-    subject: &PerturbedCase<'_>,
+    (runs, open): (&[Range<usize>], &[(usize, &Ring<UnitPlace>)]),
     own: &[Digest],
     key: Digest,
-    attempt: usize,
-    count: usize,
-) -> Vec<Piece> {
-    let ring = &subject.peers.padding;
+    (attempt, count): (usize, usize),
+    draw: &mut Draw,
+) -> Vec<(usize, Piece)> {
+    let places: Vec<usize> = (0..open.len()).collect();
     let mut taken: Vec<Digest> = Vec::with_capacity(count);
     let mut added = Vec::with_capacity(count);
     for nth in 0..count {
+        let Some((run, ring)) = one_run(&places, draw).map(|at| open[at]) else {
+            break;
+        };
         let drawn = ring.draw(key, attempt * MOST + nth, |content| {
             own.binary_search(content).is_err() && !taken.contains(content)
         });
         if let Some((content, place)) = drawn {
             taken.push(*content);
-            added.push(Piece::Peer(*place));
+            added.push((run, Piece::peer(*place, runs[run].start)));
         }
     }
     added

@@ -1,6 +1,8 @@
 //! `pad_length`: neutral sections come in and make the document longer.
 
-use super::pads::{ATTEMPTS, FEWEST, MOST, scatter};
+use std::ops::Range;
+
+use super::pads::{ATTEMPTS, FEWEST, MOST, one_run, scatter};
 use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use kelvin_base::draw::Draw;
 use kelvin_base::notice::{Code, Notice};
@@ -31,6 +33,15 @@ impl Perturbation for PadLength {
         let bank = subject.settings.perturbations.words.filler.len();
         let usable = &subject.peers.filler;
         if wanted == 0 {
+            return proposal;
+        }
+        let runs = subject.free_runs();
+        let open = open_runs(subject, &runs);
+        if open.is_empty() {
+            let text = "the record has no array of texts, where a neutral text could come in";
+            proposal
+                .notices
+                .push(Notice::new(Code::Skip, text).counts(wanted, 0));
             return proposal;
         }
         if usable.is_empty() {
@@ -65,12 +76,12 @@ impl Perturbation for PadLength {
         }
         for number in 1..=wanted {
             let mut draw = subject.draw(self.name(), number);
-            let mut pieces = padded(subject, &mut draw);
+            let mut pieces = padded(subject, (&runs, &open), &mut draw);
             for _ in 1..ATTEMPTS {
                 if proposal.drafts.iter().all(|draft| draft.pieces != pieces) {
                     break;
                 }
-                pieces = padded(subject, &mut draw);
+                pieces = padded(subject, (&runs, &open), &mut draw);
             }
             proposal.drafts.push(Draft {
                 unit_type: None,
@@ -83,15 +94,32 @@ impl Perturbation for PadLength {
 }
 
 /// One draw of sections and places; a section comes in twice only if the bank has too few.
-fn padded(subject: &PerturbedCase<'_>, draw: &mut Draw) -> Vec<Piece> {
+fn padded(
+    subject: &PerturbedCase<'_>,
+    (runs, open): (&[Range<usize>], &[usize]),
+    draw: &mut Draw,
+) -> Vec<Piece> {
     let count = draw.between(FEWEST, MOST);
     let mut bank = subject.peers.filler.clone();
     draw.shuffle(&mut bank);
-    let added = bank
-        .into_iter()
-        .cycle()
-        .take(count)
-        .map(Piece::Filler)
+    let sections = bank.into_iter().cycle().take(count);
+    let added = sections
+        .filter_map(|section| {
+            let run = one_run(open, draw)?;
+            Some((run, Piece::filler(section, runs[run].start)))
+        })
         .collect();
-    scatter(subject, added, draw)
+    scatter(subject, runs, added, draw)
+}
+
+/// The runs where a neutral section can come in: in a record the arrays of texts, since nobody knows what else an
+/// object would need.
+fn open_runs(subject: &PerturbedCase<'_>, runs: &[Range<usize>]) -> Vec<usize> {
+    let takes_texts = |run: &Range<usize>| match subject.case().record() {
+        None => true,
+        Some(_) => subject.list(run.start).is_some_and(|list| list.takes_texts),
+    };
+    (0..runs.len())
+        .filter(|run| takes_texts(&runs[*run]))
+        .collect()
 }

@@ -1,5 +1,7 @@
 //! The part that both kinds of padding share: how many sections come in, and where.
 
+use std::ops::Range;
+
 use super::{PerturbedCase, Piece};
 use kelvin_base::draw::Draw;
 
@@ -12,18 +14,40 @@ pub(super) const MOST: usize = 4;
 /// How often a variant that came out like an earlier one is drawn again.
 pub(super) const ATTEMPTS: usize = 8;
 
-/// The units of a case in their order, with the pieces of `added` put in one after another at random places. None of
-/// these places is behind a unit that keeps its order.
+/// The units of a case in their order, with the pieces of `added` put in one after another at random places of their
+/// runs. None of these places is behind a unit that keeps its order.
 pub(super) fn scatter(
     subject: &PerturbedCase<'_>,
-    added: Vec<Piece>,
+    runs: &[Range<usize>],
+    added: Vec<(usize, Piece)>,
     draw: &mut Draw,
 ) -> Vec<Piece> {
     let units = subject.case().units.len();
-    let mut pieces = Vec::with_capacity(units + added.len());
-    pieces.extend((0..units).map(Piece::Own));
-    for (last_place, piece) in (subject.free_units()..).zip(added) {
-        pieces.insert(draw.below(last_place + 1), piece);
+    let mut filled: Vec<Vec<Piece>> = runs
+        .iter()
+        .map(|run| run.clone().map(Piece::Own).collect())
+        .collect();
+    let count = added.len();
+    for (run, piece) in added {
+        let places = filled[run].len() + 1;
+        filled[run].insert(draw.below(places), piece);
     }
+    let mut pieces = Vec::with_capacity(units + count);
+    let mut next = 0;
+    for (run, filled) in runs.iter().zip(filled) {
+        pieces.extend((next..run.start).map(Piece::Own));
+        pieces.extend(filled);
+        next = run.end;
+    }
+    pieces.extend((next..units).map(Piece::Own));
     pieces
+}
+
+/// One of several runs; with one there is nothing to draw.
+pub(super) fn one_run(candidates: &[usize], draw: &mut Draw) -> Option<usize> {
+    match candidates {
+        [] => None,
+        [run] => Some(*run),
+        several => Some(several[draw.below(several.len())]),
+    }
 }

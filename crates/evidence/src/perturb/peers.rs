@@ -2,13 +2,14 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::render;
 use super::ring::Ring;
 use crate::EvidenceSettings;
-use crate::cases::{Case, Corpus, Unit};
-use kelvin_base::digest::Digest;
+use crate::cases::{Case, Corpus, Slot, Unit};
+use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::threads;
 
 /// The place of a unit: first its case, then the unit in the case. The plan of a run holds hundreds of thousands of
@@ -27,6 +28,22 @@ impl UnitPlace {
             case: small(case),
             unit: small(unit),
         }
+    }
+
+    /// Where the unit stands in the document of its record; none in a Markdown file.
+    pub(super) fn slot(self, corpus: &Corpus) -> Option<&Slot> {
+        let case = &corpus.cases[self.case as usize];
+        case.record()?.slots.get(self.unit as usize)
+    }
+
+    /// The places of all elements of the array that the unit is in; the place itself where it is in none, or where it
+    /// keeps its order.
+    pub(super) fn with_its_list(self, corpus: &Corpus) -> Vec<Self> {
+        let units = &corpus.cases[self.case as usize].units;
+        let whole = whole_list(units, self.unit as usize);
+        whole
+            .map(|unit| Self::of(self.case as usize, unit))
+            .collect()
     }
 
     /// The case and the unit.
@@ -50,8 +67,9 @@ pub(super) struct PeerRule {
 /// Each content stands on a ring once, with the first case that has it. A case draws no content that it has itself, so
 /// that first case is always another case.
 pub struct Peers {
-    /// The units that `pad_content` draws from, by content.
-    pub(super) padding: Ring<UnitPlace>,
+    /// The units that `pad_content` draws from, by content: those of Markdown files under the empty name, and the
+    /// elements of arrays under their type, since they come into arrays of that type only.
+    pub(super) padding: BTreeMap<Arc<str>, Ring<UnitPlace>>,
     /// The units that `swap` draws from, for each governing type.
     pub(super) rules: BTreeMap<Arc<str>, Ring<PeerRule>>,
     /// The places of the filler sections that can be used.
@@ -73,22 +91,36 @@ impl Peers {
         let senses = threads::map(&corpus.cases, |case| {
             let units = case.units.iter().enumerate();
             units
-                .filter(|(_, unit)| governs(unit))
-                .map(|(at, unit)| (at, sense(case, unit)))
+                .filter(|(at, unit)| governs(unit) && whole_list(&case.units, *at).start == *at)
+                .map(|(at, unit)| match whole_list(&case.units, at) {
+                    whole if whole.len() > 1 => (at, sense_of_list(case, whole)),
+                    _ => (at, sense(case, unit)),
+                })
                 .collect::<Vec<_>>()
         });
         let units = corpus.cases.iter().map(|case| case.units.len()).sum();
-        let mut pads: Vec<(Digest, UnitPlace)> = Vec::with_capacity(units);
+        let mut pads: BTreeMap<Arc<str>, Vec<(Digest, UnitPlace)>> = BTreeMap::new();
+        let sections: Arc<str> = Arc::from("");
+        pads.insert(Arc::clone(&sections), Vec::with_capacity(units));
         let mut rules: BTreeMap<Arc<str>, Vec<(Digest, PeerRule)>> = BTreeMap::new();
         for (case, (document, senses)) in corpus.cases.iter().zip(&senses).enumerate() {
             let mut governing = senses.iter().peekable();
             for (unit, cut) in document.units.iter().enumerate() {
                 let place = UnitPlace::of(case, unit);
                 let sense = governing.next_if(|(at, _)| *at == unit);
-                let may_govern = settings.perturbations.pad_include_governing || sense.is_none();
+                let may_govern = settings.perturbations.pad_include_governing || !governs(cut);
                 // A turn of another conversation cannot pad this conversation.
-                if may_govern && !settings.keeps_order(&cut.unit_type) {
-                    pads.push((cut.content, place));
+                if may_govern && !settings.keeps_order(&cut.unit_type) && !cut.fixed {
+                    let name = match cut.list {
+                        Some(_) => &cut.unit_type,
+                        None => &sections,
+                    };
+                    if !pads.contains_key(name) {
+                        pads.insert(Arc::clone(name), Vec::new());
+                    }
+                    if let Some(pads) = pads.get_mut(name) {
+                        pads.push((cut.content, place));
+                    }
                 }
                 if let Some(&(_, sense)) = sense {
                     let rules = rules.entry(Arc::clone(&cut.unit_type)).or_default();
@@ -96,7 +128,10 @@ impl Peers {
                 }
             }
         }
-        let padding = Ring::of("pad_content", settings.seed, pads);
+        let padding = pads
+            .into_iter()
+            .map(|(name, pads)| (name, Ring::of("pad_content", settings.seed, pads)))
+            .collect();
         let rules = rules
             .into_iter()
             .map(|(unit_type, rules)| (unit_type, Ring::of("swap", settings.seed, rules)))
@@ -140,6 +175,27 @@ impl Peers {
             .downcast()
             .expect("a kind derives one type of thing")
     }
+}
+
+/// The units that are exchanged together with a unit: all elements of an array that may change places, since what was
+/// retrieved for another case is of use as a whole only. Any other unit is exchanged alone.
+pub(super) fn whole_list(units: &[Unit], at: usize) -> Range<usize> {
+    let is_in_it = |unit: &&Unit| unit.list == units[at].list && !unit.fixed;
+    if units[at].list.is_none() || units[at].fixed {
+        return at..at + 1;
+    }
+    let before = units[..at].iter().rev().take_while(is_in_it).count();
+    let behind = units[at..].iter().take_while(is_in_it).count();
+    at - before..at + behind
+}
+
+/// The digest of the texts of an array.
+fn sense_of_list(case: &Case, units: Range<usize>) -> Digest {
+    let texts = case.units[units].iter();
+    let fields = texts.fold(Fields::of("kelvin/list/v1"), |fields, unit| {
+        fields.field("sense", sense(case, unit).bytes())
+    });
+    fields.digest()
 }
 
 /// The digest of the text below the heading of a unit, whatever its white space: to replace a unit by one with the same

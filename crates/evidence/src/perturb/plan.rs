@@ -49,8 +49,7 @@ impl<'a> Planner<'a> {
             return plan;
         }
         self.texts.clear();
-        self.texts
-            .insert(Digest::of(subject.case().text.as_bytes()));
+        self.texts.insert(subject.case().digest());
         for kind in ALL.iter().filter(|kind| is_enabled(**kind, self.settings)) {
             self.plan_kind(*kind, &subject, &mut plan);
         }

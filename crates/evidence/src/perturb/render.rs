@@ -1,7 +1,7 @@
 //! Turns pieces into text. Units of the case that stayed side by side keep every byte between them; all other pieces
 //! are joined so that no unit can take in the heading of the next one.
 
-use super::Piece;
+use super::{Piece, render_record};
 use crate::EvidenceSettings;
 use crate::cases;
 use crate::cases::{Case, Corpus};
@@ -16,6 +16,9 @@ pub(super) fn render(
     pieces: &[Piece],
 ) {
     let case = &corpus.cases[at];
+    if let Some(record) = case.record() {
+        return render_record::render(text, corpus, case, record, settings, pieces);
+    }
     text.reserve(case.text.len() + case.text.len() / 2);
     text.push_str(case.preamble());
     let mut before: Option<&Piece> = None;
@@ -56,7 +59,7 @@ fn push(
     match piece {
         Piece::Own(unit) => text.push_str(case.body(&case.units[*unit])),
         Piece::Edited(edited) => text.push_str(&edited.text),
-        Piece::Peer(place) => {
+        Piece::Peer(place, _) => {
             let (from, unit) = place.find(corpus);
             let body = from.body(unit);
             if from.is_unix && case.newline == "\n" {
@@ -65,7 +68,7 @@ fn push(
                 text.push_str(&cases::with_newline(body, case.newline));
             }
         }
-        Piece::Filler(section) => {
+        Piece::Filler(section, _) => {
             let section = &settings.perturbations.words.filler[*section];
             text.push_str(&cases::with_newline(&section.markdown, case.newline));
         }
@@ -132,8 +135,8 @@ mod tests {
     #[test]
     fn text_from_elsewhere_gets_the_line_ends_of_the_case() {
         let pieces = [
-            Piece::Peer(UnitPlace::of(1, 0)),
-            Piece::Filler(2),
+            Piece::peer(UnitPlace::of(1, 0), 0),
+            Piece::filler(2, 0),
             Piece::Own(0),
         ];
         assert_eq!(

@@ -13,6 +13,9 @@ pub(super) struct Reorder;
 /// The largest number of orders that are listed to choose from; with more orders, a shuffle hardly ever repeats itself.
 const LISTED: usize = 720;
 
+/// The number up to which orders are counted.
+const MOST_COUNTED: usize = 1 << 40;
+
 impl Perturbation for Reorder {
     fn name(&self) -> &'static str {
         "reorder"
@@ -37,14 +40,28 @@ impl Perturbation for Reorder {
             return proposal;
         }
         let units = &subject.case().units;
-        let free = subject.free_units();
-        let classes = classes(&units[..free]);
-        let other_orders = arrangements(&classes) - 1;
+        let runs = subject.free_runs();
+        let free: usize = runs.iter().map(ExactSizeIterator::len).sum();
+        let classes: Vec<Vec<usize>> = runs
+            .iter()
+            .map(|run| classes(&units[run.clone()]))
+            .collect();
+        let all_orders = classes.iter().fold(1, |orders: usize, run| {
+            orders.saturating_mul(arrangements(run)).min(MOST_COUNTED)
+        });
+        let other_orders = all_orders - 1;
+        let is_record = subject.case().record().is_some();
         if other_orders == 0 {
             let reason = match (units.len(), free) {
                 (0 | 1, _) => "the case has 1 unit, and 2 are needed".to_owned(),
+                (units, 0) if is_record && subject.settings.keep_order.is_empty() => format!(
+                    "the {units} units of the case are fields, or messages that keep their order"
+                ),
                 (units, 0) => {
                     format!("the {units} units of the case keep their order: `keep_order`")
+                }
+                (_, free) if is_record => {
+                    format!("the {free} element(s) of the arrays of the case have no other order")
                 }
                 (units, free) if free < units => format!(
                     "only {free} of the {units} units may change places, and in no other order: `keep_order`"
@@ -59,6 +76,7 @@ impl Perturbation for Reorder {
         if other_orders < wanted {
             let kept = match units.len() - free {
                 0 => "",
+                _ if is_record => ": fields keep their places",
                 _ => ": `keep_order`",
             };
             let text = format!("{free} units have only {other_orders} other order(s){kept}");
@@ -78,19 +96,26 @@ impl Perturbation for Reorder {
         };
         proposal.drafts = orders
             .into_iter()
-            .map(|order| Draft {
-                unit_type: None,
-                pieces: places(&classes, &order)
-                    .into_iter()
-                    .chain(free..units.len())
-                    .map(Piece::Own)
-                    .collect(),
-                detail: Vec::new(),
+            .map(|order| {
+                let mut pieces: Vec<Piece> = (0..units.len()).map(Piece::Own).collect();
+                for ((run, classes), order) in runs.iter().zip(&classes).zip(&order) {
+                    for (at, unit) in run.clone().zip(places(classes, order)) {
+                        pieces[at] = Piece::Own(run.start + unit);
+                    }
+                }
+                Draft {
+                    unit_type: None,
+                    pieces,
+                    detail: Vec::new(),
+                }
             })
             .collect();
         proposal
     }
 }
+
+/// The order of every run, as the classes of its units.
+type Orders = Vec<Vec<usize>>;
 
 /// Numbers the contents of units in the order in which they first occur: equal units have the same number, and an order
 /// is a sequence of these numbers.
@@ -107,29 +132,44 @@ fn classes(units: &[Unit]) -> Vec<usize> {
 
 /// The number of orders of these units: `n! / (m1! m2! ...)`, at most 2^40.
 fn arrangements(classes: &[usize]) -> usize {
-    const MOST: usize = 1 << 40;
     let mut counts = vec![0; classes.len()];
     let mut product = 1_usize;
     for (placed, class) in (1_usize..).zip(classes) {
         counts[*class] += 1;
         // Each step gives a multinomial coefficient again, so the division leaves no remainder.
         product = match product.checked_mul(placed) {
-            Some(wide) if wide / counts[*class] <= MOST => wide / counts[*class],
-            _ => return MOST,
+            Some(wide) if wide / counts[*class] <= MOST_COUNTED => wide / counts[*class],
+            _ => return MOST_COUNTED,
         };
     }
     product
 }
 
-/// Every order but the one of the case, in lexicographic order.
-fn listed(classes: &[usize]) -> Vec<Vec<usize>> {
+/// Every order of all runs but that of the case, in lexicographic order.
+fn listed(classes: &[Vec<usize>]) -> Vec<Orders> {
+    let mut orders: Vec<Orders> = vec![Vec::new()];
+    for run in classes {
+        let of_run = permutations(run);
+        let longer = orders.iter().flat_map(|before| {
+            of_run.iter().map(|order| {
+                let mut longer = before.clone();
+                longer.push(order.clone());
+                longer
+            })
+        });
+        orders = longer.collect();
+    }
+    orders.retain(|order| order != classes);
+    orders
+}
+
+/// Every order of one run, in lexicographic order.
+fn permutations(classes: &[usize]) -> Vec<Vec<usize>> {
     let mut order = classes.to_vec();
     order.sort_unstable();
     let mut orders = Vec::new();
     loop {
-        if order != classes {
-            orders.push(order.clone());
-        }
+        orders.push(order.clone());
         // The next permutation: Knuth, "The Art of Computer Programming", 7.2.1.2, algorithm L.
         let Some(pivot) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else {
             return orders;
@@ -144,14 +184,16 @@ fn listed(classes: &[usize]) -> Vec<Vec<usize>> {
 }
 
 /// Distinct orders, each drawn independently.
-fn shuffled(subject: &PerturbedCase<'_>, classes: &[usize], wanted: usize) -> Vec<Vec<usize>> {
+fn shuffled(subject: &PerturbedCase<'_>, classes: &[Vec<usize>], wanted: usize) -> Vec<Orders> {
     let mut known = BTreeSet::from([classes.to_vec()]);
     let mut orders = Vec::with_capacity(wanted);
     for number in 1..=wanted {
         let mut draw = subject.draw(Reorder.name(), number);
         let mut order = classes.to_vec();
         while !known.insert(order.clone()) {
-            draw.shuffle(&mut order);
+            for run in &mut order {
+                draw.shuffle(run);
+            }
         }
         orders.push(order);
     }
@@ -190,14 +232,14 @@ mod tests {
             (vec![0, 1, 2, 3, 4, 5], 720),
         ] {
             assert_eq!(arrangements(&classes), count, "{classes:?}");
-            let listed = listed(&classes);
+            let listed = listed(&[classes.clone()]);
             let distinct: BTreeSet<_> = listed.iter().collect();
             assert_eq!(
                 (listed.len(), distinct.len()),
                 (count - 1, count - 1),
                 "{classes:?}"
             );
-            assert!(!listed.contains(&classes));
+            assert!(!listed.contains(&vec![classes]));
         }
         assert_eq!(arrangements(&(0..5_000).collect::<Vec<_>>()), 1 << 40);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::peers::PeerRule;
+use super::peers::{PeerRule, whole_list};
 use super::ring::Ring;
 use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use crate::SwapCount;
@@ -50,8 +50,10 @@ fn propose_type(
     proposal: &mut Proposal,
 ) {
     let case = subject.case();
+    // An array is exchanged as a whole, and named by its first element.
     let units: Vec<usize> = (0..case.units.len())
         .filter(|unit| &*case.units[*unit].unit_type == unit_type)
+        .filter(|unit| whole_list(&case.units, *unit).start == *unit)
         .collect();
     let mut skip = |reason: String| {
         let notice = Notice::new(Code::Skip, reason);
@@ -105,7 +107,9 @@ fn propose_type(
         .drafts
         .extend(pairs.into_iter().map(|(unit, rule)| {
             let mut pieces: Vec<Piece> = (0..case.units.len()).map(Piece::Own).collect();
-            pieces[unit] = Piece::Peer(rule.place);
+            let theirs = rule.place.with_its_list(subject.corpus).into_iter();
+            let theirs = theirs.map(|place| Piece::peer(place, unit));
+            pieces.splice(whole_list(&case.units, unit), theirs);
             Draft {
                 unit_type: Some(Arc::clone(shared_type)),
                 pieces,

@@ -82,6 +82,12 @@ impl NeutralSection {
             markdown: markdown.trim_end().to_owned(),
         }
     }
+
+    /// The text below the heading; the heading where there is none.
+    pub fn text(&self) -> &str {
+        let text = self.markdown.split_once("\n\n").map(|(_, text)| text);
+        text.unwrap_or(&self.heading)
+    }
 }
 
 /// The least number of filler sections: a variant of `pad_length` takes up to this many different ones.

@@ -48,6 +48,7 @@ pub(super) fn chapter<'a>(section: &'a GradingSection, run: RunView<'a>) -> Chap
     });
     chapter.spread = spread("judge_score", "prompts", run.metrics.get(JUDGE_SCORE));
     chapter.measures = Some(FigureTable {
+        in_bars: false,
         title: "Grading",
         note: NOTE,
         rows: rows.collect(),

@@ -76,6 +76,8 @@ struct EstimateView {
     /// The index of the band, 0 for the best; none where there is no band.
     band: Option<usize>,
     reason: String,
+    /// The length of a bar, in percent; none where none is drawn.
+    bar: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -284,7 +286,10 @@ impl FigureTableView {
             title: table.title,
             note: table.note,
             rows: rows
-                .map(|(name, estimate)| EstimateView::of(shortened(name), estimate))
+                .map(|(name, estimate)| EstimateView {
+                    bar: estimate.value.filter(|_| table.in_bars).map(percent),
+                    ..EstimateView::of(shortened(name), estimate)
+                })
                 .collect(),
         }
     }
@@ -300,6 +305,7 @@ impl EstimateView {
             interval: estimate.interval.clone(),
             word: estimate.word,
             band: estimate.band,
+            bar: None,
             reason: safe::cut(estimate.reason.unwrap_or_default(), 300),
         }
     }

@@ -93,6 +93,7 @@ pub fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
     chapter.spread = spread("mrr", "queries", run.metrics.get("retrieval.mrr"));
     let rows = rows(run.metrics);
     chapter.measures = (!rows.is_empty()).then_some(FigureTable {
+        in_bars: false,
         title: "Retrieval",
         note: NOTE,
         rows,

@@ -2,6 +2,7 @@
 //! problem first. A run that measured nothing is never called healthy.
 
 mod follows;
+mod places;
 mod values;
 
 use super::cases::RankedCase;
@@ -9,6 +10,7 @@ use super::standing::{Standing, most_noise, without_noise};
 use super::swaps::SwapCounts;
 use super::{QUADRANT, SignalWords};
 use crate::page::EvidenceRun;
+use crate::perturb::POSITION;
 use crate::{CaseRecord, VariantRecord};
 use kelvin_page::{Estimate, Phrase, Statement, Tone, counted};
 use kelvin_record::{Ending, Metric, estimate, family};
@@ -27,6 +29,8 @@ const UNEVEN: f64 = 0.09;
 const FEW: f64 = 0.1;
 /// The setting that tells noise from everything else, as the configuration takes it.
 const MEASURE_NOISE: &str = "noise_floor: {enabled: true}";
+/// The setting that shows where in an array evidence is read.
+const SHOW_PLACES: &str = "perturbations: {enable: [position]}";
 /// An interval wider than this spans more than two bands.
 const WIDE: f64 = 0.4;
 
@@ -88,6 +92,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
         found.extend(follows::ignored(run));
         found.extend(values::conditions(run));
         found.extend(values::mechanical(run));
+        found.extend(places::parts(run));
     }
     found.extend(reactive(run));
     found.extend(noise(run));
@@ -193,6 +198,18 @@ fn reactive(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let text = match which {
         None => text,
         Some(setting) => text.and("; ").name(setting).and(" would tell which"),
+    };
+    let has_arrays = || {
+        let mut units = run.cases.values().flat_map(|case| &case.units);
+        units.any(|unit| unit.list.is_some())
+    };
+    let mut variants = run.cases.values().flat_map(|case| &case.variants);
+    let text = match kind == "reorder" && variants.all(|one| one.kind != POSITION) && has_arrays() {
+        false => text,
+        true => text
+            .and("; ")
+            .name(SHOW_PLACES)
+            .and(" shows which places of an array are read"),
     };
     // What the swaps show rests on steady answers to the same evidence. If presentation moves a quarter of these
     // answers, the reader should know that first.

@@ -25,14 +25,14 @@ fn expected(
         .iter()
         .map(|piece| match piece {
             Piece::Own(unit) => kinds(&corpus.cases[at]).swap_remove(*unit),
-            Piece::Peer(place) => {
+            Piece::Peer(place, _) => {
                 let (case, unit) = place.find(corpus);
                 let mut units = case.units.iter();
                 let at = units.position(|other| std::ptr::eq(other, unit));
                 kinds(case).swap_remove(at.expect("a unit of its case"))
             }
             Piece::Edited(_) => unreachable!("no default kind rewrites a unit"),
-            Piece::Filler(section) => {
+            Piece::Filler(section, _) => {
                 let section = &settings.perturbations.words.filler[*section];
                 let text = section.markdown.clone();
                 kinds(&Case::parse("f", "f", text).expect("parses")).swap_remove(0)

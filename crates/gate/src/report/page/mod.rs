@@ -158,6 +158,7 @@ fn others(report: &Report) -> Option<FigureTable<'_>> {
         .map(|(id, metric)| (Phrase::of_name(id), estimate(Some(metric))))
         .collect();
     (!rows.is_empty()).then_some(FigureTable {
+        in_bars: false,
         title: "Other figures",
         note: "",
         rows,

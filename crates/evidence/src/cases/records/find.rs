@@ -1,0 +1,458 @@
+//! Finds the units of a record: the texts at the places that the configuration declares, or every text and every array
+//! of texts at its top.
+
+use std::ops::Range;
+
+use super::json::{JsonType, MemberSpan, elements, members};
+use crate::config::{RecordUnits, unit_type};
+
+/// A unit as it was found in a record.
+#[derive(Debug)]
+pub(super) struct FoundUnit {
+    pub(super) unit_type: String,
+    /// What moves with the unit.
+    pub(super) element: Range<usize>,
+    /// Its text, as JSON.
+    pub(super) value: Range<usize>,
+    /// The text itself.
+    pub(super) text: String,
+    /// The array that it is an element of.
+    pub(super) list: Option<usize>,
+    /// Whether it stays where it is.
+    pub(super) fixed: bool,
+}
+
+/// An array that has units as its elements.
+#[derive(Debug)]
+pub(super) struct FoundList {
+    pub(super) name: String,
+    pub(super) takes_texts: bool,
+    pub(super) is_chat: bool,
+}
+
+/// Something in a record that only its author can mend.
+#[derive(Debug)]
+pub(super) struct FieldProblem {
+    /// What was found where.
+    pub(super) what: String,
+    /// What to do.
+    pub(super) help: String,
+}
+
+/// The units of one record.
+#[derive(Debug, Default)]
+pub(super) struct FoundUnits {
+    pub(super) units: Vec<FoundUnit>,
+    pub(super) lists: Vec<FoundList>,
+    /// The declared types of which the record has nothing.
+    pub(super) absent: Vec<String>,
+    /// The fields at the top that were looked at and have no unit, with what they are.
+    pub(super) passed: Vec<(String, JsonType)>,
+    pub(super) problems: Vec<FieldProblem>,
+}
+
+/// The key of the sender of a message, and of its text.
+const ROLE: &str = "role";
+const CONTENT: &str = "content";
+
+/// Finds the units at the declared places of a record.
+pub(super) fn declared(text: &str, top: &[MemberSpan], units: &[RecordUnits]) -> FoundUnits {
+    let mut search = UnitSearch::new(text);
+    for declared in units {
+        let before = search.found.units.len();
+        search.declared = Some(declared);
+        let parts = declared.parts();
+        if let Some((first, rest)) = parts.split_first() {
+            let member = top.iter().find(|member| member.key == *first);
+            if let Some(member) = member {
+                search.walk(member.value.clone(), rest, &declared.place);
+            }
+        }
+        if search.found.units.len() == before && search.found.problems.is_empty() {
+            search.found.absent.push(declared.unit_type.clone());
+        }
+    }
+    search.finish()
+}
+
+/// Finds the texts and the arrays of texts at the top of a record.
+pub(super) fn at_the_top(text: &str, top: &[MemberSpan], besides: &[&str]) -> FoundUnits {
+    let mut search = UnitSearch::new(text);
+    for member in top.iter().filter(|member| !besides.contains(&&*member.key)) {
+        let before = search.found.units.len();
+        let kind = JsonType::of_value(&text[member.value.clone()]);
+        search.name = unit_type(&member.key);
+        if !search.name.is_empty() {
+            match kind {
+                JsonType::Text => search.single(member.value.clone(), &member.key),
+                JsonType::Array => search.texts_or_messages(&member.value, &member.key),
+                _ => {}
+            }
+        }
+        if search.found.units.len() == before {
+            search.found.passed.push((member.key.clone(), kind));
+        }
+    }
+    search.finish()
+}
+
+/// A walk through a record.
+struct UnitSearch<'t> {
+    text: &'t str,
+    found: FoundUnits,
+    /// The declaration that is looked for; none where the record is taken as it is.
+    declared: Option<&'t RecordUnits>,
+    /// The type of the units that are looked for, where nothing is declared.
+    name: String,
+}
+
+impl<'t> UnitSearch<'t> {
+    fn new(text: &'t str) -> Self {
+        Self {
+            text,
+            found: FoundUnits::default(),
+            declared: None,
+            name: String::new(),
+        }
+    }
+
+    fn kind(&self, at: &Range<usize>) -> JsonType {
+        JsonType::of_value(&self.text[at.clone()])
+    }
+
+    fn unit_type(&self) -> String {
+        let declared = self.declared.map(|declared| &declared.unit_type);
+        declared.unwrap_or(&self.name).clone()
+    }
+
+    fn reorders(&self) -> bool {
+        self.declared.is_some_and(|declared| declared.reorder)
+    }
+
+    fn problem(&mut self, what: String, help: impl Into<String>) {
+        self.found.problems.push(FieldProblem {
+            what,
+            help: help.into(),
+        });
+    }
+
+    /// Follows the rest of a place from a value on.
+    fn walk(&mut self, at: Range<usize>, rest: &[String], place: &str) {
+        let kind = self.kind(&at);
+        let Some((part, after)) = rest.split_first() else {
+            return self.take(at, place);
+        };
+        match (kind, &**part) {
+            (JsonType::Null, _) => {}
+            (JsonType::Array, EACH) if after.iter().any(|part| part == EACH) => {
+                for element in self.elements(&at, place) {
+                    self.walk(element, after, place);
+                }
+            }
+            (JsonType::Array, EACH) => {
+                let elements = self.elements(&at, place);
+                let mut holds_arrays = false;
+                for element in &elements {
+                    let inside = self.inside(element.clone(), after, place);
+                    holds_arrays |= inside.is_some_and(|at| self.kind(&at) == JsonType::Array);
+                }
+                // Arrays within an array are lists of their own; what they stand in keeps its place.
+                match holds_arrays {
+                    true => elements
+                        .into_iter()
+                        .for_each(|element| self.walk(element, after, place)),
+                    false => self.list(&at, after, place),
+                }
+            }
+            (_, EACH) => self.problem(
+                format!(
+                    "`{place}`: `*` stands for the elements of an array, and there is {}",
+                    kind.name()
+                ),
+                "leave `*` out, or name the array",
+            ),
+            (JsonType::Array, index) => {
+                let elements = self.elements(&at, place);
+                match index.parse::<usize>() {
+                    Ok(index) => {
+                        if let Some(element) = elements.get(index) {
+                            self.walk(element.clone(), after, place);
+                        }
+                    }
+                    Err(_) => self.problem(
+                        format!("`{place}`: `{part}` is looked for in an array"),
+                        format!("write `*` for every element of it, as in `*/{part}`"),
+                    ),
+                }
+            }
+            (JsonType::Object, key) => {
+                let inside = self.members(&at, place);
+                if let Some(member) = inside.into_iter().find(|member| member.key == key) {
+                    self.walk(member.value, after, place);
+                }
+            }
+            _ => self.problem(
+                format!("`{place}`: `{part}` is looked for in {}", kind.name()),
+                "name a place that every record has, or make this one like the others",
+            ),
+        }
+    }
+
+    /// Takes what stands at the end of a place.
+    fn take(&mut self, at: Range<usize>, place: &str) {
+        match self.kind(&at) {
+            JsonType::Null => {}
+            JsonType::Text | JsonType::Number | JsonType::Boolean => self.single(at, place),
+            JsonType::Array => self.list(&at, &[], place),
+            JsonType::Object => {
+                let keys = self.keys(&at, place);
+                self.problem(
+                    format!("`{place}` is an object, and a unit is a text; it has {keys}"),
+                    "name the text in it with a JSON pointer such as `/customer/name`",
+                );
+            }
+        }
+    }
+
+    /// A unit that stays where it is. An empty text is none, as a section that is missing is none.
+    fn single(&mut self, at: Range<usize>, place: &str) {
+        if let Some(text) = self.read(&at, place).filter(|text| !text.trim().is_empty()) {
+            let unit_type = self.unit_type();
+            self.push(unit_type, (at.clone(), at), text, None, true);
+        }
+    }
+
+    /// An array whose elements are units, or have a unit each at `inside`.
+    fn list(&mut self, at: &Range<usize>, inside: &[String], place: &str) {
+        let elements = self.elements(at, place);
+        if elements.is_empty() {
+            return;
+        }
+        let is_text = inside.is_empty() || *inside == [CONTENT.to_owned()];
+        if is_text && elements.iter().all(|element| self.role(element).is_some()) {
+            return self.chat(elements, place);
+        }
+        let list = self.found.lists.len();
+        let mut takes_texts = inside.is_empty();
+        let before = self.found.units.len();
+        for (number, element) in elements.into_iter().enumerate() {
+            let value = self.inside(element.clone(), inside, place);
+            let kind = value.as_ref().map(|value| self.kind(value));
+            match (value, kind) {
+                (Some(value), Some(JsonType::Text | JsonType::Number | JsonType::Boolean)) => {
+                    takes_texts &= kind == Some(JsonType::Text);
+                    if let Some(text) = self.read(&value, place) {
+                        let unit_type = self.unit_type();
+                        self.push(unit_type, (element, value), text, Some(list), false);
+                    }
+                }
+                (_, kind) => {
+                    let found = kind.map_or("nothing", JsonType::name);
+                    let keys = match self.kind(&element) {
+                        JsonType::Object => format!("; it has {}", self.keys(&element, place)),
+                        _ => String::new(),
+                    };
+                    self.problem(
+                        format!(
+                            "element {} of `{place}` has {found} where a text is looked for{keys}",
+                            number + 1
+                        ),
+                        "name the text of each element with a JSON pointer such as `/passages/*/text`, and leave out \
+                         elements without one",
+                    );
+                    self.found.units.truncate(before);
+                    return;
+                }
+            }
+        }
+        self.found.lists.push(FoundList {
+            name: self.unit_type(),
+            takes_texts,
+            is_chat: false,
+        });
+    }
+
+    /// A conversation: each message is a unit of the type of its role, and keeps its place unless that is declared
+    /// otherwise.
+    fn chat(&mut self, elements: Vec<Range<usize>>, place: &str) {
+        let reorders = self.reorders();
+        let list = self.found.lists.len();
+        let last_user = elements
+            .iter()
+            .rposition(|element| self.role(element).as_deref() == Some("user"));
+        for (number, element) in elements.into_iter().enumerate() {
+            let role = self.role(&element).unwrap_or_default();
+            let content = self.inside(element.clone(), &[CONTENT.to_owned()], place);
+            let content = content.filter(|value| self.kind(value) == JsonType::Text);
+            let Some(value) = content else {
+                if reorders {
+                    self.problem(
+                        format!(
+                            "message {} of `{place}` has no text as `content`",
+                            number + 1
+                        ),
+                        "leave `reorder` out: messages without a text keep their places",
+                    );
+                }
+                continue;
+            };
+            let Some(text) = self.read(&value, place) else {
+                continue;
+            };
+            let unit_type = match &*role {
+                "system" | "developer" => "system".to_owned(),
+                "user" if Some(number) == last_user => "last_user_turn".to_owned(),
+                role => format!("{}_turn", unit_type(role)),
+            };
+            let spans = match reorders {
+                true => (element, value),
+                false => (value.clone(), value),
+            };
+            self.push(unit_type, spans, text, Some(list), !reorders);
+        }
+        self.found.lists.push(FoundList {
+            name: self.unit_type(),
+            takes_texts: false,
+            is_chat: true,
+        });
+    }
+
+    /// An array at the top of a record, if it is one of texts or of messages.
+    fn texts_or_messages(&mut self, at: &Range<usize>, place: &str) {
+        let elements = self.elements(at, place);
+        let texts = elements
+            .iter()
+            .all(|element| self.kind(element) == JsonType::Text);
+        let messages = elements.iter().all(|element| self.role(element).is_some());
+        if texts || messages {
+            self.list(at, &[], place);
+        }
+    }
+
+    fn push(
+        &mut self,
+        unit_type: String,
+        (element, value): (Range<usize>, Range<usize>),
+        text: String,
+        list: Option<usize>,
+        fixed: bool,
+    ) {
+        self.found.units.push(FoundUnit {
+            unit_type,
+            element,
+            value,
+            text,
+            list,
+            fixed,
+        });
+    }
+
+    /// The value at keys inside a value.
+    fn inside(&mut self, at: Range<usize>, keys: &[String], place: &str) -> Option<Range<usize>> {
+        keys.iter().try_fold(at, |at, key| match self.kind(&at) {
+            JsonType::Object => {
+                let inside = self.members(&at, place).into_iter();
+                let mut found = inside.filter(|member| member.key == *key);
+                found.next().map(|member| member.value)
+            }
+            JsonType::Array => {
+                let index: usize = key.parse().ok()?;
+                self.elements(&at, place).get(index).cloned()
+            }
+            _ => None,
+        })
+    }
+
+    /// The role of a message; none where this is no message.
+    fn role(&self, at: &Range<usize>) -> Option<String> {
+        if self.kind(at) != JsonType::Object {
+            return None;
+        }
+        let inside = members(self.text, at).ok()?;
+        inside.iter().find(|member| member.key == CONTENT)?;
+        let role = inside.iter().find(|member| member.key == ROLE)?;
+        serde_json::from_str(&self.text[role.value.clone()]).ok()
+    }
+
+    /// The text of a value; numbers and booleans as they are written.
+    fn read(&mut self, at: &Range<usize>, place: &str) -> Option<String> {
+        let value = &self.text[at.clone()];
+        if self.kind(at) != JsonType::Text {
+            return Some(value.to_owned());
+        }
+        match serde_json::from_str(value) {
+            Ok(text) => Some(text),
+            Err(_) => {
+                self.problem(
+                    format!("the text at `{place}` has half of a surrogate pair, such as `\\ud83d` alone"),
+                    "write the character whole: no reader can tell what the half stands for",
+                );
+                None
+            }
+        }
+    }
+
+    fn members(&mut self, at: &Range<usize>, place: &str) -> Vec<MemberSpan> {
+        members(self.text, at).unwrap_or_else(|error| {
+            self.problem(
+                format!("`{place}`: {}", reason(&error)),
+                "give every key of the object one value",
+            );
+            Vec::new()
+        })
+    }
+
+    fn elements(&mut self, at: &Range<usize>, place: &str) -> Vec<Range<usize>> {
+        elements(self.text, at).unwrap_or_else(|error| {
+            self.problem(format!("`{place}`: {}", reason(&error)), "write it as JSON");
+            Vec::new()
+        })
+    }
+
+    /// The keys of an object for a message.
+    fn keys(&mut self, at: &Range<usize>, place: &str) -> String {
+        let keys: Vec<String> = self
+            .members(at, place)
+            .iter()
+            .map(|member| format!("`{}`", member.key))
+            .take(12)
+            .collect();
+        match keys.is_empty() {
+            true => "no key".to_owned(),
+            false => keys.join(", "),
+        }
+    }
+
+    /// Puts the units in the order of the document; a unit within another one is refused.
+    fn finish(mut self) -> FoundUnits {
+        self.found.units.sort_by_key(|unit| unit.element.start);
+        let overlap = self
+            .found
+            .units
+            .windows(2)
+            .find(|pair| pair[1].element.start < pair[0].element.end);
+        if let Some([one, two]) = overlap {
+            let what = format!(
+                "a unit `{}` and a unit `{}` lie in one element of an array, which changes its place as a whole",
+                one.unit_type, two.unit_type
+            );
+            self.problem(
+                what,
+                "declare one text of each element under `records.units`",
+            );
+        }
+        self.found
+    }
+}
+
+/// The part of a place that stands for every element of an array.
+const EACH: &str = "*";
+
+/// What is wrong with a JSON text, without the place in it: the message names that in its own way.
+pub(super) fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

@@ -1,0 +1,599 @@
+//! Cases that are records of one file: JSON lines, a JSON array, or CSV.
+
+mod find;
+mod form;
+mod json;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::markdown::BLANK;
+use super::{Case, DocumentForm, Unit};
+use crate::EvidenceSettings;
+use crate::config::RecordSettings;
+use crate::decision::LARGEST;
+use crate::label::Label;
+use find::{FieldProblem, FoundUnits};
+pub use form::{RecordForm, RecordList, Slot};
+use json::{JsonType, MemberSpan};
+use kelvin_base::digest::Digest;
+use kelvin_base::exit::{Finding, Misuse};
+use kelvin_base::file;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_base::threads;
+use kelvin_probe::case_files::{self, CaseFile, shown};
+use kelvin_run::judge::{self, Scorer};
+
+/// The cases of a file of records, sorted by name, as far as they are right.
+#[derive(Default)]
+pub(super) struct ReadRecords {
+    pub(super) cases: Vec<Case>,
+    pub(super) notices: Vec<Notice>,
+    pub(super) remarks: Vec<Notice>,
+    pub(super) problems: Vec<Misuse>,
+}
+
+/// A record as it stands in the file.
+pub(super) struct RawRecord {
+    /// The line at which it begins, from 1.
+    line: usize,
+    /// Its JSON text.
+    text: String,
+}
+
+/// The most problems that are told one by one: a file of another form has one in every line.
+const MOST: usize = 20;
+
+/// How many records are read at a time.
+const BLOCK: usize = 64;
+
+/// How many lines a notice names.
+const NAMED: usize = 5;
+
+/// Reads the file of records that the settings name.
+pub(super) fn read(root: &Path, settings: &EvidenceSettings) -> ReadRecords {
+    let below = Path::new(&settings.cases).strip_prefix(root).ok();
+    let written = below.and_then(Path::to_str).unwrap_or(&settings.cases);
+    let written = written.trim_start_matches("./");
+    let file = CaseFile {
+        name: written.into(),
+        path: root.join(written),
+        shown: written.into(),
+    };
+    if !file.path.is_file() {
+        let what = format!(
+            "the file of the cases, `{}`, does not exist",
+            shown(written)
+        );
+        let help = "`cases` in the configuration names a file with one record a case, or a folder with one Markdown \
+                    file a case, relative to the configuration file";
+        return ReadRecords {
+            problems: vec![Misuse::new(what).help(help)],
+            ..ReadRecords::default()
+        };
+    }
+    let mut bytes = Vec::new();
+    let text = match case_files::read(&file, &mut bytes) {
+        Ok(text) => text,
+        Err(misuse) => {
+            return ReadRecords {
+                problems: vec![misuse],
+                ..ReadRecords::default()
+            };
+        }
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let split = match () {
+        () if written.ends_with(".csv") => table::rows(text),
+        () if written.ends_with(".json") => array(text),
+        () => Ok(lines(text)),
+    };
+    let records = match split {
+        Ok(records) => records,
+        Err(problems) => {
+            return ReadRecords {
+                problems: problems
+                    .into_iter()
+                    .map(|(line, problem)| misuse(&file, line, problem))
+                    .collect(),
+                ..ReadRecords::default()
+            };
+        }
+    };
+    if records.is_empty() {
+        let what = format!("{} has no record", shown(written));
+        return ReadRecords {
+            problems: vec![Misuse::new(what).help("put one record a case there")],
+            ..ReadRecords::default()
+        };
+    }
+    assemble(&file, &records, settings)
+}
+
+/// A problem of a line, in the words for a person and in parts for a program.
+fn misuse(file: &CaseFile, line: usize, problem: FieldProblem) -> Misuse {
+    let (what, help) = (shown(&problem.what), problem.help);
+    Misuse::new(format!("{}:{line}: {what}", shown(&file.shown)))
+        .help(help.clone())
+        .finding(Finding {
+            file: Some(file.path.clone()),
+            line: Some(line),
+            what,
+            help: Some(help),
+            ..Finding::default()
+        })
+}
+
+/// The lines of a file, without empty ones.
+fn lines(text: &str) -> Vec<RawRecord> {
+    let lines = (1..).zip(text.split('\n'));
+    let records = lines.map(|(line, text)| RawRecord {
+        line,
+        text: text.trim_matches(BLANK).to_owned(),
+    });
+    records.filter(|record| !record.text.is_empty()).collect()
+}
+
+/// Problems with their lines.
+type LineProblems = Vec<(usize, FieldProblem)>;
+
+/// The elements of a file that is one array.
+fn array(text: &str) -> Result<Vec<RawRecord>, LineProblems> {
+    let whole = 0..text.len();
+    let found = json::elements(text, &whole).map_err(|error| {
+        let is_object = text.trim_start().starts_with('{');
+        let problem = match is_object {
+            true => FieldProblem {
+                what: "the file is one object, and the cases are the elements of an array".to_owned(),
+                help: "write the array alone, as in `[{...}, {...}]`; name a file with one object a line `.jsonl`"
+                    .to_owned(),
+            },
+            false => FieldProblem {
+                what: format!("not JSON: {}, in column {}", find::reason(&error), error.column()),
+                help: "write an array of objects, one a case".to_owned(),
+            },
+        };
+        vec![(error.line().max(1), problem)]
+    })?;
+    let (mut line, mut passed) = (1, 0);
+    let records = found.into_iter().map(|span| {
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[passed..span.start]).count();
+        passed = span.start;
+        RawRecord {
+            line,
+            text: text[span].to_owned(),
+        }
+    });
+    Ok(records.collect())
+}
+
+/// A record that was read.
+struct ReadRecord {
+    line: usize,
+    id: Option<String>,
+    expected: Option<String>,
+    document: String,
+    found: FoundUnits,
+    problems: Vec<FieldProblem>,
+    /// The keys at the top, for messages.
+    keys: Vec<String>,
+}
+
+/// Makes cases of the records of a file.
+fn assemble(file: &CaseFile, records: &[RawRecord], settings: &EvidenceSettings) -> ReadRecords {
+    let rules = &settings.records;
+    let read = threads::map_blocks(records, BLOCK, |block| {
+        let scorer = judge::of(&settings.scorer);
+        block
+            .iter()
+            .map(|record| one_record(record, rules, &*scorer))
+            .collect::<Vec<ReadRecord>>()
+    });
+    let read: Vec<ReadRecord> = read.into_iter().flatten().collect();
+    let mut all = ReadRecords::default();
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
+    let has_ids = read.iter().any(|record| record.id.is_some());
+    let mut census = Census::default();
+    let mut problems: LineProblems = Vec::new();
+    for (number, record) in (1..).zip(read) {
+        let line = record.line;
+        let broken = !record.problems.is_empty();
+        problems.extend(record.problems.into_iter().map(|problem| (line, problem)));
+        if broken {
+            continue;
+        }
+        let name = match (&record.id, has_ids) {
+            (Some(id), _) => name_of(id),
+            (None, false) => format!("case-{number:04}"),
+            (None, true) => {
+                problems.push((line, no_id(rules, &record.keys)));
+                continue;
+            }
+        };
+        // Two folders that differ only in upper and lower case are one folder on many machines.
+        if let Some(first) = names.insert(name.to_lowercase(), line) {
+            let what = format!(
+                "the id `{}` is that of line {first} too, or differs in upper and lower case only",
+                record.id.as_deref().unwrap_or(&name)
+            );
+            let help =
+                "give every record an id of its own; `records: {id: FIELD}` names another field"
+                    .to_owned();
+            problems.push((line, FieldProblem { what, help }));
+            continue;
+        }
+        census.count(line, &record.found, &record.keys);
+        let case = case_of(&name, &file.shown, line, record.document, record.found);
+        all.cases.push(Case {
+            expected: record.expected,
+            ..case
+        });
+    }
+    let left = problems.len().saturating_sub(MOST);
+    all.problems = problems
+        .into_iter()
+        .take(MOST)
+        .map(|(line, problem)| misuse(file, line, problem))
+        .collect();
+    if left > 0 {
+        let what = format!("{}: {left} further problems like these", shown(&file.shown));
+        all.problems.push(Misuse::new(what));
+    }
+    all.problems.extend(census.nowhere(file, rules));
+    all.cases.sort_by(|one, two| one.name.cmp(&two.name));
+    all.remarks = vec![census.remark(file, rules, records.len())];
+    all.notices = census.notices(file);
+    all
+}
+
+/// The name of a case, which becomes the name of a folder.
+fn name_of(id: &str) -> String {
+    let name = file::slug(id.trim());
+    match name.to_lowercase().starts_with("report.") {
+        true => format!("case-{name}"),
+        false => name,
+    }
+}
+
+fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
+    let id = rules.id.as_deref().unwrap_or(DEFAULT_ID);
+    FieldProblem {
+        what: format!(
+            "the record has no `{id}`, which other records have; it has {}",
+            listed(keys.iter().map(String::as_str))
+        ),
+        help: "give every record an id, or take it out of all: then they are numbered".to_owned(),
+    }
+}
+
+/// The field with the name of a case, and the one with its label, where the configuration names no others.
+const DEFAULT_ID: &str = "id";
+const DEFAULT_LABEL: &str = "expected";
+
+/// Names in a message, cut where there are many.
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    match names.len() {
+        0 => "no field".to_owned(),
+        1..=12 => names.join(", "),
+        more => format!("{} and {} more", names[..12].join(", "), more - 12),
+    }
+}
+
+/// Reads one record.
+fn one_record(raw: &RawRecord, rules: &RecordSettings, scorer: &dyn Scorer) -> ReadRecord {
+    let mut record = ReadRecord {
+        line: raw.line,
+        id: None,
+        expected: None,
+        document: raw.text.clone(),
+        found: FoundUnits::default(),
+        problems: Vec::new(),
+        keys: Vec::new(),
+    };
+    let label_key = rules.expected.as_deref().unwrap_or(DEFAULT_LABEL);
+    let mut top = match top_of(&record.document) {
+        Ok(top) => top,
+        Err(problem) => {
+            record.problems.push(problem);
+            return record;
+        }
+    };
+    record.keys = top.iter().map(|member| member.key.clone()).collect();
+    if let Some(place) = top.iter().position(|member| member.key == label_key) {
+        let value = &record.document[top[place].value.clone()];
+        match label_of(value, label_key, scorer) {
+            Ok(label) => record.expected = label,
+            Err(problem) => record.problems.push(problem),
+        }
+        // The pipeline is never given the answer.
+        let whole = 0..record.document.len();
+        record.document = json::without(&record.document, &whole, &top, place);
+        top = match top_of(&record.document) {
+            Ok(top) => top,
+            Err(problem) => {
+                record.problems.push(problem);
+                return record;
+            }
+        };
+    }
+    let id_key = rules.id.as_deref().unwrap_or(DEFAULT_ID);
+    match top.iter().find(|member| member.key == id_key) {
+        Some(member) => match id_of(&record.document[member.value.clone()], id_key) {
+            Ok(id) => record.id = Some(id),
+            Err(problem) => record.problems.push(problem),
+        },
+        None if rules.id.is_some() => record.problems.push(FieldProblem {
+            what: format!(
+                "the record has no `{id_key}`, which `records.id` names; it has {}",
+                listed(record.keys.iter().map(String::as_str))
+            ),
+            help: "name a field that every record has, or leave `records.id` out: then the records are numbered"
+                .to_owned(),
+        }),
+        None => {}
+    }
+    record.found = match rules.units.is_empty() {
+        true => find::at_the_top(&record.document, &top, &[id_key, label_key]),
+        false => find::declared(&record.document, &top, &rules.units),
+    };
+    record.problems.append(&mut record.found.problems);
+    record
+}
+
+/// The members of a record.
+fn top_of(text: &str) -> Result<Vec<MemberSpan>, FieldProblem> {
+    json::members(text, &(0..text.len())).map_err(|error| {
+        let reason = find::reason(&error);
+        let is_json = error.is_data();
+        FieldProblem {
+            what: match is_json {
+                true => format!("not a record: {reason}"),
+                false => format!("not JSON: {reason}, in column {} of the record", error.column()),
+            },
+            help: match is_json {
+                true => "a record is an object such as `{\"id\": \"a\", \"policy\": \"...\"}`, each key once".to_owned(),
+                false => "write one whole JSON object a record; a line end within a text is written as `\\n`".to_owned(),
+            },
+        }
+    })
+}
+
+/// The id of a record: a text or a number.
+fn id_of(value: &str, key: &str) -> Result<String, FieldProblem> {
+    let id = match JsonType::of_value(value) {
+        JsonType::Text => serde_json::from_str::<String>(value).ok(),
+        JsonType::Number => Some(value.to_owned()),
+        _ => None,
+    };
+    id.filter(|id| !id.trim().is_empty()).ok_or_else(|| {
+        let kind = JsonType::of_value(value);
+        let found = match kind {
+            JsonType::Text => "an empty text, or one that is broken",
+            kind => kind.name(),
+        };
+        FieldProblem {
+            what: format!("`{key}` is {found}, and a case is named by a text or a number"),
+            help: "write a short text, or name another field with `records: {id: FIELD}`"
+                .to_owned(),
+        }
+    })
+}
+
+/// The label in a record, as a table of labels has it: a text that would be read as a number is written as JSON.
+fn label_of(value: &str, key: &str, scorer: &dyn Scorer) -> Result<Option<String>, FieldProblem> {
+    let problem = |what: String| FieldProblem {
+        what,
+        help: "write it as the pipeline writes its decision: labels are compared by `scorer`"
+            .to_owned(),
+    };
+    let label = match JsonType::of_value(value) {
+        JsonType::Null => return Ok(None),
+        JsonType::Text => {
+            let text: String = serde_json::from_str(value)
+                .map_err(|_| problem(format!("the label `{key}` is no valid text")))?;
+            if text.trim().is_empty() {
+                return Ok(None);
+            }
+            let is_plain =
+                text.trim() == text && serde_json::from_str::<serde_json::Value>(&text).is_err();
+            if is_plain { text } else { value.to_owned() }
+        }
+        _ => value.to_owned(),
+    };
+    if label.len() > LARGEST {
+        return Err(problem(format!(
+            "the label `{key}` has {} bytes, and no decision has more than {LARGEST}",
+            label.len()
+        )));
+    }
+    match Label::of(&label).accepted_by(scorer) {
+        Ok(()) => Ok(Some(label)),
+        Err(why) => Err(problem(format!("the label `{key}` is {why}"))),
+    }
+}
+
+/// A case of a record and its units.
+fn case_of(name: &str, file: &Arc<str>, line: usize, document: String, found: FoundUnits) -> Case {
+    let mut text = String::new();
+    let mut units = Vec::with_capacity(found.units.len());
+    let mut slots = Vec::with_capacity(found.units.len());
+    for unit in found.units {
+        let start = text.len();
+        text.push_str(&unit.text);
+        let body = unit.text.trim_end_matches(BLANK);
+        // A section of a Markdown case with this type and text has the same digest: equal evidence draws equal variants.
+        let content = format!("## {}\n\n{body}", unit.unit_type);
+        units.push(Unit {
+            body: start..start + body.len(),
+            heading_end: start,
+            end: text.len(),
+            line,
+            content: Digest::of(super::with_newline(&content, "\n").as_bytes()),
+            unit_type: unit.unit_type.into(),
+            list: unit.list.and_then(|list| u32::try_from(list).ok()),
+            fixed: unit.fixed,
+        });
+        slots.push(Slot {
+            element: unit.element,
+            value: unit.value,
+        });
+    }
+    let lists = found.lists.into_iter().map(|list| RecordList {
+        name: list.name.into(),
+        takes_texts: list.takes_texts,
+        is_chat: list.is_chat,
+    });
+    let form = RecordForm {
+        document: document + "\n",
+        slots,
+        lists: lists.collect(),
+    };
+    Case {
+        name: name.into(),
+        file: Arc::clone(file),
+        text,
+        units,
+        newline: "\n",
+        is_unix: true,
+        expected: None,
+        form: DocumentForm::Record(Box::new(form)),
+    }
+}
+
+/// What the records of a file have in common.
+#[derive(Default)]
+struct Census {
+    records: usize,
+    /// The keys at the top of the first record.
+    keys: Vec<String>,
+    /// How many units there are of each type, in how many records.
+    types: BTreeMap<String, (usize, usize)>,
+    /// The types that stand in arrays.
+    in_lists: BTreeSet<String>,
+    /// The lines of the records that lack a declared type.
+    absent: BTreeMap<String, Vec<usize>>,
+    /// The fields without a unit.
+    passed: BTreeMap<String, &'static str>,
+}
+
+impl Census {
+    fn count(&mut self, line: usize, found: &FoundUnits, keys: &[String]) {
+        if self.records == 0 {
+            self.keys = keys.to_vec();
+        }
+        self.records += 1;
+        let mut here: BTreeMap<&str, usize> = BTreeMap::new();
+        for unit in &found.units {
+            *here.entry(&unit.unit_type).or_default() += 1;
+            if unit.list.is_some() && !self.in_lists.contains(&unit.unit_type) {
+                self.in_lists.insert(unit.unit_type.clone());
+            }
+        }
+        for (name, count) in here {
+            let known = self.types.entry(name.to_owned()).or_default();
+            *known = (known.0 + count, known.1 + 1);
+        }
+        for name in &found.absent {
+            self.absent.entry(name.clone()).or_default().push(line);
+        }
+        for (key, kind) in &found.passed {
+            self.passed.entry(key.clone()).or_insert(kind.name());
+        }
+    }
+
+    /// The declared places that match nothing in any record.
+    fn nowhere(&self, file: &CaseFile, rules: &RecordSettings) -> Vec<Misuse> {
+        let is_nowhere = |name: &str| {
+            let lines = self.absent.get(name);
+            self.records > 0 && lines.is_some_and(|lines| lines.len() == self.records)
+        };
+        let nowhere = rules
+            .units
+            .iter()
+            .filter(|unit| is_nowhere(&unit.unit_type));
+        nowhere
+            .map(|unit| {
+                let key = format!("records.units.{}", unit.unit_type);
+                let what = format!(
+                    "`{}` names `{}`, and no record of {} has a text there",
+                    shown(&key),
+                    shown(&unit.place),
+                    shown(&file.shown)
+                );
+                let fields = listed(self.keys.iter().map(String::as_str));
+                let help = format!(
+                    "name a field, or a JSON pointer such as `/customer/history/*`; the first record has {fields}"
+                );
+                Misuse::new(what.clone())
+                    .help(shown(&help))
+                    .finding(Finding {
+                        key: Some(key),
+                        what,
+                        help: Some(help),
+                        ..Finding::default()
+                    })
+            })
+            .collect()
+    }
+
+    /// What was taken for a unit, and what was not.
+    fn remark(&self, file: &CaseFile, rules: &RecordSettings, records: usize) -> Notice {
+        let types: Vec<String> = self
+            .types
+            .iter()
+            .map(
+                |(name, (units, records))| match self.in_lists.contains(name) {
+                    true => format!(
+                        "`{}` ({units}, elements of arrays in {records})",
+                        shown(name)
+                    ),
+                    false => format!("`{}` ({units})", shown(name)),
+                },
+            )
+            .collect();
+        let mut text = format!("{}: {records} record(s); units: ", shown(&file.shown));
+        text.push_str(&match types.is_empty() {
+            true => "none".to_owned(),
+            false => types.join(", "),
+        });
+        if !self.passed.is_empty() {
+            let passed = self.passed.iter().take(12);
+            let passed: Vec<String> = passed
+                .map(|(key, kind)| format!("`{}` ({kind})", shown(key)))
+                .collect();
+            text.push_str("; given to the pipeline and never changed: ");
+            text.push_str(&passed.join(", "));
+        }
+        if rules.units.is_empty() {
+            text.push_str("; `records: {units: {...}}` declares others");
+        }
+        Notice::new(Code::own("units"), text).minor()
+    }
+
+    /// The records that lack a declared unit.
+    fn notices(&self, file: &CaseFile) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        for (name, lines) in &self.absent {
+            let named: Vec<String> = lines.iter().take(NAMED).map(usize::to_string).collect();
+            let more = match lines.len().saturating_sub(NAMED) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let text = format!(
+                "{}: {} of {} records have no unit `{}`: line {}{more}",
+                shown(&file.shown),
+                lines.len(),
+                self.records,
+                shown(name),
+                named.join(", ")
+            );
+            notices.push(Notice::new(Code::own("absent_units"), text).minor());
+        }
+        notices
+    }
+}

@@ -1,0 +1,345 @@
+//! Cases that are records: pipelines of which it is known what they go by, on the same evidence as Markdown files and as
+//! JSON lines, and on lists of which they read a part.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::project::Project;
+
+const CASES: usize = 8;
+
+/// Decides by what `$3` says, and reads a Markdown file and a record alike. Only `noisy` differs from call to call; the
+/// count of its calls lies outside of the project.
+const PIPELINE: &str = r###"
+turn=0
+if [ "$3" = noisy ]; then
+  echo >> ../calls
+  turn=$(wc -l < ../calls)
+fi
+awk -v how="$3" -v turn="$turn" '
+function field(name) { return match($0, "\"" name "\": \"[^\"]*\"") ? substr($0, RSTART, RLENGTH) : "" }
+/^\{/ {
+  a = field("rule_a"); b = field("rule_b")
+  if (match($0, /"notes": \["[^"]*"/)) first = substr($0, RSTART, RLENGTH)
+  next
+}
+/^## / { type = $2; units++; next }
+type == "rule_a" { a = a $0 }
+type == "rule_b" { b = b $0 }
+units == 1 { first = first $0 }
+END {
+  if (how == "and") yes = a ~ /passed/ && b ~ /passed/
+  if (how == "or" || how == "noisy") yes = a ~ /passed/ || b ~ /passed/
+  if (how == "ignores") yes = a ~ /passed/
+  if (how == "first") yes = first ~ /passed/
+  if (how == "constant") yes = 1
+  if (turn % 5 == 1) yes = !yes
+  printf "{\"decision\": \"%s\"}", yes ? "approve" : "deny"
+}' "$1" > "$2"
+"###;
+
+/// The evidence of a case: three notes, and two tests that ought to decide.
+fn evidence(at: usize) -> ([String; 3], String, String) {
+    let word = |passed: bool| if passed { "passed" } else { "failed" };
+    let note = |note: usize| {
+        let passed = (at + note).is_multiple_of(2);
+        format!("Note {at}{note}: an earlier check {}.", word(passed))
+    };
+    (
+        [0, 1, 2].map(note),
+        format!(
+            "The first test of file {at} is {}.",
+            word(at.is_multiple_of(2))
+        ),
+        format!(
+            "The second test of file {at} is {}.",
+            word((at / 2).is_multiple_of(2))
+        ),
+    )
+}
+
+/// The configuration: how the pipeline decides, where its cases are, and what else there is.
+fn configured(project: &Project, how: &str, cases: &str) {
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "run: sh pipeline.sh {{input}} {{output}} {how}\n{cases}\ndecision_field: decision\n\
+             governing_types: [rule_a, rule_b]\nnoise_floor: {{replications: 3}}\n\
+             variants: {{reorder: 2, pad_length: 1, pad_content: 1, swap: 2}}\njobs: 1\n"
+        ),
+    );
+}
+
+/// Every figure without the digests of inputs, and the words at the top of the page: what is said first, and the word
+/// for each figure. Further below stand notices, which name what a form does not allow.
+fn findings(project: &Project) -> (BTreeMap<String, Value>, Vec<String>) {
+    let _ = fs::remove_file(project.path("../calls"));
+    project.check();
+    let report = project.json("kelvin/report.json");
+    let metrics = report["metrics"].as_object().expect("metrics").iter();
+    let figure = |metric: &Value| {
+        let parts = ["value", "interval", "n", "n_failed", "reason"];
+        parts.iter().map(|part| metric[part].clone()).collect()
+    };
+    let metrics = metrics.map(|(id, metric)| (id.clone(), figure(metric)));
+    let page = project.read("kelvin/report.md");
+    let opening = page
+        .lines()
+        .take_while(|line| !line.starts_with("<details>"));
+    (metrics.collect(), opening.map(str::to_owned).collect())
+}
+
+/// A pipeline over Markdown files and over JSON lines with the same evidence.
+fn same_over_both(how: &str, word: &str) {
+    let project = Project::new(PIPELINE);
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    let mut lines = String::new();
+    for at in 0..CASES {
+        let (notes, a, b) = evidence(at);
+        let sections = notes.iter().map(|note| format!("## notes\n\n{note}\n\n"));
+        let sections: String = sections.collect();
+        project.write(
+            &format!("cases/c{at}.md"),
+            &format!("{sections}## rule_a\n\n{a}\n\n## rule_b\n\n{b}\n"),
+        );
+        lines += &format!(
+            "{{\"id\": \"c{at}\", \"notes\": {}, \"rule_a\": {}, \"rule_b\": {}, \"meta\": {{\"n\": 1.50}}}}\n",
+            json!(notes),
+            json!(a),
+            json!(b)
+        );
+    }
+    project.write("cases.jsonl", &lines);
+    configured(&project, how, "cases: cases\nkeep_order: [rule_a, rule_b]");
+    let (figures, words) = findings(&project);
+    let said = words.join("\n");
+    assert!(said.contains(word), "{how}: {said}");
+    configured(&project, how, "cases: cases.jsonl");
+    let (of_records, words_of_records) = findings(&project);
+    assert_eq!(of_records, figures, "{how}");
+    assert_eq!(words_of_records, words, "{how}");
+    assert!(figures.len() > 10 && figures["evidence.invariance"][2] != json!(0));
+}
+
+#[test]
+fn right_pipelines_get_the_same_words_and_figures_over_markdown_and_over_json_lines() {
+    same_over_both("and", "othing stands out");
+    same_over_both("or", "othing stands out");
+}
+
+#[test]
+fn a_pipeline_that_ignores_one_type_gets_them_too() {
+    same_over_both("ignores", "`rule_b` is ignored");
+    same_over_both("constant", "always answers");
+}
+
+#[test]
+fn a_pipeline_that_reads_what_comes_first_and_a_noisy_one_get_them_too() {
+    same_over_both("first", "resentation moves it");
+    same_over_both("noisy", "differently");
+}
+
+/// A question with ten passages, of which one says whether the order may be cancelled; by default it may not.
+fn retrieved(at: usize) -> Value {
+    let passages = (0..10).map(|place| match place == at % 10 {
+        true => json!({"id": format!("d{at}-{place}"), "text": format!("Order {at} may be cancelled."), "score": 0.5}),
+        false => json!({"id": format!("d{at}-{place}"), "text": format!("Shelf {place} holds box {at}."), "score": 0.1}),
+    });
+    let passages: Vec<Value> = passages.collect();
+    json!({"id": format!("q{at}"), "question": format!("May order {at} be cancelled?"), "passages": passages})
+}
+
+/// A pipeline that reads some of the passages.
+fn reads_passages(which: &str) -> String {
+    format!(
+        "import json, sys\nrecord = json.load(open(sys.argv[1]))\ntexts = [one['text'] for one in record['passages']]\n\
+         yes = any('may be cancelled' in text for text in texts{which})\n\
+         json.dump({{'decision': 'yes' if yes else 'no'}}, open(sys.argv[2], 'w'))\n"
+    )
+}
+
+/// A project with cases in one file, and a pipeline in Python.
+fn of_records(records: impl Iterator<Item = Value>, pipeline: &str, config: &str) -> Project {
+    let project = Project::new("");
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    let lines = records.map(|record| format!("{record}\n"));
+    project.write("cases.jsonl", &lines.collect::<String>());
+    project.write("pipeline.py", pipeline);
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "run: python3 -S -E pipeline.py {{input}} {{output}}\ncases: cases.jsonl\ndecision_field: decision\n\
+             jobs: 2\nvariants: {{reorder: 1, pad_length: 0, pad_content: 1, swap: 1}}\n\
+             perturbations: {{enable: [position]}}\n{config}\n"
+        ),
+    );
+    project
+}
+
+const PASSAGES: &str = "governing_types: [passages]\nrecords: {units: {question: question, passages: /passages/*/text}}";
+
+#[test]
+fn a_pipeline_that_reads_the_first_three_of_ten_passages_is_told_so_first_with_the_curve() {
+    let project = of_records((0..4).map(retrieved), &reads_passages("[:3]"), PASSAGES);
+    project.check();
+    let page = project.read("kelvin/report.md");
+    let told = "It reads only the first 3 of 10 `passages`: with the deciding one elsewhere the decision held in 0 of 21 \
+                variants";
+    assert!(page.contains(told), "{page}");
+    let html = project.read("kelvin/report.html");
+    let first = html.find("reads only the first 3").expect("told");
+    assert!(html[..first].matches("presentation moves it").count() == 0);
+    assert!(
+        html.contains("Where in an array evidence is still read"),
+        "the curve"
+    );
+    let value = |place: usize| {
+        let id = format!("position.passages_{place:02}");
+        project.figure(&id)
+    };
+    let curve: Vec<Value> = (1..=10).map(value).collect();
+    let ought: Vec<Value> = (1..=10)
+        .map(|place| json!(f64::from(u8::from(place <= 3))))
+        .collect();
+    assert_eq!(curve, ought);
+}
+
+#[test]
+fn a_pipeline_that_reads_all_passages_or_none_is_not_told_that_it_reads_a_part() {
+    for which in ["", "[:0]"] {
+        let project = of_records((0..4).map(retrieved), &reads_passages(which), PASSAGES);
+        project.check();
+        let page = project.read("kelvin/report.md");
+        assert!(!page.contains("reads only"), "{which}: {page}");
+        let curve = project.figure("position.passages_10");
+        match which {
+            "" => assert_eq!(curve, json!(1.0)),
+            _ => assert_eq!(curve, Value::Null),
+        }
+    }
+}
+
+/// A conversation of two wishes, either of which cancels the order.
+fn conversation(at: usize) -> Value {
+    let wish = |cancels: bool, number: usize| match cancels {
+        true => format!("Please cancel order {at}{number}."),
+        false => format!("Where is order {at}{number}?"),
+    };
+    json!({
+        "id": format!("chat{at}"),
+        "messages": [
+            {"role": "system", "content": "You help."},
+            {"role": "user", "content": wish(at % 3 == 0, 1), "name": "ann"},
+            {"role": "assistant", "content": format!("Noted, {at}.")},
+            {"role": "user", "content": wish(at.is_multiple_of(2), 2)},
+        ],
+    })
+}
+
+fn reads_messages(which: &str) -> String {
+    format!(
+        "import json, sys\nrecord = json.load(open(sys.argv[1]))\n\
+         texts = [one['content'] for one in record['messages'] if one['role'] == 'user']\n\
+         yes = any('cancel' in text for text in texts{which})\n\
+         json.dump({{'decision': 'cancel' if yes else 'other'}}, open(sys.argv[2], 'w'))\n"
+    )
+}
+
+#[test]
+fn a_bot_that_reads_the_last_message_alone_is_told_so_where_others_ought_to_count() {
+    let both = "governing_types: [user_turn, last_user_turn]";
+    let last = "governing_types: [last_user_turn]";
+    for (which, governing, is_told) in [
+        ("[-1:]", both, true),
+        ("", both, false),
+        // Here the last message is all that ought to count.
+        ("[-1:]", last, false),
+    ] {
+        let pipeline = reads_messages(which);
+        let project = of_records((0..8).map(conversation), &pipeline, governing);
+        let said = project.check();
+        let told = "It reads only the last of 4 `messages`: neutral text in place of another of a governing type changed the \
+                    decision in 0 of 8 variants";
+        let page = project.read("kelvin/report.md");
+        assert_eq!(page.contains(told), is_told, "{which} {governing}: {page}");
+        assert_eq!(
+            said.stdout.contains("reads only"),
+            is_told,
+            "{}",
+            said.stdout
+        );
+        let input = project.json("kelvin/chat0/perturbations/swap-last_user_turn-01/input.json");
+        assert_eq!(input["messages"][1]["name"], "ann");
+        assert_eq!(input["messages"][3]["role"], "user");
+    }
+}
+
+/// The first line is like the one in docs/cases.md.
+#[test]
+fn lint_tells_the_units_of_records_and_what_is_wrong_with_its_place() {
+    let project = of_records((0..4).map(retrieved), "", PASSAGES);
+    let said = project.kelvin(&["lint"]).expect(0);
+    let units =
+        "cases.jsonl: 4 record(s); units: `passages` (40, elements of arrays in 4), `question` (4)";
+    assert!(said.stdout.contains(units), "{}", said.stdout);
+
+    let mut lines = project.read("cases.jsonl");
+    lines += "{\"id\": \"q9\", \"question\": 1, \"passages\": [{\"text\": {}}]}\n{\"id\": \"q1\"\n";
+    project.write("cases.jsonl", &lines);
+    let said = project.kelvin(&["lint"]).expect(1);
+    for told in [
+        "cases.jsonl:5",
+        "element 1 of `/passages/*/text` has an object where a text is looked for; it has `text`",
+        "cases.jsonl:6",
+        "not JSON: EOF while parsing an object",
+    ] {
+        assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
+    }
+    for (config, told) in [
+        (
+            "cases: cases\nrecords: {id: id}",
+            "`records` has no effect: `cases: cases` is no file of records",
+        ),
+        (
+            "cases: cases.jsonl\nrecords: {units: {a: 'passages[]'}}",
+            "write `passages`: an array is one unit an element",
+        ),
+        (
+            "cases: cases.jsonl\nrecords: {units: {a: 'x/*'}}",
+            "write `/x/*`: `*` stands in pointers only",
+        ),
+        (
+            "cases: cases.jsonl\nrecords: {units: {A: x, a: y}}",
+            "`A` and `a` are the same type `a`",
+        ),
+        (
+            "cases: none.jsonl",
+            "the file of the cases, `none.jsonl`, does not exist",
+        ),
+    ] {
+        let text = format!(
+            "run: sh x.sh {{input}} {{output}}\ndecision_field: d\ngoverning_types: [passages]\n{config}\n"
+        );
+        project.write("kelvin.yaml", &text);
+        let said = project.kelvin(&["lint"]).expect(1);
+        assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
+    }
+}
+
+#[test]
+fn a_label_in_a_record_counts_and_is_not_given_to_the_pipeline() {
+    let record = |at: usize| {
+        let mut record = retrieved(at);
+        record["expected"] = json!(if at == 3 { "no" } else { "yes" });
+        record
+    };
+    let pipeline = reads_passages("").replace("yes = ", "assert 'expected' not in record\nyes = ");
+    let project = of_records((0..4).map(record), &pipeline, PASSAGES);
+    project.check();
+    assert_eq!(project.figure("agrees_with_labels"), json!(0.75));
+    assert_eq!(project.figure("failure_rate"), json!(0.0));
+    let input = project.read("kelvin/q0/baseline/input.json");
+    assert!(!input.contains("expected"), "{input}");
+}
