@@ -41,9 +41,9 @@ fn where_there_are_no_cases_a_file_of_records_is_offered() {
 }
 
 #[test]
-fn a_file_for_the_folder_of_the_cases_is_refused_at_that_question_and_made_into_cases() {
+fn a_file_of_records_serves_as_the_cases_and_any_other_file_is_refused_at_that_question() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let table = "question,expected_answer\nWhy?,x\n";
+    let table = "question,expected\nWhy?,x\n";
     std::fs::write(folder.path().join("questions.csv"), table).expect("written");
     std::fs::write(folder.path().join("rag.py"), "print()").expect("written");
     // The name that is offered else is taken.
@@ -53,7 +53,6 @@ fn a_file_for_the_folder_of_the_cases_is_refused_at_that_question_and_made_into_
         Text("rag.py"),
         Text("questions.csv/x"),
         Text("questions.csv"),
-        // The cases as they are proposed.
         Yes(true),
         Yes(false),
         Default,
@@ -63,18 +62,19 @@ fn a_file_for_the_folder_of_the_cases_is_refused_at_that_question_and_made_into_
     assert_eq!(ended.expect("written"), Exit::Passed);
     assert_eq!(script.defaults.borrow()[1], "cases-2");
     let complaints = script.complaints.borrow();
-    assert_eq!(complaints.len(), 2, "{complaints:?}");
-    assert!(complaints[0].starts_with("`rag.py` is a file; "));
-    assert!(complaints[1].starts_with("`questions.csv` is a file; "));
-    assert!(said.contains("`questions.csv` is a file; "), "{said}");
-    let case = std::fs::read_to_string(folder.path().join("cases-2/case-0001.md"));
-    assert_eq!(case.expect("read"), "## Question\n\nWhy?\n");
+    assert!(
+        complaints[0].starts_with("`rag.py` is a file; "),
+        "{complaints:?}"
+    );
+    assert!(said.contains("1 case with 1 type of units"), "{said}");
+    assert!(!folder.path().join("cases-2").exists(), "no folder is made");
     let config = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
-    assert!(config.contains("cases: cases-2"), "{config}");
+    assert!(config.contains("cases: questions.csv"), "{config}");
+    assert_eq!(load(folder.path()).governing_types, ["question"]);
 }
 
 #[test]
-fn a_file_that_a_flag_names_as_the_cases_is_no_folder_to_write_into() {
+fn a_file_of_records_that_a_flag_names_as_the_cases_is_read_as_it_is() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     std::fs::write(folder.path().join("questions.csv"), "q\nWhy?\n").expect("written");
     let given = super::Request {
@@ -83,8 +83,10 @@ fn a_file_that_a_flag_names_as_the_cases_is_no_folder_to_write_into() {
         cases: Some("questions.csv".to_owned()),
         ..request(folder.path())
     };
+    // The pipeline is not there, and that is all that is wrong.
     let error = run(&given, None).0.expect_err("refused").to_string();
-    assert!(error.contains("`questions.csv` is a file; "), "{error}");
-    assert!(error.contains("/questions.csv --into="), "{error}");
-    assert!(error.contains("/cases --units=q"), "{error}");
+    assert!(
+        error.contains("the pipeline failed on case `case-0001`"),
+        "{error}"
+    );
 }
