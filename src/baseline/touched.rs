@@ -117,7 +117,12 @@ fn between(
     let mut paths = BTreeMap::new();
     let before = tree::of(store.0, store.1, before)?.id();
     let after = tree::of(store.0, store.1, after)?.id();
-    differing(store, (Some(before), Some(after)), Path::new(""), &mut paths)?;
+    differing(
+        store,
+        (Some(before), Some(after)),
+        Path::new(""),
+        &mut paths,
+    )?;
     Ok(paths)
 }
 

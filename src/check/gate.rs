@@ -58,10 +58,7 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
 }
 
 /// The judgement of a change that needs no run; none where it needs one.
-fn without_a_run(
-    request: &GateRequest,
-    observer: &dyn Observer,
-) -> anyhow::Result<Option<Judged>> {
+fn without_a_run(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Option<Judged>> {
     let config = request
         .check
         .registry

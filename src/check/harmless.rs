@@ -7,9 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 
 use super::stored::search_stored;
-use super::{
-    CheckMode, Checked, GateRequest, Judged, asked, named, rule_files, settle, write,
-};
+use super::{CheckMode, Checked, GateRequest, Judged, asked, named, rule_files, settle, write};
 use crate::baseline;
 use crate::baseline::{Baseline, HeadFiles, Hint, Search, Touched, TouchedBy, TouchedKind};
 use crate::history;
@@ -123,10 +121,7 @@ fn unaffected(
     let (commit, mut files) = baseline::base_files(&config.root, with, &[name])?;
     let shown = baseline::short(commit);
     let Some(text) = files.remove(0)? else {
-        return Ok(Err(format!(
-            "the base {shown} has no `{}`",
-            name.display()
-        )));
+        return Ok(Err(format!("the base {shown} has no `{}`", name.display())));
     };
     let text = String::from_utf8(text).context("the configuration of the base is no text")?;
     let registry = request.check.registry;
@@ -372,11 +367,7 @@ impl ReadFiles {
     ) -> anyhow::Result<Self> {
         let sides = asked::read(&request.check, config)?;
         let items = sides.iter().flat_map(|side| side.items.files()).collect();
-        Self::with(
-            items,
-            (config, base, text),
-            (&touched.top, &touched.below),
-        )
+        Self::with(items, (config, base, text), (&touched.top, &touched.below))
     }
 
     /// The same with the files of the items. The places are the top of the repository and the folder of the
@@ -452,7 +443,10 @@ fn kept(
             let tried: Vec<String> = tried
                 .map(|tried| format!("{}: {}", tried.source, tried.why))
                 .collect();
-            Err(format!("no report of the base is kept ({})", tried.join("; ")))
+            Err(format!(
+                "no report of the base is kept ({})",
+                tried.join("; ")
+            ))
         }
         Baseline::Off => Err("nothing is compared".to_owned()),
     })

@@ -276,7 +276,8 @@ fn judged_again(
     // Figures of the base are not taken from the bundle.
     let copied = bundle.report.run.session.copied_from.as_ref();
     let said = bundle.judgement.as_ref();
-    let needs_no_run = copied.is_some() || said.is_some_and(|said| said.verdict == Word::Unaffected);
+    let needs_no_run =
+        copied.is_some() || said.is_some_and(|said| said.verdict == Word::Unaffected);
     // Another version may compute figures in another way; then nobody can tell whether they are true.
     ensure!(
         needs_no_run || claims::figures_follow(&bundle.report),
@@ -430,7 +431,8 @@ fn without_a_run(needed: Needed) -> Rejudgement {
                 Needed::Run(why) => why,
                 _ => "the base branch compares with nothing".to_owned(),
             };
-            let text = format!("the run says that nothing had to be run, and it had to, since {why}");
+            let text =
+                format!("the run says that nothing had to be run, and it had to, since {why}");
             let verdict = Verdict::unmeasured(safe::line(&text));
             (Judgement::without_base(verdict, Vec::new()), None)
         }

@@ -210,7 +210,10 @@ pub(super) fn scripts(
     let targets = config.targets().map(|target| target.text().into_owned());
     let checks = config.checking_commands().into_iter().map(str::to_owned);
     for command in targets.chain(judges(config)).chain(checks) {
-        reached.look_through(&command.replace("{root}", "$KELVIN_ROOT"), Some(files.own()));
+        reached.look_through(
+            &command.replace("{root}", "$KELVIN_ROOT"),
+            Some(files.own()),
+        );
     }
     reached.follow();
     reached.texts()

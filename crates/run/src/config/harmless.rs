@@ -264,7 +264,9 @@ impl NamedPaths {
             },
             false => below.join(path),
         };
-        let Some(path) = file::plain(&path) else { return };
+        let Some(path) = file::plain(&path) else {
+            return;
+        };
         // A word may mean the folder of everything, as the last word of `ls .` does; that says nothing.
         if path.as_os_str().is_empty() || path == below {
             return;
@@ -278,6 +280,12 @@ impl NamedPaths {
             }
         }
         self.paths.push(path);
+    }
+
+    /// Whether a folder, or something in it, is named.
+    pub fn has_within(&self, folder: &Path) -> bool {
+        let is_within = |named: &PathBuf| named.starts_with(folder) || folder.starts_with(named);
+        self.names_all || self.paths.iter().any(is_within)
     }
 
     /// What names a path, which is relative to the top of the repository: the path itself, a folder above it, or a
@@ -314,12 +322,28 @@ mod tests {
             list.pattern_for(Path::new(path)).is_some()
         };
         for (pattern, listed, others) in [
-            ("*.md", &["a.md", "docs/deep/a.md"][..], &["a.mdx", "md"][..]),
+            (
+                "*.md",
+                &["a.md", "docs/deep/a.md"][..],
+                &["a.mdx", "md"][..],
+            ),
             ("/*.md", &["a.md"], &["docs/a.md"]),
-            ("docs/*", &["docs/a.md", "docs/.x"], &["docs/deep/a.md", "src/docs/a.md"]),
-            ("docs/**", &["docs/a.md", "docs/deep/er/a"], &["docs", "docs2/a", "src/docs/a.md"]),
+            (
+                "docs/*",
+                &["docs/a.md", "docs/.x"],
+                &["docs/deep/a.md", "src/docs/a.md"],
+            ),
+            (
+                "docs/**",
+                &["docs/a.md", "docs/deep/er/a"],
+                &["docs", "docs2/a", "src/docs/a.md"],
+            ),
             ("docs/", &["docs/a.md", "docs/deep/a"], &["docs2/a"]),
-            ("LICENSE", &["LICENSE", "src/LICENSE"], &["LICENSE.md", "LICENSE/a"]),
+            (
+                "LICENSE",
+                &["LICENSE", "src/LICENSE"],
+                &["LICENSE.md", "LICENSE/a"],
+            ),
             ("./docs/a.md", &["docs/a.md"], &["a.md"]),
             ("docs/[", &[], &[]),
             ("../docs/**", &[], &["docs/a.md", "../docs/a.md"]),
@@ -367,7 +391,13 @@ mod tests {
         ] {
             assert!(always_affects(Path::new(path)).is_some(), "{path}");
         }
-        for path in ["README.md", "docs/locks.md", "docs/github/a.md", "docs/a.png", "docs/dockerfile.md"] {
+        for path in [
+            "README.md",
+            "docs/locks.md",
+            "docs/github/a.md",
+            "docs/a.png",
+            "docs/dockerfile.md",
+        ] {
             assert_eq!(always_affects(Path::new(path)), None, "{path}");
         }
     }
@@ -389,7 +419,12 @@ mod tests {
             let path = Path::new("eval").join(path);
             assert!(named.name_of(&path).is_some(), "{}", path.display());
         }
-        for path in ["eval/docs/other.md", "docs/run.sh", "eval/wiki/a.md", "eval/README.md"] {
+        for path in [
+            "eval/docs/other.md",
+            "docs/run.sh",
+            "eval/wiki/a.md",
+            "eval/README.md",
+        ] {
             assert_eq!(named.name_of(Path::new(path)), None, "{path}");
         }
         let all = NamedPaths::of("cases: .\n", Path::new(""), Path::new("/top")).expect("read");
