@@ -17,8 +17,8 @@ use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::policy::Policy;
 use kelvin_gate::provenance::{Provenance, Source};
-use kelvin_gate::report::{CopiedFrom, Report, Session};
-use kelvin_gate::{Judgement, unaffected};
+use kelvin_gate::report::{CopiedFrom, Report, Session, StoredVerdict};
+use kelvin_gate::{Judgement, opening, unaffected};
 use kelvin_page::safe;
 use kelvin_record::Ending;
 use kelvin_record::settings::BaselineSource;
@@ -153,6 +153,7 @@ fn unaffected(
     let is_as_written = request.by_the_base || config.measured() == base.measured();
     let is_same = report.run.fingerprints.config == base.measured() && is_as_written;
     let is_whole = report.run.ending == Ending::Complete
+        && !report.lacks_figures()
         && report.run.shard.is_none()
         && report.run.only.is_empty();
     if !is_same || !is_whole {
@@ -167,9 +168,10 @@ fn unaffected(
     );
     let policy = Policy::of(&config.gate, config.baseline.require);
     let judgement = unaffected::judgement(&report, &policy, provenance.clone(), &safe::line(&why));
+    let verdict = opening::stored(&judgement);
     let dirty = names.iter().any(|path| touched.uncommitted.contains(*path));
     Ok(Ok(Box::new(UnaffectedChange {
-        report: copied(config, report, (&touched, &provenance), dirty),
+        report: copied((config, dirty), report, (&touched, &provenance), verdict),
         judgement,
     })))
 }
@@ -454,10 +456,10 @@ fn kept(
 
 /// The report of the base as that of the change, marked as a copy.
 fn copied(
-    config: &Config,
+    (config, dirty): (&Config, bool),
     base: Report,
     (touched, provenance): (&Touched, &Provenance),
-    dirty: bool,
+    verdict: StoredVerdict,
 ) -> Report {
     let clock = Clock::start();
     let mut report = base;
@@ -481,7 +483,7 @@ fn copied(
         judge_cost: None,
         item_seconds: std::collections::BTreeMap::new(),
         decision: None,
-        verdict: None,
+        verdict: Some(verdict),
         copied_from: Some(CopiedFrom {
             base: touched.base.to_string(),
             measured,

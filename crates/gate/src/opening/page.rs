@@ -59,6 +59,9 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
             None => next(judgement),
         },
         base: Phrase::marked(&match judgement.base {
+            Some(_) if verdict.verdict == Word::Unaffected => {
+                format!("The figures are those of the {}", judgement.provenance())
+            }
             Some(_) => format!("Compared with {}", judgement.provenance()),
             None => format!("Compared with nothing: {}", judgement.provenance()),
         }),
