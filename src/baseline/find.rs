@@ -87,6 +87,12 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
                 _ => place.compute(),
             };
             match found {
+                Ok((report, _)) if report.run.session.copied_from.is_some() => {
+                    let error = anyhow::anyhow!(
+                        "the report repeats the figures of another commit, for which nothing was run"
+                    );
+                    tried.push(Baseline::tried(*source, &Unknown::Untrue.mark(error)));
+                }
                 Ok((report, mut provenance)) => {
                     provenance.tried = tried;
                     return Ok(Baseline::Found(Box::new(report), provenance));

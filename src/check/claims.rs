@@ -51,6 +51,11 @@ pub(super) fn hold(
         let of: String = of.chars().take(7).collect();
         return Claims::Differ(format!("says that it is of {of}; {MEND}"));
     }
+    if report.run.session.copied_from.is_some() {
+        return Claims::Differ(format!(
+            "repeats the figures of another commit, for which nothing was run; {MEND}"
+        ));
+    }
     if is_forged(report) {
         return Claims::Differ(format!("has {FORGED}; {MEND}"));
     }

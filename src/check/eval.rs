@@ -45,6 +45,7 @@ pub(super) fn made_elsewhere(clock: &Clock, configuration: Digest, commit: Optio
             configuration: None,
             commit,
             dirty: false,
+            copied_from: None,
             texts_withheld: false,
             cost: Cost::default(),
             judge_cost: None,

@@ -41,6 +41,13 @@ pub(super) fn gate(
         .help("join all shards with `kelvin merge`, and judge what it writes")
         .into());
     }
+    if report.run.session.copied_from.is_some() {
+        return Err(Misuse::new(format!(
+            "the report `{shown}` repeats the figures of its base, since nothing was run"
+        ))
+        .help("run `kelvin check`, which runs whatever a change touches, and judge its report")
+        .into());
+    }
     if let Some(tip) = &request.hint.tip {
         tip.demand_of_report(&config.root, report.run.session.commit.as_deref())?;
     }

@@ -6,7 +6,9 @@ use super::head::{JudgedSide, OtherSettings};
 use super::settle::{judge, written};
 use super::stage::Stage;
 use super::write::JudgedPage;
-use super::{CheckMode, CheckRequest, Checked, GateRequest, Judged, finished, stage, write};
+use super::{
+    CheckMode, CheckRequest, Checked, GateRequest, Judged, finished, harmless, stage, write,
+};
 use crate::baseline;
 use crate::baseline::{Remote, Unknown};
 use kelvin_base::exit::Misuse;
@@ -25,6 +27,9 @@ use kelvin_run::config::{Config, Overrides};
 pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Judged> {
     if let Some(file) = &request.report {
         return finished::gate(request, file, observer);
+    }
+    if let Some(judged) = without_a_run(request, observer)? {
+        return Ok(judged);
     }
     stage::with(&request.check, observer, |stage| {
         if let Some(tip) = &request.hint.tip {
@@ -50,6 +55,22 @@ pub(crate) fn gate(request: &GateRequest, observer: &dyn Observer) -> anyhow::Re
             .transpose()?;
         written(checked, judgement, base)
     })
+}
+
+/// The judgement of a change that needs no run; none where it needs one.
+fn without_a_run(request: &GateRequest, observer: &dyn Observer) -> anyhow::Result<Option<Judged>> {
+    let config = request
+        .check
+        .registry
+        .configured(&request.check.overrides)?;
+    if config.harmless.is_empty() {
+        return Ok(None);
+    }
+    if let Some(tip) = &request.hint.tip {
+        tip.demand(&config.root)?;
+    }
+    demand_base(request, &config)?;
+    harmless::gate(request, &config, observer)
 }
 
 /// Refuses a base by a name that does not exist. Without a base there is nothing to compare with and the gate may pass,

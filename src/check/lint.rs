@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::asked::{self, AskedProbe};
-use super::{CheckMode, CheckRequest};
+use super::{CheckMode, CheckRequest, harmless};
 use crate::registry::Registry;
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::Notice;
@@ -109,6 +109,8 @@ impl Linted {
             }
         }
         asked::keep_folders_apart(&sides)?;
+        let items = sides.iter().flat_map(|side| side.items.files()).collect();
+        self.notices.extend(harmless::doubtful(&config, items));
         self.notices.sort();
         Ok(())
     }

@@ -21,6 +21,7 @@ mod eval;
 mod export;
 mod finished;
 mod gate;
+mod harmless;
 mod head;
 mod head_items;
 mod label;
@@ -191,6 +192,11 @@ impl Checked {
             out,
             ignorable: BTreeSet::new(),
         }
+    }
+
+    /// Whether nothing was run, and the figures are those of the base.
+    pub(crate) const fn is_a_copy(&self) -> bool {
+        self.report.run.session.copied_from.is_some()
     }
 
     /// The exit code where no gate was asked for: a run without any figure measured nothing.

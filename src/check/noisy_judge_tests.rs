@@ -241,6 +241,7 @@ fn report(section: GradingSection) -> Report {
             configuration: None,
             commit: None,
             dirty: false,
+            copied_from: None,
             texts_withheld: false,
             cost: Cost::default(),
             judge_cost: None,

@@ -93,6 +93,12 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
             "join all shards with `kelvin merge`, and save what it writes",
         );
     }
+    if report.run.session.copied_from.is_some() {
+        return refuse(
+            "the report repeats the figures of another commit, since nothing was run for this one",
+            "run `kelvin check`, which runs whatever a change touches, then save",
+        );
+    }
     if report.run.ending == Ending::Changed {
         return refuse(
             "the code of the pipeline changed while the report was made, so it is the report of no \

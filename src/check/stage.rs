@@ -303,6 +303,7 @@ impl Stage<'_> {
                 configuration: Some(named::file_of(self.config)),
                 commit: self.code.commit.clone(),
                 dirty: self.code.dirty || changes.is_some(),
+                copied_from: None,
                 texts_withheld: false,
                 cost: self.cost(),
                 judge_cost: self.judge_cost(),

@@ -45,7 +45,8 @@ pub(super) fn after(
     // If the configuration has changed since and cannot be read now, less can be told.
     let configured = configured.ok();
     let mut text = String::new();
-    let first = page.first_failure();
+    // The failures of a copy are those of the base, whose files are not here.
+    let first = page.first_failure().filter(|_| !checked.is_a_copy());
     let mut by_hand = first
         .zip(configured.as_ref())
         .and_then(|(first, config)| by_hand((registry, config), &checked.out, first));

@@ -138,7 +138,7 @@ fn next(args: &CompareArgs, judgement: &Judgement, is_foreign: bool) -> String {
     match judgement.verdict.verdict {
         _ if is_foreign && !args.config.exists() => again("init").next(),
         Word::Inconclusive if is_foreign => again("gate").next(),
-        Word::Pass => again("history").next(),
+        Word::Pass | Word::Unaffected => again("history").next(),
         // The Markdown page names every case with both answers.
         Word::Regression | Word::PendingApproval => again("compare")
             .word("--format=markdown")

@@ -205,8 +205,8 @@ pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> 
     let judged = check::gate(&request, &progress);
     progress.finish(judged.as_ref().ok().map(|judged| &judged.checked.report));
     let judged = judged?;
-    // Judging a finished report is no run, so it is not recorded.
-    if args.report.is_none() {
+    // Judging a finished report is no run, and neither is a copy of the base's, so nothing is recorded.
+    if args.report.is_none() && !judged.checked.is_a_copy() {
         args.check.record(&judged.checked, registry);
     }
     print(

@@ -153,6 +153,7 @@ fn on_bar(bar: &ProgressBar, event: &Event<'_>, spent: &mut SpentSoFar, masker: 
             delay,
             failure,
         } => bar.println(again(task, (*attempt, *delay), &failure.message, masker)),
+        Event::Remark { text } => bar.println(masker.text(text)),
     }
 }
 
@@ -193,6 +194,7 @@ impl ProgressLines {
                 delay,
                 failure,
             } => say(&again(task, (*attempt, *delay), &failure.message, masker)),
+            Event::Remark { text } => say(&masker.text(text)),
         }
     }
 }
@@ -229,6 +231,7 @@ fn as_json(event: &Event<'_>) -> serde_json::Value {
             "delay": delay,
             "failure": failure,
         }),
+        Event::Remark { text } => json!({ "event": "remark", "text": text }),
     }
 }
 

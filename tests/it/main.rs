@@ -87,6 +87,8 @@ mod forms;
 
 /// The gate, with a base from each source.
 mod gate;
+/// Changes for which nothing is run.
+mod harmless;
 
 /// One probe of several, on both sides.
 mod one_probe;

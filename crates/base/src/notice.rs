@@ -43,6 +43,10 @@ pub enum Code {
     PathInOutput,
     /// Items of a change that ask and expect something else than those of its base.
     OtherQuestions,
+    /// Nothing was run: the figures are those of the base.
+    Copied,
+    /// A pattern of harmless files that lists a file which may change an answer, or none.
+    Harmless,
     /// A code of one probe, or of a later version. Its words are people's words for it.
     #[serde(untagged)]
     Of(OwnCode),

@@ -119,6 +119,7 @@ mod tests {
                 configuration: None,
                 commit: None,
                 dirty: false,
+                copied_from: None,
                 texts_withheld: false,
                 cost: Cost::default(),
                 judge_cost: None,

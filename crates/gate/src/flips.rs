@@ -2,7 +2,7 @@
 //! them.
 
 use super::changes::CaseChange;
-use super::verdict::{Verdict, Word};
+use super::verdict::Verdict;
 use crate::report::Report;
 use kelvin_page::{Phrase, safe};
 use kelvin_record::{Flip, Nouns, Ought, probe_of};
@@ -13,7 +13,7 @@ const KEPT: usize = 20;
 /// The answers that went wrong in the metrics that dropped beyond their limit or in which a case broke,
 /// in the order of the cases; none where the verdict is a pass.
 pub fn of(cases: &[CaseChange], verdict: &Verdict, (base, head): (&Report, &Report)) -> Vec<Flip> {
-    if verdict.verdict == Word::Pass {
+    if verdict.verdict.is_fine() {
         return Vec::new();
     }
     let sections = |probe: &str| Some((base.probes.of(probe)?, head.probes.of(probe)?));

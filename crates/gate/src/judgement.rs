@@ -225,7 +225,7 @@ impl Judgement {
 
     /// Whether nobody has to do anything about it.
     pub fn asks_nothing(&self) -> bool {
-        self.verdict.passed && self.verdict.verdict == Word::Pass
+        self.verdict.passed && self.verdict.verdict.is_fine()
     }
 
     /// The source of the baseline in one line, with the earlier sources that could not be asked or read; without a

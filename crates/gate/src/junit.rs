@@ -13,7 +13,7 @@ use crate::judgement::{Judgement, change, value};
 use crate::opening::word;
 use crate::policy::{Attention, Effect};
 use crate::report::Report;
-use crate::verdict::{Reason, Word};
+use crate::verdict::Reason;
 use kelvin_page::{Tone, listed, safe};
 use kelvin_record::{AnySection, Metric, SectionKind, probe_of};
 
@@ -97,7 +97,7 @@ fn verdict(judgement: &Judgement) -> Vec<Case> {
         name: "verdict".to_owned(),
         outcome: match (verdict.passed, verdict.verdict, tone) {
             (false, ..) => Outcome::Failed(words),
-            (true, Word::Pass, Tone::Calm) => Outcome::Passed,
+            (true, word, Tone::Calm) if word.is_fine() => Outcome::Passed,
             // A pass on what is left of the items, or under rules of the change itself, is no plain one.
             (true, ..) => Outcome::Open(words),
         },
@@ -114,7 +114,7 @@ fn verdict(judgement: &Judgement) -> Vec<Case> {
             name: id.clone(),
             outcome: match (fails, metric.verdict) {
                 (true, _) => Outcome::Failed(told(&own)),
-                (false, Word::Pass) => Outcome::Passed,
+                (false, word) if word.is_fine() => Outcome::Passed,
                 (false, _) => Outcome::Open(told(&own)),
             },
             properties: vec![

@@ -32,6 +32,7 @@ pub mod report;
 pub mod reproduce;
 mod sentence;
 mod subject;
+pub mod unaffected;
 mod unpaired;
 pub mod verdict;
 

@@ -215,11 +215,16 @@ impl Policy {
 
     /// The attention that a metric gets: as configured, or as its report says. A metric with its own limit is gated.
     pub fn attention(&self, id: &str, metric: &MetricPair<'_>) -> Attention {
+        self.attention_to(id, metric.gated)
+    }
+
+    /// The same for a metric of one report; `gated`: what the report says.
+    pub fn attention_to(&self, id: &str, gated: bool) -> Attention {
         let rule = self.metrics.get(id);
         let has_limit = rule.is_some_and(|rule| rule.max_drop.is_some() || rule.min.is_some());
         match rule.and_then(|rule| rule.policy) {
             Some(attention) => attention,
-            None if metric.gated || has_limit => Attention::Gate,
+            None if gated || has_limit => Attention::Gate,
             None => Attention::Info,
         }
     }

@@ -77,6 +77,8 @@ pub enum ReasonCode {
     OrderMatters,
     /// Whether somebody has approved, or can approve, what regressed.
     Approval,
+    /// The change touches only files that the configuration of the base lists as harmless, so nothing was run.
+    Unaffected,
     /// Something that this version does not know.
     #[default]
     #[serde(other)]

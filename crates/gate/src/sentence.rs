@@ -79,6 +79,7 @@ impl Subject<'_> {
                     "{id} cannot be compared: the two sides disagree whether a higher value is better"
                 ),
             },
+            Cause::Unaffected => format!("{id} is as on the base, since nothing was run"),
             Cause::New => format!("{id} is new: the base does not have it"),
         }
     }

@@ -49,6 +49,8 @@ pub struct Verdict {
 pub enum Word {
     /// Not worse by more than is allowed.
     Pass,
+    /// Nothing was run: the change touches only files that the configuration of the base lists as harmless.
+    Unaffected,
     /// There is nothing to compare with: every source was asked, and has none.
     NoBaseline,
     /// Neither a regression nor its absence can be shown.
@@ -209,6 +211,8 @@ pub enum Cause {
     Incomparable,
     /// The base does not have it.
     New,
+    /// Nothing was run, and the value is that of the base.
+    Unaffected,
 }
 
 /// A case that broke completely.
@@ -248,9 +252,11 @@ impl MetricVerdict {
             }
             (Word::Unmeasured, _, _) => (Urgency::Unmeasured, 0.0),
             (Word::Inconclusive, _, _) => (Urgency::Open, self.drop.unwrap_or(0.0)),
-            (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _, _) => {
-                (Urgency::None, self.drop.unwrap_or(0.0))
-            }
+            (
+                Word::Pass | Word::Unaffected | Word::NoBaseline | Word::BaselineUnreachable,
+                _,
+                _,
+            ) => (Urgency::None, self.drop.unwrap_or(0.0)),
         };
         Rank { urgency, size }
     }
@@ -304,6 +310,7 @@ impl Word {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
+            Self::Unaffected => "unaffected",
             Self::NoBaseline => "no_baseline",
             Self::Inconclusive => "inconclusive",
             Self::Unmeasured => "unmeasured",
@@ -311,6 +318,11 @@ impl Word {
             Self::Regression => "regression",
             Self::PendingApproval => "pending_approval",
         }
+    }
+
+    /// Whether nothing speaks against the change: it was compared and is not worse, or it cannot be worse.
+    pub const fn is_fine(self) -> bool {
+        matches!(self, Self::Pass | Self::Unaffected)
     }
 }
 
@@ -335,6 +347,7 @@ impl Verdict {
                 code: match word {
                     Word::NoBaseline => ReasonCode::NoBaseline,
                     Word::BaselineUnreachable => ReasonCode::BaselineUnreachable,
+                    Word::Unaffected => ReasonCode::Unaffected,
                     Word::Pass
                     | Word::Inconclusive
                     | Word::Unmeasured

@@ -98,6 +98,8 @@ pub fn label(code: &Code) -> Cow<'_, str> {
         Code::AnswersKept => "repeats that count as one",
         Code::PathInOutput => "path in an output",
         Code::OtherQuestions => "other questions",
+        Code::Copied => "nothing was run",
+        Code::Harmless => "harmless",
         Code::Of(code) => return Cow::Owned(code.words()),
     })
 }

@@ -178,6 +178,11 @@ pub enum Event<'a> {
         /// Why.
         failure: &'a Failure,
     },
+    /// Something that a reader of the log may want to know.
+    Remark {
+        /// A line.
+        text: &'a str,
+    },
 }
 
 /// Receives the events of a run.

@@ -297,6 +297,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>, kinds: &Kinds) 
             configuration: None,
             commit: None,
             dirty: false,
+            copied_from: None,
             texts_withheld: false,
             cost: Cost::default(),
             judge_cost: None,

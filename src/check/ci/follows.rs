@@ -7,15 +7,18 @@ use super::PostRequest;
 use crate::baseline;
 use crate::baseline::{Artifacts, Hint, Visited};
 use crate::check;
-use crate::check::{BaseOfTheRun, GateRequest, claims, configuration, gate};
+use crate::check::harmless::Needed;
+use crate::check::{BaseOfTheRun, GateRequest, claims, configuration, gate, harmless};
 use kelvin_base::file;
 use kelvin_gate::Judgement;
 use kelvin_gate::approval::{Approval, Request};
 use kelvin_gate::policy::Effect;
+use kelvin_gate::report::Report;
 use kelvin_gate::reproduce::Reproduction;
 use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
 use kelvin_github::PullRequest;
 use kelvin_github::publish::bundle::{Bundle, SaidVerdict};
+use kelvin_page::safe;
 use kelvin_run::Silent;
 use kelvin_run::config::Overrides;
 
@@ -29,6 +32,8 @@ pub(super) struct PublishedPart {
     pub(super) refused: Option<String>,
     /// An addition to a heading that passes; written by this program.
     pub(super) caveat: Option<&'static str>,
+    /// The report of the base, which is published where nothing was run; else that of the bundle is.
+    pub(super) report: Option<Report>,
 }
 
 /// The judgement of the gate on the figures of a run.
@@ -38,6 +43,8 @@ struct Rejudgement {
     of_the_base: String,
     /// An addition to a heading that passes.
     caveat: Option<&'static str>,
+    /// The report of the base, where the change needs no run.
+    report: Option<Report>,
 }
 
 const OWN: &str = "The figures are the pull request's own claim: its own code has measured them.";
@@ -71,6 +78,7 @@ pub(super) fn hold(
                 PublishedPart {
                     claim: format!("{}{}", held.claim, again.of_the_base),
                     caveat: again.caveat,
+                    report: again.report,
                     ..held
                 }
             }
@@ -99,6 +107,7 @@ fn of_another(found: &PullRequest, again: Judgement) -> PublishedPart {
         judgement: at_its_tip(again, found),
         refused: None,
         caveat: None,
+        report: None,
     }
 }
 
@@ -114,6 +123,7 @@ fn of_nothing_said(found: &PullRequest, again: Judgement) -> PublishedPart {
         judgement: at_its_tip(again, found),
         refused: Some(why),
         caveat: None,
+        report: None,
     }
 }
 
@@ -132,6 +142,20 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Publ
             judgement: at_its_tip(again, found),
             refused: Some(why),
             caveat: None,
+            report: None,
+        };
+    }
+    if again.verdict.verdict == Word::Unaffected {
+        return PublishedPart {
+            claim: format!(
+                "Nothing of the pull request was run. The files that it touches were looked at again, {}, and the \
+                 figures are those that are kept for its base.",
+                with(found)
+            ),
+            judgement: again,
+            refused: None,
+            caveat: None,
+            report: None,
         };
     }
     let computed = format!(
@@ -145,6 +169,7 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Publ
             judgement: again,
             refused: None,
             caveat: None,
+            report: None,
         };
     }
     PublishedPart {
@@ -152,6 +177,7 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Publ
         judgement: worse_by_its_own_word(again, said, found),
         refused: None,
         caveat: None,
+        report: None,
     }
 }
 
@@ -206,6 +232,7 @@ fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> PublishedPart {
         claim: OWN.to_owned(),
         refused: (!is_red_anyway).then_some(why),
         caveat: None,
+        report: None,
     }
 }
 
@@ -246,9 +273,14 @@ fn judged_again(
     (found, workflow): (&PullRequest, &str),
     bundle: &Bundle,
 ) -> anyhow::Result<Rejudgement> {
+    // Figures of the base are not taken from the bundle.
+    let copied = bundle.report.run.session.copied_from.as_ref();
+    let said = bundle.judgement.as_ref();
+    let needs_no_run =
+        copied.is_some() || said.is_some_and(|said| said.verdict == Word::Unaffected);
     // Another version may compute figures in another way; then nobody can tell whether they are true.
     ensure!(
-        claims::figures_follow(&bundle.report),
+        needs_no_run || claims::figures_follow(&bundle.report),
         "the report has figures that its own records do not give (kelvin {} wrote it, and this is kelvin {}; use one \
          version of the action in both workflows)",
         bundle.report.tool.version,
@@ -275,7 +307,9 @@ fn judged_again(
         ..Hint::default()
     };
     baseline::visit(&root, &url, visited, (request.login.as_ref(), &hint))?;
-    hint.asked = said_base(bundle)
+    let base = copied.map(|copied| copied.base.as_str());
+    hint.asked = base
+        .or_else(|| said_base(bundle))
         .filter(|commit| baseline::is_base(&root, visited, commit).unwrap_or(false))
         .map(str::to_owned);
     let report = folder.path().join("report.json");
@@ -316,6 +350,10 @@ fn judged_again(
         rerun: true,
         ..GateRequest::new(check)
     };
+    if needs_no_run {
+        let config = request.registry.configured(&asked.check.overrides)?;
+        return Ok(without_a_run(harmless::needed(&asked, &config)));
+    }
     let stored = gate(&asked, &Silent)?.judgement;
     let of_the_run = match is_shown(&stored.verdict) || !by_itself.baseline.compute {
         true => None,
@@ -326,6 +364,7 @@ fn judged_again(
             judgement: stored,
             of_the_base: String::new(),
             caveat: None,
+            report: None,
         });
     };
     let judgement = gate(
@@ -378,6 +417,31 @@ fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Rejudgement
         ),
         judgement,
         caveat: is_better.then_some("not by the stored report of the base"),
+        report: None,
+    }
+}
+
+/// The judgement where a run says that it was not needed, by what the change touches as the server knows it. Where it was
+/// needed, nothing is known of the change.
+fn without_a_run(needed: Needed) -> Rejudgement {
+    let (judgement, report) = match needed {
+        Needed::Nothing(found) => (found.judgement, Some(found.report)),
+        Needed::Run(_) | Needed::Unasked => {
+            let why = match needed {
+                Needed::Run(why) => why,
+                _ => "the base branch compares with nothing".to_owned(),
+            };
+            let text =
+                format!("the run says that nothing had to be run, and it had to, since {why}");
+            let verdict = Verdict::unmeasured(safe::line(&text));
+            (Judgement::without_base(verdict, Vec::new()), None)
+        }
+    };
+    Rejudgement {
+        judgement,
+        of_the_base: String::new(),
+        caveat: None,
+        report,
     }
 }
 

@@ -144,12 +144,15 @@ fn publish(
             &surfaces,
         );
         let publication = Publication {
-            report: &bundle.report,
+            report: held.report.as_ref().unwrap_or(&bundle.report),
             judgement: Some(&held.judgement),
             context: &context,
             out: Path::new("kelvin"),
             folder: folder.as_deref().unwrap_or_default(),
-            excerpts: &bundle.excerpts,
+            excerpts: match held.report {
+                Some(_) => &[],
+                None => &bundle.excerpts,
+            },
             warnings: &[],
         };
         urls.extend(deliver(&publication, surfaces));

@@ -99,6 +99,7 @@ fn session(found: &[FoundShard]) -> Session {
         configuration: sessions().find_map(|session| session.configuration.clone()),
         commit: sessions().find_map(|session| session.commit.clone()),
         dirty: sessions().any(|session| session.dirty),
+        copied_from: None,
         texts_withheld: sessions().any(|session| session.texts_withheld),
         cost,
         judge_cost: sessions()

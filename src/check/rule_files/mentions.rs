@@ -157,6 +157,14 @@ impl<'f> Reached<'f> {
         self.named.contains(path)
     }
 
+    /// The files that were named, each with its text.
+    pub(super) fn texts(&self) -> Vec<(PathBuf, String)> {
+        let named = self.named.iter();
+        named
+            .filter_map(|path| Some(((*path).clone(), self.files.text(path)?)))
+            .collect()
+    }
+
     /// Whether a file lies in a folder that was named as a whole.
     pub(super) fn may_read(&self, path: &Path) -> bool {
         path.ancestors()

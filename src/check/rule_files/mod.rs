@@ -198,6 +198,27 @@ fn pipeline<'f>(config: &Config, files: &'f Files<'f>) -> Reached<'f> {
     reached.with_neighbours()
 }
 
+/// The files that the commands of pipelines, judges and checks name, and those that such files name in turn, each with its
+/// text. `all`: the files of the repository, relative to `top`; `below`: the folder of the configuration.
+pub(super) fn scripts(
+    config: &Config,
+    (top, below): (&Path, &Path),
+    all: &BTreeSet<PathBuf>,
+) -> Vec<(PathBuf, String)> {
+    let files = Files::of(top, below, all);
+    let mut reached = Reached::of(&files);
+    let targets = config.targets().map(|target| target.text().into_owned());
+    let checks = config.checking_commands().into_iter().map(str::to_owned);
+    for command in targets.chain(judges(config)).chain(checks) {
+        reached.look_through(
+            &command.replace("{root}", "$KELVIN_ROOT"),
+            Some(files.own()),
+        );
+    }
+    reached.follow();
+    reached.texts()
+}
+
 /// The files that checks read or run.
 fn checks<'f, 's>(
     config: &Config,

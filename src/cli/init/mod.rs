@@ -6,6 +6,7 @@ mod evaluators;
 mod fields;
 mod files;
 mod governing;
+mod harmless;
 mod ignored;
 mod look;
 mod request;

@@ -18,6 +18,8 @@ pub(super) struct Request {
     pub(super) governing_types: Vec<String>,
     /// The types of turns that the cases have. No flag names them, since the cases tell.
     pub(super) keep_order: Vec<String>,
+    /// The pages that change no answer. No flag names them, since the project has them.
+    pub(super) harmless: Vec<String>,
     /// Whether to run the pipeline once.
     pub(super) probe: Option<bool>,
     pub(super) gitignore: Option<bool>,
@@ -52,6 +54,7 @@ impl From<InitArgs> for Request {
             decision_field,
             governing_types,
             keep_order: Vec::new(),
+            harmless: Vec::new(),
             probe: said(probe, no_probe),
             gitignore: said(gitignore, no_gitignore),
             workflow: said(workflow, no_workflow),

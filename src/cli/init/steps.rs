@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::evaluators::{self, Evaluator};
 use super::files::Target;
 use super::request::Request;
-use super::{corpus, decision, governing, ignored, look, template, trial, workflows};
+use super::{corpus, decision, governing, harmless, ignored, look, template, trial, workflows};
 use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Stopped};
 use crate::registry::Registry;
@@ -81,7 +81,8 @@ impl Steps<'_> {
     fn walk(&mut self, evaluators: &[Evaluator]) -> anyhow::Result<()> {
         if !evaluators.is_empty() && self.takes(evaluators)? {
             let config = evaluators::configuration(evaluators);
-            return self.write(&BTreeSet::new(), &config);
+            let pages = self.pages(&config);
+            return self.write(&BTreeSet::new(), &(config + &template::harmless(&pages)));
         }
         self.command()?;
         let corpus = corpus::settle(self)?;
@@ -89,7 +90,16 @@ impl Steps<'_> {
         let trial = trial::settle(self, first, &|config| look::run(config, &corpus))?;
         decision::settle(self, trial.look.as_ref())?;
         governing::settle(self, &corpus)?;
+        self.said.harmless = self.pages(&template::configuration(&self.said));
         self.write(&trial.left, &template::configuration(&self.said))
+    }
+
+    /// The pages that a change may touch without a run. Without git nothing tells what a change touches.
+    fn pages(&self, config: &str) -> Vec<String> {
+        match self.target.is_in_git() {
+            true => harmless::pages(&self.target.root, config),
+            false => Vec::new(),
+        }
     }
 
     /// Whether the configuration shall run the evaluators that were found. Where nobody can be asked it does.

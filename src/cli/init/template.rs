@@ -16,13 +16,10 @@ pub(super) fn configuration(said: &Request) -> String {
         decision_field,
         governing_types,
         keep_order,
+        harmless,
         ..
     } = said;
     let or = |said: &Option<String>, fine: &str| quote(said.as_deref().unwrap_or(fine));
-    let listed = |names: &[String]| -> String {
-        let lines = names.iter().map(|name| format!("  - {}\n", quote(name)));
-        format!("\n{}", lines.collect::<String>())
-    };
     let types = match governing_types.as_slice() {
         [] => " []\n".to_owned(),
         names => listed(names),
@@ -34,6 +31,7 @@ pub(super) fn configuration(said: &Request) -> String {
             listed(names)
         ),
     };
+    let pages = self::harmless(harmless);
     format!(
         "# yaml-language-server: $schema={SCHEMA}\n\
          #\n\
@@ -49,11 +47,29 @@ pub(super) fn configuration(said: &Request) -> String {
          decision_field: {decision_field}\n\
          \n\
          # The types of the sections (`## Gate Rule` is a gate_rule) that should govern the decision.\n\
-         governing_types:{types}{kept}{OPTIONS}",
+         governing_types:{types}{kept}{pages}{OPTIONS}",
         run = or(run, "pipeline {input} {output}"),
         cases = or(cases, "cases"),
         decision_field = or(decision_field, "decision"),
     )
+}
+
+/// A list of names, each on a line.
+fn listed(names: &[String]) -> String {
+    let lines = names.iter().map(|name| format!("  - {}\n", quote(name)));
+    format!("\n{}", lines.collect::<String>())
+}
+
+/// The part of the configuration that lists harmless files; empty where there are none.
+pub(super) fn harmless(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        names => format!(
+            "\n# A change that touches nothing but these files is not run, and passes. The list of the base counts.\n\
+             harmless:{}",
+            listed(names)
+        ),
+    }
 }
 
 /// The further options; every line after `# ` is YAML with the default value.

@@ -8,6 +8,7 @@ mod events;
 mod failed;
 mod forks;
 mod gateway;
+mod harmless;
 mod measured_base;
 mod planted;
 mod pushes;

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::digest::Digest;
 
@@ -81,6 +81,24 @@ pub fn write_with(
 fn default_mode() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt as _;
     fs::Permissions::from_mode(0o666)
+}
+
+/// A path without `.` and `..`; none where it leaves the folder that it counts from, or does not count from one.
+pub fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                if !plain.pop() {
+                    return None;
+                }
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(plain)
 }
 
 /// A name that is one folder on every platform: letters, digits, `_`, `-` and inner dots, at most

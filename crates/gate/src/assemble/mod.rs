@@ -313,7 +313,9 @@ impl Assembly<'_> {
     ) -> Option<Effect> {
         let rerun = ending.is_some_and(LooksEnding::was_rerun);
         let effect = match (found.word, found.cause) {
-            (Word::Pass | Word::NoBaseline | Word::BaselineUnreachable, _) => return None,
+            (Word::Pass | Word::Unaffected | Word::NoBaseline | Word::BaselineUnreachable, _) => {
+                return None;
+            }
             (Word::Regression | Word::PendingApproval, _) => Effect::Fail,
             (Word::Unmeasured, _) => self.policy.on_unmeasured,
             (Word::Inconclusive, Cause::Suspected) => match self.policy.on_suspected {

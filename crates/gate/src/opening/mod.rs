@@ -37,6 +37,7 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
         }
         (true, Word::Pass) if verdict.has_lost_items() => warn("passes on what is left"),
         (true, Word::Pass) => fine("pass"),
+        (true, Word::Unaffected) => fine("unaffected"),
         (true, Word::NoBaseline) => (
             Tone::Caution,
             "⚪",
@@ -49,7 +50,7 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
         (true, Word::Regression) => warn("regression, passes by policy"),
         (true, Word::PendingApproval) => warn("approval asked for, passes by policy"),
         (false, Word::PendingApproval) => (Tone::Caution, "⏸️", "waiting for approval"),
-        (false, Word::Pass) => fail("fails"),
+        (false, Word::Pass | Word::Unaffected) => fail("fails"),
         (false, Word::NoBaseline) => fail("no baseline"),
         (false, Word::Inconclusive) => fail("inconclusive"),
         (false, Word::Unmeasured) => fail("unmeasured"),
@@ -71,7 +72,7 @@ pub fn stored(judgement: &Judgement) -> StoredVerdict {
 /// notifications shows nothing else. A metric is named only if it dropped. Empty where there is nothing to add.
 fn gist(judgement: &Judgement) -> Phrase {
     let verdict = &judgement.verdict;
-    if matches!(verdict.verdict, Word::Pass | Word::NoBaseline) {
+    if verdict.verdict.is_fine() || verdict.verdict == Word::NoBaseline {
         return Phrase::default();
     }
     let told: Vec<&str> = verdict

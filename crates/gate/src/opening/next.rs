@@ -56,6 +56,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
                 .and(" tells what is usual on the base.")
             }
         },
+        (Word::Unaffected, _) => Phrase::text("Nothing to do."),
         // Where the baseline is turned off, no source was asked.
         (Word::NoBaseline, _) if judgement.tried.is_empty() => Phrase::text(
             "Nothing is gated as long as the baseline is turned off in the configuration.",

@@ -31,7 +31,7 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let told = verdict.reasons.iter().take(REASONS);
     let mut reasons: Vec<String> = told.map(|reason| reason.text.clone()).collect();
     // As on other pages, reasons that only inform are not shown where people look for the main reason.
-    if reason(judgement).is_none() {
+    if reason(judgement).is_none() && verdict.verdict != Word::Unaffected {
         reasons.insert(0, calm(judgement));
     }
     let again = judgement.reproduce.as_ref();
@@ -59,6 +59,9 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
             None => next(judgement),
         },
         base: Phrase::marked(&match judgement.base {
+            Some(_) if verdict.verdict == Word::Unaffected => {
+                format!("The figures are those of the {}", judgement.provenance())
+            }
             Some(_) => format!("Compared with {}", judgement.provenance()),
             None => format!("Compared with nothing: {}", judgement.provenance()),
         }),
@@ -123,7 +126,7 @@ fn metrics(judgement: &Judgement) -> Option<Table> {
 
 fn row(id: &str, metric: &MetricVerdict) -> TableRow {
     let status = match (metric.policy, metric.verdict) {
-        (Attention::Gate, Word::Pass) => Some(Status::Expected),
+        (Attention::Gate, word) if word.is_fine() => Some(Status::Expected),
         (Attention::Gate, _) => Some(Status::Against),
         _ => None,
     };

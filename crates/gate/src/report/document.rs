@@ -264,6 +264,18 @@ pub struct Session {
     /// What the gate said of this run, where it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<StoredVerdict>,
+    /// The base whose measurement this report repeats, where nothing was run. Such a report is never a baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_from: Option<CopiedFrom>,
+}
+
+/// The base whose measurement a report repeats: the change touches only files that are harmless, so nothing was run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CopiedFrom {
+    /// The commit that the change was compared with.
+    pub base: String,
+    /// The commit that was measured: the base, or a commit before it whose report stands in for it.
+    pub measured: Option<String>,
 }
 
 /// What the gate said of a run, for a list of runs.

@@ -9,6 +9,6 @@ pub mod page;
 pub mod fixture;
 
 pub use document::{
-    Decision, Fingerprints, MeasuredSuite, Report, Run, SCHEMA_VERSION, Session, Share,
+    CopiedFrom, Decision, Fingerprints, MeasuredSuite, Report, Run, SCHEMA_VERSION, Session, Share,
     StoredReport, StoredVerdict,
 };

@@ -230,7 +230,7 @@ fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<Str
 fn is_quiet(judgement: &Judgement) -> bool {
     let changed = |change| matches!(change, Change::Win | Change::Loss | Change::Regression);
     judgement.verdict.passed
-        && judgement.verdict.verdict == Word::Pass
+        && judgement.verdict.verdict.is_fine()
         && judgement.verdict.changes().is_none()
         && !judgement.verdict.is_thin()
         && !judgement.verdict.tells(ReasonCode::Drift)
@@ -245,7 +245,7 @@ fn title(judgement: Option<&Judgement>) -> String {
     let verdict = &judgement.verdict;
     let opening = opening(judgement);
     let headline = opening.headline();
-    let is_calm = verdict.verdict == Word::Pass && verdict.passed;
+    let is_calm = verdict.verdict.is_fine() && verdict.passed;
     // A reader has to know first who may approve.
     let is_asked = judgement.approval.is_some();
     let leading = verdict.leading().filter(|_| !is_calm && !is_asked);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::diagnostic::Problem;
 use super::raw::{RawCache, RawConfig, cache_dir};
 use super::yaml::{Content, Node};
-use super::{CacheSettings, Config, Limits, Overrides, Retry, approval, models};
+use super::{CacheSettings, Config, Limits, Overrides, Retry, approval, harmless, models};
 
 /// All problems of the values of the general keys. Values of a wrong type are skipped, since the schema reports
 /// them.
@@ -18,6 +18,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     env(file, &mut found);
     fingerprint(file, &mut found);
+    found.extend(harmless::problems(file));
     anchor(file, &mut found);
     metric_rules(file, &mut found);
     found.extend(models::problems(file));
@@ -174,6 +175,7 @@ pub(super) fn settle(raw: RawConfig, file: &Path, root: &Path, overrides: &Overr
                     .unwrap_or_else(|| root.join(dir)),
             }),
         fingerprint: raw.fingerprint,
+        harmless: raw.harmless,
         around: overrides.around.clone(),
         env: raw.env,
         models: models::settle(raw.models, root),

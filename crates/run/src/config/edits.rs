@@ -75,10 +75,19 @@ pub fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Ve
 fn parts(config: &Config) -> anyhow::Result<[(Edited, Value); 4]> {
     Ok([
         (Edited::Baseline, serde_json::to_value(&config.baseline)?),
-        (Edited::Gate, serde_json::to_value(&config.gate)?),
+        (Edited::Gate, gate(config)?),
         (Edited::Name, json!({ "name": config.name })),
         (Edited::Measured, measured(config)),
     ])
+}
+
+/// The settings that say when a change passes, or needs no run at all.
+fn gate(config: &Config) -> anyhow::Result<Value> {
+    let mut gate = serde_json::to_value(&config.gate)?;
+    if let (Value::Object(gate), false) = (&mut gate, config.harmless.is_empty()) {
+        gate.insert("harmless".to_owned(), json!(config.harmless));
+    }
+    Ok(gate)
 }
 
 /// The settings that say what is measured: the general ones, those of every kind of probe, and the models that judges

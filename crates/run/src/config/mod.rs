@@ -8,6 +8,7 @@ pub mod check;
 pub mod configure;
 pub mod diagnostic;
 mod edits;
+mod harmless;
 pub mod hints;
 pub mod load;
 mod measuring;
@@ -34,6 +35,7 @@ pub use around::{Around, lasts};
 pub use configure::{Configure, Owner, Part, ProbeSettings, Slip, schema_of};
 pub use diagnostic::Problem;
 pub use edits::{Edited, edits, is_same_data};
+pub use harmless::{Harmless, NamedPaths, always_affects};
 pub use hints::nearest;
 pub use measuring::measuring_as;
 pub use yaml::quote;
@@ -64,6 +66,8 @@ pub struct Config {
     pub cache: Option<CacheSettings>,
     /// Globs of the files that make up the pipeline; empty means what git knows.
     pub fingerprint: Vec<String>,
+    /// Patterns of the files that change no answer: a change that touches nothing else needs no run.
+    pub harmless: Vec<String>,
     /// The environment of the job, where there is one; part of the cache key.
     pub around: Option<Around>,
     /// Environment variables that change the answers; part of the cache key.

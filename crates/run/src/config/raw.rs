@@ -55,6 +55,10 @@ pub(super) struct RawConfig {
     /// apart from the cases and the output folder.
     #[serde(default)]
     pub fingerprint: Vec<String>,
+    /// Patterns of files that change no answer, such as `docs/**`, relative to the folder of `kelvin.yaml`. A change
+    /// that touches nothing else is `unaffected`: nothing is run for it. The list of the base counts.
+    #[serde(default)]
+    pub harmless: Vec<String>,
     /// The name of this configuration among several in a repository. Without it: its path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::{complete, load, project, request, run};
 use crate::cli::init::Request;
+use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 
 #[test]
@@ -170,4 +171,45 @@ fn the_workflows_alone_are_written_beside_a_configuration_that_is_there() {
         .0
         .expect_err("the configuration is no YAML");
     assert!(!place.join("kelvin-post.yml").exists());
+}
+
+#[test]
+fn the_pages_of_a_repository_are_proposed_as_harmless_apart_from_what_the_answers_name() {
+    let proposed = |pages: &[&str], cases: &str, in_git: bool| -> Vec<String> {
+        let folder = project();
+        let root = folder.path();
+        for page in pages {
+            let path = root.join(page);
+            fs::create_dir_all(path.parent().expect("it has one")).expect("made");
+            fs::write(path, "A page.\n").expect("written");
+        }
+        if in_git {
+            fs::create_dir(root.join(".git")).expect("made");
+        }
+        if cases != "cases" {
+            let to = root.join(cases);
+            fs::create_dir_all(to.parent().expect("it has one")).expect("made");
+            fs::rename(root.join("cases"), to).expect("moved");
+        }
+        let request = Request {
+            cases: Some(cases.to_owned()),
+            ..complete(root)
+        };
+        assert_eq!(run(&request, None).0.expect("written"), Exit::Passed);
+        let file = root.join("kelvin.yaml");
+        let text = fs::read_to_string(&file).expect("it was written");
+        let config = Registry::shipped().configured_by(&text, &file);
+        config.expect("it loads").harmless
+    };
+    let pages = ["README.md", "LICENSE", "docs/a.md", "notes.md"];
+    assert_eq!(
+        proposed(&pages, "cases", true),
+        ["LICENSE", "README.md", "docs/**"]
+    );
+    assert_eq!(
+        proposed(&pages, "docs/cases", true),
+        ["LICENSE", "README.md"]
+    );
+    assert!(proposed(&pages, "cases", false).is_empty());
+    assert!(proposed(&["notes.md", "docs/a.py"], "cases", true).is_empty());
 }

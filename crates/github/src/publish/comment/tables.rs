@@ -8,7 +8,7 @@ use kelvin_gate::answers::ChangedAnswers;
 use kelvin_gate::compare::Change;
 use kelvin_gate::judgement::{said, sense};
 use kelvin_gate::policy::Attention;
-use kelvin_gate::verdict::{MetricVerdict, Word};
+use kelvin_gate::verdict::MetricVerdict;
 use kelvin_gate::{Judgement, flips};
 use kelvin_page::{capitalized, counted, safe};
 use kelvin_record::Nouns;
@@ -134,7 +134,7 @@ const HEADINGS: &str =
 
 /// Whether both sides have the same value and nothing is said against it.
 fn has_stayed(metric: &MetricVerdict) -> bool {
-    let is_fine = metric.verdict == Word::Pass || metric.policy != Attention::Gate;
+    let is_fine = metric.verdict.is_fine() || metric.policy != Attention::Gate;
     is_fine && metric.base.is_some() && metric.base == metric.head
 }
 
@@ -147,7 +147,7 @@ fn metric_row(publication: &Publication<'_>, id: &str, metric: &MetricVerdict) -
         failed => format!("{n}, {failed} failed"),
     };
     let mark = match (metric.verdict, metric.policy) {
-        (Word::Pass, Attention::Gate) => "✅ ",
+        (word, Attention::Gate) if word.is_fine() => "✅ ",
         (_, Attention::Gate) => "❌ ",
         (_, _) => "",
     };

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use crate::publish::{Annotation, Level};
 use crate::{CheckRun, Client, Error, Remark};
 use kelvin_gate::Judgement;
-use kelvin_gate::verdict::Word;
 
 /// The most annotations of one request that GitHub takes.
 const BATCH: usize = 50;
@@ -35,7 +34,7 @@ impl Conclusion {
         match (verdict.passed, verdict.verdict) {
             (false, _) => Self::Failure,
             (true, _) if judgement.is_approved() => Self::Success,
-            (true, Word::Pass) => Self::Success,
+            (true, word) if word.is_fine() => Self::Success,
             (true, _) => Self::Neutral,
         }
     }

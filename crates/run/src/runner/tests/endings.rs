@@ -233,6 +233,7 @@ fn declared_exit_codes_are_tried_again_and_told_of() {
                 } => {
                     format!("attempt {attempt}, {}", failure.message)
                 }
+                Event::Remark { text } => format!("remark {text}"),
             };
             self.0.lock().expect("no panic").push(text);
         }

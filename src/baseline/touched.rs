@@ -1,0 +1,267 @@
+//! The files that a change touches, with both sides of each: added, changed, removed, and what kind of entry it is.
+//! Renames are not looked for, so a file that moves is removed at one path and added at another.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use git2::{Oid, SubmoduleIgnore, SubmoduleStatus, Tree};
+use kelvin_base::file;
+use kelvin_system::git::Repository;
+use kelvin_system::pipeline;
+
+use super::remote::Remote;
+use super::{Hint, Login, ancestry, commit, tree};
+
+/// The kind of a tree entry: the bits of its mode that say so.
+const KIND: i32 = 0o170_000;
+const FOLDER: i32 = 0o040_000;
+const LINK: i32 = 0o120_000;
+const REPOSITORY: i32 = 0o160_000;
+
+/// What a touched path is on one of the two sides, the more dangerous of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TouchedKind {
+    /// A plain file.
+    File,
+    /// A symbolic link, which may lead anywhere.
+    Link,
+    /// A repository within the repository.
+    Repository,
+}
+
+/// The state that is compared with the base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TouchedBy {
+    /// The work tree, with all that is not committed and not tracked.
+    WorkTree,
+    /// The commit that is checked out, since a job may install what it likes beside it.
+    Commit,
+    /// The commit that is checked out, since it left the branch of the base: what the branch has got since is not part of
+    /// the change.
+    CommitSinceItLeft,
+}
+
+/// The files that a change touches.
+#[derive(Debug)]
+pub(crate) struct Touched {
+    /// The commit that the change is compared with.
+    pub(crate) base: Oid,
+    /// The commit that is checked out.
+    pub(crate) head: Oid,
+    /// The top of the work tree, without links.
+    pub(crate) top: PathBuf,
+    /// The folder of the configuration within the repository.
+    pub(crate) below: PathBuf,
+    /// The paths, relative to the top.
+    pub(crate) paths: BTreeMap<PathBuf, TouchedKind>,
+    /// Those of the paths that are not committed; empty where only commits are compared.
+    pub(crate) uncommitted: BTreeSet<PathBuf>,
+}
+
+/// Lists the files that a change touches.
+///
+/// # Errors
+///
+/// Where there is no base, or a tree cannot be had.
+pub(crate) fn touched(
+    root: &Path,
+    (login, hint): (Option<&Login>, &Hint),
+    by: TouchedBy,
+) -> anyhow::Result<Touched> {
+    let repo = super::open(root)?;
+    let remote = Remote::of(&repo).with(login, hint);
+    let base = commit::base(&repo, &remote, hint)?.commit;
+    let head = ancestry::head(&repo)?;
+    let top = repo.workdir().context("the repository has no work tree")?;
+    let top = top.canonicalize()?;
+    let below = root.canonicalize()?;
+    let below = below
+        .strip_prefix(&top)
+        .context("the configuration is outside the repository")?;
+    let mut uncommitted = BTreeSet::new();
+    let paths = match by {
+        TouchedBy::WorkTree => {
+            let committed = tree::of(&repo, &remote, head)?;
+            uncommitted.extend(in_work_tree(root, &repo, &committed)?.into_keys());
+            in_work_tree(root, &repo, &tree::of(&repo, &remote, base)?)?
+        }
+        TouchedBy::Commit => between((&repo, &remote), base, head)?,
+        TouchedBy::CommitSinceItLeft => {
+            let left = repo
+                .merge_base(base, head)
+                .context("the change and its base have no common history")?;
+            between((&repo, &remote), left, head)?
+        }
+    };
+    Ok(Touched {
+        base,
+        head,
+        below: below.to_path_buf(),
+        top,
+        paths,
+        uncommitted,
+    })
+}
+
+/// A repository and the remote that has what a partial clone has left out.
+type Store<'s> = (&'s Repository, &'s Remote<'s>);
+
+fn between(
+    store: Store<'_>,
+    before: Oid,
+    after: Oid,
+) -> anyhow::Result<BTreeMap<PathBuf, TouchedKind>> {
+    let mut paths = BTreeMap::new();
+    let before = tree::of(store.0, store.1, before)?.id();
+    let after = tree::of(store.0, store.1, after)?.id();
+    differing(
+        store,
+        (Some(before), Some(after)),
+        Path::new(""),
+        &mut paths,
+    )?;
+    Ok(paths)
+}
+
+/// Adds what differs between two trees; none is an empty one.
+fn differing(
+    store: Store<'_>,
+    (before, after): (Option<Oid>, Option<Oid>),
+    folder: &Path,
+    into: &mut BTreeMap<PathBuf, TouchedKind>,
+) -> anyhow::Result<()> {
+    if before == after {
+        return Ok(());
+    }
+    let (before, after) = (entries(store, before)?, entries(store, after)?);
+    let names: BTreeSet<&Vec<u8>> = before.keys().chain(after.keys()).collect();
+    for name in names {
+        let (old, new) = (before.get(name), after.get(name));
+        if old == new {
+            continue;
+        }
+        let path = folder.join(OsStr::from_bytes(name));
+        let sides = || [old, new].into_iter().flatten();
+        let kinds = sides().filter(|(_, mode)| mode & KIND != FOLDER);
+        if let Some(kind) = kinds.map(|(_, mode)| kind(*mode)).max() {
+            into.insert(path.clone(), kind);
+        }
+        let folder_of = |side: Option<&(Oid, i32)>| {
+            let side = side.filter(|(_, mode)| mode & KIND == FOLDER);
+            side.map(|(id, _)| *id)
+        };
+        differing(store, (folder_of(old), folder_of(new)), &path, into)?;
+    }
+    Ok(())
+}
+
+/// The entries of a tree, each with its id and its mode.
+fn entries(
+    (repo, remote): Store<'_>,
+    tree: Option<Oid>,
+) -> anyhow::Result<BTreeMap<Vec<u8>, (Oid, i32)>> {
+    let Some(tree) = tree else {
+        return Ok(BTreeMap::new());
+    };
+    let tree = tree::find(repo, remote, tree)?;
+    let entries = tree.iter();
+    Ok(entries
+        .map(|entry| (entry.name_bytes().to_vec(), (entry.id(), entry.filemode())))
+        .collect())
+}
+
+const fn kind(mode: i32) -> TouchedKind {
+    match mode & KIND {
+        LINK => TouchedKind::Link,
+        REPOSITORY => TouchedKind::Repository,
+        _ => TouchedKind::File,
+    }
+}
+
+fn in_work_tree(
+    root: &Path,
+    repo: &Repository,
+    base: &Tree<'_>,
+) -> anyhow::Result<BTreeMap<PathBuf, TouchedKind>> {
+    let against = pipeline::against(root, base).context("failed to read the base")?;
+    let against = against.context("the files of the repository cannot be listed")?;
+    let of_base = |path: &Path| base.get_path(path).map(|entry| kind(entry.filemode()));
+    let here = |path: &Path| match against.top.join(path).symlink_metadata() {
+        Ok(data) if data.is_symlink() => TouchedKind::Link,
+        Ok(data) if data.is_dir() => TouchedKind::Repository,
+        _ => TouchedKind::File,
+    };
+    let mut paths: BTreeMap<PathBuf, TouchedKind> = against
+        .changed
+        .iter()
+        .map(|path| {
+            let before = of_base(path).unwrap_or(TouchedKind::File);
+            (path.clone(), before.max(here(path)))
+        })
+        .collect();
+    // What is edited within a submodule is a change of no file of this repository.
+    for submodule in repo.submodules()? {
+        let name = submodule.path().to_path_buf();
+        let status = name
+            .to_str()
+            .context("the name of a submodule is no text")
+            .and_then(|name| Ok(repo.submodule_status(name, SubmoduleIgnore::None)?))?;
+        let plain = SubmoduleStatus::IN_HEAD
+            | SubmoduleStatus::IN_INDEX
+            | SubmoduleStatus::IN_CONFIG
+            | SubmoduleStatus::IN_WD
+            | SubmoduleStatus::WD_UNINITIALIZED;
+        if !plain.contains(status) {
+            paths.insert(name, TouchedKind::Repository);
+        }
+    }
+    Ok(paths)
+}
+
+/// The files of the commit that is checked out.
+#[derive(Debug, Default)]
+pub(crate) struct HeadFiles {
+    /// The files and links, relative to the top.
+    pub(crate) files: BTreeSet<PathBuf>,
+    /// The links, each with the place that it leads to, relative to the top; a link that leads out of the repository has
+    /// no place.
+    pub(crate) links: Vec<(PathBuf, Option<PathBuf>)>,
+}
+
+/// Lists the files of the commit that is checked out.
+///
+/// # Errors
+///
+/// Where a tree or a link cannot be had.
+pub(crate) fn head_files(
+    root: &Path,
+    (login, hint): (Option<&Login>, &Hint),
+) -> anyhow::Result<HeadFiles> {
+    let repo = super::open(root)?;
+    let remote = Remote::of(&repo).with(login, hint);
+    let head = tree::of(&repo, &remote, ancestry::head(&repo)?)?.id();
+    let mut found = HeadFiles::default();
+    let mut folders = vec![(PathBuf::new(), head)];
+    while let Some((folder, id)) = folders.pop() {
+        for (name, (id, mode)) in entries((&repo, &remote), Some(id))? {
+            let path = folder.join(OsStr::from_bytes(&name));
+            match mode & KIND {
+                FOLDER => {
+                    folders.push((path, id));
+                    continue;
+                }
+                LINK => {
+                    let target = tree::blob(&repo, &remote, id)?;
+                    let target = folder.join(OsStr::from_bytes(&target));
+                    found.links.push((path.clone(), file::plain(&target)));
+                }
+                _ => {}
+            }
+            found.files.insert(path);
+        }
+    }
+    Ok(found)
+}

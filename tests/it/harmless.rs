@@ -1,0 +1,410 @@
+//! Changes that touch only files which the base lists as harmless: nothing is run for them. Everything else is.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::project::{CONSTANT, GROUNDED, Project, Said};
+use crate::repository::{bare, commit, git, pushed, verdict};
+
+/// What a change does.
+type Edit<'e> = &'e dyn Fn(&Project);
+
+const LIST: &str = "harmless: [docs/**, '*.md', '*.lock', /package.json, 'wiki/*']\n\
+                    variants: {reorder: 1, pad_length: 1, pad_content: 1, swap: 1}\n";
+
+/// A script that also counts its calls.
+fn counted(script: &str) -> String {
+    format!("echo x >> ../calls.log\n{script}")
+}
+
+/// A repository whose base is kept, unless `is_kept` says otherwise.
+struct Listed {
+    project: Project,
+    _remote: TempDir,
+    branches: std::cell::Cell<usize>,
+}
+
+impl Listed {
+    fn new(edit: Edit<'_>) -> Self {
+        let listed = Self::without_a_report(edit);
+        listed.project.check();
+        let save = ["baseline", "save"];
+        listed.project.kelvin(&save).expect(0);
+        listed
+    }
+
+    fn without_a_report(edit: Edit<'_>) -> Self {
+        let (remote, url) = bare();
+        let project = pushed(&url, &counted(GROUNDED));
+        project.config(LIST);
+        for (path, text) in [
+            ("README.md", "Read me.\n"),
+            ("docs/a.md", "A.\n"),
+            ("docs/b.md", "B.\n"),
+            ("Cargo.lock", "one\n"),
+            ("package.json", "{}\n"),
+            ("src/tool.py", "print(1)\n"),
+        ] {
+            project.write(path, text);
+        }
+        edit(&project);
+        commit(&project, "with a list");
+        git(project.root(), &["push", "--quiet", "origin", "main"]);
+        Self {
+            project,
+            _remote: remote,
+            branches: 0.into(),
+        }
+    }
+
+    /// Makes a change on a branch of its own, and commits it.
+    fn change(&self, edit: Edit<'_>) {
+        self.fresh();
+        edit(&self.project);
+        commit(&self.project, "a change");
+    }
+
+    /// A new branch at the base.
+    fn fresh(&self) {
+        let root = self.project.root();
+        git(root, &["checkout", "--quiet", "--force", "main"]);
+        git(root, &["clean", "--quiet", "--force", "-d"]);
+        self.branches.set(self.branches.get() + 1);
+        let name = format!("change-{}", self.branches.get());
+        git(root, &["checkout", "--quiet", "-b", &name]);
+    }
+
+    /// Runs the gate; the number of calls, and the judgement.
+    fn gate(&self, more: &[&str]) -> (usize, Value, Said) {
+        fs::write(self.project.path("../calls.log"), "").expect("written");
+        let arguments: Vec<&str> = [&["gate"], more].concat();
+        let said = self.project.kelvin(&arguments);
+        let judgement = verdict(&self.project, &said);
+        let calls = self.project.read("../calls.log").lines().count();
+        (calls, judgement, said)
+    }
+
+    #[track_caller]
+    fn is_unaffected(&self, what: &str) -> (Value, Said) {
+        let (calls, judgement, said) = self.gate(&[]);
+        assert_eq!(calls, 0, "{what}: {}", said.stderr);
+        assert_eq!(
+            judgement["verdict"], "unaffected",
+            "{what}: {}",
+            said.stderr
+        );
+        assert_eq!(judgement["passed"], true, "{what}");
+        (judgement, said)
+    }
+
+    /// Demands that the check was run, for a reason with these words.
+    #[track_caller]
+    fn is_run(&self, what: &str, why: &str) -> Value {
+        let (calls, judgement, said) = self.gate(&[]);
+        assert!(calls > 0, "{what}: {}", said.stdout);
+        assert_ne!(judgement["verdict"], "unaffected", "{what}");
+        assert!(said.stderr.contains(why), "{what}: {}", said.stderr);
+        judgement
+    }
+}
+
+#[test]
+fn a_change_of_listed_files_alone_costs_no_call_and_passes_with_a_word_of_its_own() {
+    let listed = Listed::new(&|_| {});
+    let project = &listed.project;
+    let edits: [(&str, Edit<'_>); 4] = [
+        ("an edit", &|project| project.write("docs/a.md", "AA.\n")),
+        ("a new file", &|project| {
+            project.write("docs/deep/new.md", "N.\n")
+        }),
+        ("a file that is gone", &|project| {
+            fs::remove_file(project.path("docs/b.md")).expect("removed");
+        }),
+        ("a file that moves", &|project| {
+            git(project.root(), &["mv", "docs/b.md", "docs/c.md"]);
+        }),
+    ];
+    for (what, edit) in edits {
+        listed.change(edit);
+        listed.is_unaffected(what);
+    }
+    listed.change(&|project| {
+        project.write("docs/a.md", "AA.\n");
+        project.write("README.md", "Read me again.\n");
+        project.write("src/notes.md", "N.\n");
+    });
+    let (judgement, said) = listed.is_unaffected("three files");
+    let why = "nothing was run: the change touches only `README.md` and 2 more files, which `harmless` of the base";
+    assert!(said.stdout.contains(why), "{}", said.stdout);
+    assert_eq!(judgement["reasons"][0]["code"], "unaffected");
+    assert_eq!(judgement["base"]["source"], "branch");
+    // The figures are those of the base.
+    let metric = &judgement["metrics"]["evidence.sensitivity"];
+    assert_eq!(metric["verdict"], "unaffected");
+    assert_eq!(
+        (&metric["drop"], &metric["head"]),
+        (&json!(0.0), &metric["base"])
+    );
+    let report = project.json("kelvin/report.json");
+    assert_eq!(
+        report["metrics"]["evidence.sensitivity"]["value"],
+        metric["base"]
+    );
+    assert_eq!(report["run"]["session"]["cost"]["invocations"], 0);
+    let head = git(project.root(), &["rev-parse", "HEAD"]);
+    let base = git(project.root(), &["rev-parse", "main"]);
+    assert_eq!(report["run"]["session"]["commit"], head.as_str());
+    assert_eq!(
+        report["run"]["session"]["copied_from"]["base"],
+        base.as_str()
+    );
+    assert_eq!(report["run"]["fingerprints"]["pipeline"], Value::Null);
+    let page = project.read("kelvin/report.html");
+    assert!(page.contains("unaffected"), "the page says it too");
+    // Nothing was measured for this commit, so nothing is kept for it.
+    let said = project.kelvin(&["baseline", "save"]).expect(1);
+    assert!(
+        said.stderr.contains("repeats the figures"),
+        "{}",
+        said.stderr
+    );
+    let again = ["gate", "--report", "kelvin/report.json"];
+    let said = project.kelvin(&again).expect(1);
+    assert!(
+        said.stderr.contains("repeats the figures"),
+        "{}",
+        said.stderr
+    );
+    let history = project.kelvin(&["history"]);
+    assert!(!history.stdout.contains(&head[..7]), "{}", history.stdout);
+    // `check` compares with nothing, and runs.
+    project.check();
+    assert!(!project.read("../calls.log").is_empty());
+}
+
+#[test]
+fn what_is_not_committed_and_not_tracked_belongs_to_a_change_on_a_laptop() {
+    let listed = Listed::new(&|_| {});
+    listed.fresh();
+    let project = &listed.project;
+    project.write("docs/a.md", "AA.\n");
+    listed.is_unaffected("an edit");
+    assert_eq!(
+        project.json("kelvin/report.json")["run"]["session"]["dirty"],
+        true
+    );
+    project.write("docs/untracked.md", "N.\n");
+    listed.is_unaffected("a new file");
+    project.write("sitecustomize.py", "");
+    listed.is_run(
+        "a new file that is not listed",
+        "`sitecustomize.py` is not listed",
+    );
+    listed.fresh();
+    project.write("docs/a.md", "AA.\n");
+    project.write("pipeline.sh", &counted(CONSTANT));
+    let judgement = listed.is_run("an edit of the pipeline", "`pipeline.sh` is not listed");
+    assert_eq!(judgement["verdict"], "regression");
+}
+
+#[test]
+fn whatever_may_change_an_answer_is_run() {
+    let listed = Listed::new(&|project| {
+        project.write("docs/linked.md", "L.\n");
+        symlink("docs/linked.md", project.path("prompt.txt")).expect("linked");
+        project.write("docs/named.md", "N.\n");
+        let script = project.read("pipeline.sh");
+        project.write(
+            "pipeline.sh",
+            &format!("cat docs/named.md > /dev/null\n{script}"),
+        );
+    });
+    let edits: [(&str, Edit<'_>, &str); 11] = [
+        (
+            "code too",
+            &|project| {
+                project.write("docs/a.md", "AA.\n");
+                project.write("src/tool.py", "print(2)\n");
+            },
+            "`src/tool.py` is not listed",
+        ),
+        (
+            "a new file outside",
+            &|project| project.write("json.py", "\n"),
+            "`json.py` is not listed",
+        ),
+        (
+            "code that becomes a page",
+            &|project| {
+                git(project.root(), &["mv", "src/tool.py", "docs/x.md"]);
+            },
+            "`src/tool.py` is not listed",
+        ),
+        (
+            "a link",
+            &|project| {
+                fs::remove_file(project.path("docs/a.md")).expect("removed");
+                symlink("../pipeline.sh", project.path("docs/a.md")).expect("linked");
+            },
+            "symbolic link",
+        ),
+        (
+            "a lock file",
+            &|project| project.write("Cargo.lock", "two\n"),
+            "what is installed",
+        ),
+        (
+            "a manifest",
+            &|project| project.write("package.json", "{ }\n"),
+            "what is installed",
+        ),
+        (
+            "a file at the end of a link",
+            &|project| project.write("docs/linked.md", "LL.\n"),
+            "the link `prompt.txt` leads to it",
+        ),
+        (
+            "a file that a script names",
+            &|project| project.write("docs/named.md", "NN.\n"),
+            "`pipeline.sh` names it",
+        ),
+        (
+            "a case",
+            &|project| {
+                let case = project.read("cases/alder.md");
+                project.write("cases/alder.md", &format!("{case}\n\nMore.\n"));
+            },
+            "may change an answer",
+        ),
+        (
+            "a workflow",
+            &|project| project.write(".github/a.md", "A.\n"),
+            "`.github`",
+        ),
+        ("nothing", &|_| {}, "nothing differs from the base"),
+    ];
+    for (what, edit, why) in edits {
+        listed.change(edit);
+        listed.is_run(what, why);
+    }
+}
+
+#[test]
+fn a_list_cannot_be_made_wider_by_the_change_that_needs_it() {
+    let listed = Listed::new(&|_| {});
+    listed.change(&|project| {
+        project.config(&LIST.replace("docs/**", "'**'"));
+        project.write("pipeline.sh", &counted(CONSTANT));
+    });
+    let judgement = listed.is_run("a wider list", "`kelvin.yaml`");
+    assert_eq!(judgement["verdict"], "regression");
+    let reasons = judgement["reasons"].to_string();
+    assert!(
+        reasons.contains("this change edits the gate: harmless"),
+        "{reasons}"
+    );
+    // The list counts once it is merged, and even then the configuration itself does not.
+    listed.fresh();
+    listed.project.config(&LIST.replace("docs/**", "'**'"));
+    commit(&listed.project, "a wider list");
+    git(listed.project.root(), &["branch", "--force", "main"]);
+    git(
+        listed.project.root(),
+        &["push", "--quiet", "origin", "HEAD:main"],
+    );
+    listed.change(&|project| {
+        project.config(&LIST.replace("docs/**", "'**', more"));
+    });
+    listed.is_run("the configuration", "it is the configuration");
+    listed.change(&|project| project.write("pipeline.sh", &counted(CONSTANT)));
+    listed.is_run(
+        "a file of the command",
+        "the configuration names `pipeline.sh`",
+    );
+    listed.change(&|project| project.write("src/tool.py", "print(3)\n"));
+    listed.is_unaffected("a file of the wider list");
+}
+
+#[test]
+fn cases_in_a_folder_that_is_listed_are_no_pages() {
+    let listed = Listed::new(&|project| {
+        git(project.root(), &["mv", "cases", "docs/cases"]);
+        let config = project.read("kelvin.yaml");
+        project.write(
+            "kelvin.yaml",
+            &config.replace("cases: cases", "cases: docs/cases"),
+        );
+    });
+    listed.change(&|project| project.write("docs/a.md", "AA.\n"));
+    listed.is_unaffected("a page");
+    listed.change(&|project| {
+        let case = project.read("docs/cases/alder.md");
+        project.write("docs/cases/alder.md", &format!("{case}\n\nMore.\n"));
+    });
+    listed.is_run("an edit", "the check reads it");
+    listed.change(&|project| {
+        fs::remove_file(project.path("docs/cases/alder.md")).expect("removed");
+    });
+    listed.is_run(
+        "a case that is gone",
+        "the configuration names `docs/cases`",
+    );
+    let said = listed.project.kelvin(&["lint"]).expect(0);
+    for (pattern, what) in [
+        ("docs/**", "lists `docs/cases/birch.md` (and"),
+        (
+            "*.lock",
+            "lists `Cargo.lock`, and such a file says what is installed",
+        ),
+        ("wiki/*", "lists no file"),
+    ] {
+        let text = format!("`{pattern}` in `harmless` {what}");
+        assert!(said.stdout.contains(&text), "{text}: {}", said.stdout);
+    }
+}
+
+#[test]
+fn without_a_report_of_the_base_everything_is_run() {
+    let listed = Listed::without_a_report(&|_| {});
+    listed.change(&|project| project.write("docs/a.md", "AA.\n"));
+    let judgement = listed.is_run("no report", "no report of the base is kept");
+    assert_eq!(judgement["verdict"], "no_baseline");
+    // A report that was measured with other settings says nothing of these.
+    listed.project.kelvin(&["check", "--seed", "4"]).expect(0);
+    git(listed.project.root(), &["checkout", "--quiet", "main"]);
+    listed.project.kelvin(&["check"]).expect(0);
+    listed.project.kelvin(&["baseline", "save"]).expect(0);
+    listed.change(&|project| project.write("docs/a.md", "AA.\n"));
+    listed.is_unaffected("the report is kept now");
+    let (calls, judgement, said) = listed.gate(&["--seed", "4"]);
+    assert!(calls > 0, "{}", said.stdout);
+    assert!(
+        said.stderr.contains("with other settings"),
+        "{}",
+        said.stderr
+    );
+    assert_ne!(judgement["verdict"], "unaffected");
+    // A part of the cases is asked for by hand, and is run.
+    let (calls, judgement, _) = listed.gate(&["--only", "alder"]);
+    assert!(calls > 0);
+    assert_ne!(judgement["verdict"], "unaffected");
+}
+
+#[test]
+fn a_pattern_that_cannot_be_read_is_told_at_its_place() {
+    let project = Project::new(GROUNDED);
+    project.config("harmless: ['docs/[', '', '!a.md', '*.md', '*.md']\n");
+    let said = project.kelvin(&["lint"]).expect(1);
+    for text in [
+        "`docs/[` is not a glob",
+        "`` in `harmless` lists no file",
+        "`!a.md` in `harmless` takes something out",
+        "the pattern `*.md` is listed twice",
+        "kelvin.yaml:6",
+    ] {
+        assert!(said.stdout.contains(text), "{text}: {}", said.stdout);
+    }
+}
