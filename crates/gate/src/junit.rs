@@ -337,7 +337,7 @@ mod tests {
     use super::*;
     use crate::reason::ReasonCode;
     use crate::report::fixture;
-    use crate::verdict::Verdict;
+    use crate::verdict::{Verdict, Word};
 
     #[test]
     fn hostile_names_make_no_elements_and_no_broken_file() {
