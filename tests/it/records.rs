@@ -231,7 +231,7 @@ fn conversation(at: usize) -> Value {
         "id": format!("chat{at}"),
         "messages": [
             {"role": "system", "content": "You help."},
-            {"role": "user", "content": wish(at % 3 == 0, 1), "name": "ann"},
+            {"role": "user", "content": wish(at.is_multiple_of(3), 1), "name": "ann"},
             {"role": "assistant", "content": format!("Noted, {at}.")},
             {"role": "user", "content": wish(at.is_multiple_of(2), 2)},
         ],

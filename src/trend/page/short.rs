@@ -48,8 +48,8 @@ pub(crate) fn short(summary: &Summary) -> String {
     let _ = writeln!(
         page,
         "- Cost: {}; before: {}.",
-        cost(&sum(&|one| one.cost.clone())),
-        cost(&sum(&|one| one.cost_before.clone()))
+        cost(&sum(&|one| one.cost)),
+        cost(&sum(&|one| one.cost_before))
     );
     page
 }

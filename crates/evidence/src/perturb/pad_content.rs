@@ -112,9 +112,12 @@ impl Perturbation for PadContent {
     }
 }
 
+/// A run that takes further units, by its number, and the ring that they are drawn from.
+type OpenRun<'a> = (usize, &'a Ring<UnitPlace>);
+
 /// Draws units whose contents differ from each other and from those of the case.
 fn chosen(
-    (runs, open): (&[Range<usize>], &[(usize, &Ring<UnitPlace>)]),
+    (runs, open): (&[Range<usize>], &[OpenRun<'_>]),
     own: &[Digest],
     key: Digest,
     (attempt, count): (usize, usize),

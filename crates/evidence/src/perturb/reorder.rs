@@ -232,7 +232,7 @@ mod tests {
             (vec![0, 1, 2, 3, 4, 5], 720),
         ] {
             assert_eq!(arrangements(&classes), count, "{classes:?}");
-            let listed = listed(&[classes.clone()]);
+            let listed = listed(std::slice::from_ref(&classes));
             let distinct: BTreeSet<_> = listed.iter().collect();
             assert_eq!(
                 (listed.len(), distinct.len()),

@@ -19,6 +19,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     env(file, &mut found);
     fingerprint(file, &mut found);
     found.extend(harmless::problems(file));
+    distinct(&file.texts(&["harmless"]), "pattern", &mut found);
     anchor(file, &mut found);
     metric_rules(file, &mut found);
     found.extend(models::problems(file));

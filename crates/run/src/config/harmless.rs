@@ -168,7 +168,6 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
             );
         }
     }
-    super::check::distinct(&patterns, "pattern", &mut found);
     found
 }
 

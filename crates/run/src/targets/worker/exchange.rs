@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, PipeReader, PipeWriter, Read, Write as _};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};

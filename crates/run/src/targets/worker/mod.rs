@@ -281,7 +281,7 @@ impl WorkerTarget {
     }
 
     /// A worker that has no call, or a new one.
-    fn worker(&self) -> Result<RunningWorker, Ended> {
+    fn worker(&self) -> Result<RunningWorker, Box<Ended>> {
         loop {
             let idle = self
                 .idle
@@ -305,13 +305,13 @@ impl WorkerTarget {
     }
 
     /// Starts a worker, and waits until it is ready.
-    fn start(&self) -> Result<RunningWorker, Ended> {
+    fn start(&self) -> Result<RunningWorker, Box<Ended>> {
         if let Some(refused) = self.refused.get() {
-            return Err(failed(refused.clone(), None));
+            return Err(Box::new(failed(refused.clone(), None)));
         }
         let unstarted = |error: &io::Error| {
             let message = command::not_started(&self.program.first(), error);
-            failed(Failure::new(FailureKind::NotStarted, message), None)
+            Box::new(failed(Failure::new(FailureKind::NotStarted, message), None))
         };
         let mut worker =
             RunningWorker::start(&self.program.supervised()).map_err(|error| unstarted(&error))?;
@@ -339,9 +339,12 @@ impl WorkerTarget {
                 let message = format!("the worker {shown} cannot answer: {message}");
                 let refused = Failure::new(FailureKind::ErrorAnswer(code), message);
                 let refused = refused.printed(printed(&log));
-                return Err(failed(self.refused.get_or_init(|| refused).clone(), None));
+                return Err(Box::new(failed(
+                    self.refused.get_or_init(|| refused).clone(),
+                    None,
+                )));
             }
-            ExchangeEnd::Interrupted => return Err(Ended::Interrupted),
+            ExchangeEnd::Interrupted => return Err(Box::new(Ended::Interrupted)),
             ExchangeEnd::Lost(WorkerLoss::Ended | WorkerLoss::EndedBefore) => match worker.end() {
                 Ok(status) => {
                     let how = command::ended(&exchange::how(status));
@@ -361,7 +364,7 @@ impl WorkerTarget {
                 self.loss_in_words(&loss)
             )),
         };
-        Err(failed(failure.printed(printed(&log)), None))
+        Err(Box::new(failed(failure.printed(printed(&log)), None)))
     }
 
     /// What went wrong, in words that fit after "the worker was not ready:" and alone.
@@ -440,7 +443,7 @@ impl Target for WorkerTarget {
         let (worker, end) = loop {
             let mut worker = match self.worker() {
                 Ok(worker) => worker,
-                Err(ended) => return ended,
+                Err(ended) => return *ended,
             };
             worker.forget_log();
             let end = worker.ask(&id, &message, self.limits(), &mut log, &stray);
