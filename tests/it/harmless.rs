@@ -138,7 +138,9 @@ fn a_change_of_listed_files_alone_costs_no_call_and_passes_with_a_word_of_its_ow
     });
     let (judgement, said) = listed.is_unaffected("three files");
     let why = "nothing was run: the change touches only `README.md` and 2 more files, which `harmless` of the base";
-    assert!(said.stdout.contains(why), "{}", said.stdout);
+    let told = judgement["reasons"][0]["text"].as_str().expect("a text");
+    assert!(told.starts_with(why), "{told}");
+    assert!(said.stdout.contains("nothing was run"), "{}", said.stdout);
     assert_eq!(judgement["reasons"][0]["code"], "unaffected");
     assert_eq!(judgement["base"]["source"], "branch");
     // The figures are those of the base.
