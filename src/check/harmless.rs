@@ -20,8 +20,8 @@ use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::{CopiedFrom, Report, Session, StoredVerdict};
 use kelvin_gate::{Judgement, opening, unaffected};
 use kelvin_page::safe;
-use kelvin_record::Ending;
 use kelvin_record::settings::BaselineSource;
+use kelvin_record::{Direction, Ending};
 use kelvin_run as run;
 use kelvin_run::config::{Config, Harmless, NamedPaths, always_affects};
 use kelvin_run::{Event, Observer};
@@ -161,12 +161,22 @@ fn unaffected(
             "the report that is kept for the base {shown} was measured with other settings, or not as a whole"
         )));
     }
+    let policy = Policy::of(&config.gate, config.baseline.require);
+    // What the base misses already is no news of this change, but green would say that it is kept.
+    let missed = report.metrics.iter().find(|(id, metric)| {
+        policy.min(id).is_some_and(|min| match metric.direction {
+            Direction::Lower => metric.value.is_none_or(|value| value > min),
+            _ => metric.value.is_none_or(|value| value < min),
+        })
+    });
+    if let Some((id, _)) = missed {
+        return Ok(Err(format!("the base {shown} misses the `min` of `{id}`")));
+    }
     let names: Vec<&Path> = paths.iter().map(|(path, _)| path.as_path()).collect();
     let why = format!(
         "nothing was run: the change touches only {}, which `harmless` of the base {shown} lists",
         counted(&names)
     );
-    let policy = Policy::of(&config.gate, config.baseline.require);
     let judgement = unaffected::judgement(&report, &policy, provenance.clone(), &safe::line(&why));
     let verdict = opening::stored(&judgement);
     let dirty = names.iter().any(|path| touched.uncommitted.contains(*path));

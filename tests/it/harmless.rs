@@ -112,6 +112,25 @@ impl Listed {
 }
 
 #[test]
+fn where_the_base_misses_its_min_a_change_of_listed_files_is_run() {
+    let listed = Listed::new(&|project| {
+        project.config(&format!(
+            "{LIST}gate: {{metrics: {{evidence.sensitivity: {{min: 1.01}}}}}}\n"
+        ));
+    });
+    listed.change(&|project| project.write("docs/a.md", "AA.\n"));
+    let (calls, judgement, said) = listed.gate(&[]);
+    assert!(calls > 0, "{}", said.stdout);
+    assert_ne!(judgement["verdict"], "unaffected");
+    assert!(
+        said.stderr
+            .contains("misses the `min` of `evidence.sensitivity`"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
 fn a_change_of_listed_files_alone_costs_no_call_and_passes_with_a_word_of_its_own() {
     let listed = Listed::new(&|_| {});
     let project = &listed.project;
