@@ -91,10 +91,10 @@ pub fn find(root: &Path, cases: &str) -> Result<Found, Misuse> {
         search.list(&start, &relative(root, base))?;
     } else if folder.exists() {
         return Err(Misuse::new(format!(
-            "`cases: {}` is a file, not a folder",
+            "`cases: {}` is a file, and these cases are a folder with one Markdown file each",
             shown(written)
         ))
-        .help("name the folder that holds the cases, one Markdown file each"));
+        .help("name such a folder; a file with one scenario a line is named by `scenarios`"));
     } else {
         return Err(absent(written));
     }
