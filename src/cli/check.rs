@@ -120,6 +120,30 @@ pub(super) fn probes(registry: Registry) -> PossibleValuesParser {
 }
 
 impl CheckArgs {
+    /// The arguments of a check of these items.
+    pub(super) fn of_items(config: PathBuf, only: Vec<String>) -> Self {
+        Self {
+            config,
+            probe: None,
+            only,
+            shard: None,
+            seed: None,
+            repeats: None,
+            jobs: None,
+            out: None,
+            no_cache: false,
+            resume: false,
+            dry_run: false,
+            list: false,
+            forecast: false,
+            usd_per_call: None,
+            confirm: false,
+            no_history: false,
+            format: CheckFormat::Text,
+            log_format: LogFormat::Text,
+        }
+    }
+
     /// The check that the arguments ask for.
     pub(super) fn request(&self, registry: Registry) -> CheckRequest {
         let Self {

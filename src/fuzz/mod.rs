@@ -22,6 +22,7 @@ use kelvin_retrieval::trec::{Qrels, RankedQuery, scan};
 use kelvin_run::judge::trial;
 use kelvin_run::trace;
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -262,7 +263,10 @@ pub fn run(bytes: &[u8]) {
         b"qrels.json" => judged("qrels.json", content),
         b"qrels.jsonl" => judged("qrels.jsonl", content),
         b"golden.yaml" => with_file("golden.yaml", content, |file| {
-            let _ = golden::read(file, None);
+            let _ = golden::read(file, &BTreeMap::new(), None);
+        }),
+        b"golden.csv" => with_file("golden.csv", content, |file| {
+            let _ = golden::read(file, &BTreeMap::new(), None);
         }),
         b"traces.jsonl" => traces("traces.jsonl", content),
         b"traces.yaml" => traces("traces.yaml", content),

@@ -134,6 +134,7 @@ mod peer;
 
 /// What a run would lack.
 mod doctor;
+mod door;
 
 /// The retrieval probe and the evaluation of runs made elsewhere.
 mod retrieval;

@@ -1,5 +1,6 @@
 //! The section of this probe in `kelvin.yaml`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,9 +8,10 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::GradingKind;
+use super::{GradingKind, prompts};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
+use kelvin_probe::rows;
 use kelvin_run::Program;
 use kelvin_run::config;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip, placeholder};
@@ -28,10 +30,14 @@ struct GradingKeys {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GradingKeysInside {
-    /// A file of JSON lines with `id`, `prompt` and, where they are known, `reference` and `tags`; or a
-    /// folder whose Markdown files are one prompt each.
+    /// A file of JSON lines, a JSON array or a table (`.csv`, `.tsv`) with `id`, `prompt` and, where they are known,
+    /// `reference` and `tags`; or a folder whose Markdown files are one prompt each.
     #[schemars(length(min = 1))]
     prompts: String,
+    /// Which field or column of the file has what is called `prompt`, `reference` and so on here, where they have other
+    /// names, such as `{prompt: question, reference: answer}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    prompt_fields: BTreeMap<String, String>,
     /// What is graded.
     candidate: Respondent,
     /// What the candidate is graded next to. Without it: the answers in the report of the base branch.
@@ -72,6 +78,8 @@ struct Respondent {
 pub struct GradingSettings {
     /// The file or the folder of the prompts.
     pub prompts: String,
+    /// The names that the fields of a prompt have in that file, where they have others.
+    pub prompt_fields: BTreeMap<String, String>,
     /// The graded pipeline, with its name in a report.
     pub candidate: Called,
     /// The pipeline that it is graded against.
@@ -153,6 +161,10 @@ impl Configure for GradingKind {
             }
         }
         found.extend(problems_of_passages(part));
+        found.extend(rows::strange_names(
+            part.node.get(&["grading", "prompt_fields"]),
+            &prompts::FIELDS,
+        ));
         for who in ["candidate", "baseline"] {
             let Some(node) = part.node.get(&["grading", who]) else {
                 continue;
@@ -203,6 +215,7 @@ impl Configure for GradingKind {
                 .map(|baseline| baseline.called(config))
                 .transpose()?,
             prompts: keys.prompts,
+            prompt_fields: keys.prompt_fields,
             judge: keys.judge,
             answer_field: keys.answer_field,
             passages_field: keys.passages_field,
@@ -250,7 +263,7 @@ impl ProbeSettings for GradingSettings {
     }
 
     fn as_data(&self) -> Map<String, Value> {
-        let data = json!({ "grading": {
+        let mut data = json!({ "grading": {
             "prompts": self.prompts,
             "baseline": self.baseline.as_ref().map(|baseline| &baseline.name),
             "judge": self.judge,
@@ -258,6 +271,9 @@ impl ProbeSettings for GradingSettings {
             "passages_field": self.passages_field,
             "max_errors": self.max_errors,
         }});
+        if !self.prompt_fields.is_empty() {
+            data["grading"]["prompt_fields"] = json!(self.prompt_fields);
+        }
         data.as_object().cloned().unwrap_or_default()
     }
 

@@ -30,7 +30,7 @@ impl<'c> Plan<'c> {
     /// A [`Misuse`] where the prompts are wrong, and where the judge cannot grade answers to them.
     pub(super) fn read(config: &'c Config, settings: &'c GradingSettings) -> anyhow::Result<Self> {
         let path = config.root.join(&settings.prompts);
-        let prompts = prompts::read(&path)?;
+        let prompts = prompts::read(&path, &settings.prompt_fields)?;
         let judge = settings.judge.open(config).map_err(|what| {
             Misuse::new(format!(
                 "{}: the judge of `grading`: {what}",

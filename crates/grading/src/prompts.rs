@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
+use kelvin_probe::rows::{self, RowFields, RowForm};
 use kelvin_run::config::Problem;
 use kelvin_run::config::diagnostic;
 
@@ -41,17 +42,34 @@ impl Prompt {
 /// The keys that a line may have.
 const KEYS: [&str; 4] = ["id", "prompt", "reference", "tags"];
 
-/// Reads the prompts of a file, or of a folder whose Markdown files are one prompt each.
+/// The same, as a table has them.
+pub(super) const FIELDS: RowFields = RowFields {
+    texts: &["id", "prompt", "reference"],
+    lists: &["tags"],
+    others: &[],
+    question: "prompt",
+};
+
+/// Reads the prompts of a file, or of a folder whose Markdown files are one prompt each. `named` are the names that the
+/// fields have in the file, where they have others.
 ///
 /// # Errors
 ///
 /// A [`Misuse`] that shows every problem with its place.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Prompt>> {
+pub(crate) fn read(path: &Path, named: &BTreeMap<String, String>) -> anyhow::Result<Vec<Prompt>> {
     if path.is_dir() {
         return of_folder(path);
     }
     let source = text(path)?;
-    understand(&source).map_err(|found| diagnostic::misuse(path, &source, found).into())
+    let form = RowForm::of_file(path).unwrap_or(RowForm::Lines);
+    if form == RowForm::Lines && named.is_empty() {
+        return understand(&source)
+            .map_err(|found| diagnostic::misuse(path, &source, found).into());
+    }
+    let bare = source.strip_prefix('\u{feff}').unwrap_or(&source);
+    let lines = rows::as_lines(bare, form, &FIELDS, named)
+        .map_err(|found| diagnostic::misuse(path, bare, found))?;
+    understand(&lines).map_err(|found| diagnostic::misuse(path, &lines, found).into())
 }
 
 /// A larger file is refused before it is read.
@@ -338,11 +356,11 @@ mod tests {
         write("b.md", "# B\n");
         write("a.md", "A");
         write("notes.txt", "no prompt");
-        let read = read(folder.path()).expect("it is valid");
+        let read = read(folder.path(), &BTreeMap::new()).expect("it is valid");
         let ids: Vec<&str> = read.iter().map(|prompt| prompt.id.as_str()).collect();
         assert_eq!((ids, &*read[1].prompt), (vec!["a", "b"], "# B\n"));
         write("c.md", " \n");
-        let refused = super::read(folder.path())
+        let refused = super::read(folder.path(), &BTreeMap::new())
             .expect_err("it is refused")
             .to_string();
         assert!(

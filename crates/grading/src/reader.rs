@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::{Failure, FailureKind};
@@ -74,7 +74,7 @@ impl AnswerReader {
 impl Reader for AnswerReader {
     fn digest(&self) -> Digest {
         let field = self.field.as_ref().map_or("", DecisionField::as_str);
-        let fields = Fields::of("kelvin/reader/answer/v1");
+        let fields = Fields::of("kelvin/reader/answer/v2");
         let fields = fields.field("field", field);
         match &self.passages {
             Some(passages) => fields.field("passages", passages.as_str()).digest(),
@@ -84,14 +84,15 @@ impl Reader for AnswerReader {
 
     fn read(&self, output: &[u8], _: &Reply) -> Result<Value, Failure> {
         let text = match &self.field {
-            None => std::str::from_utf8(output)
-                .map(str::to_owned)
-                .map_err(|error| {
+            None => {
+                let text = std::str::from_utf8(output).map_err(|error| {
                     let at = error.valid_up_to();
                     let message =
                         format!("its output is not UTF-8: byte {at} is 0x{:02x}", output[at]);
                     Failure::new(FailureKind::OutputUnreadable, message)
-                })?,
+                })?;
+                only_text(text).unwrap_or_else(|| text.to_owned())
+            }
             Some(field) => match answer::find(output, field)? {
                 Value::String(text) => text,
                 other => {
@@ -120,7 +121,11 @@ impl Reader for AnswerReader {
     fn smallest(&self, answer: &Value) -> Vec<u8> {
         let text = text_of(answer).unwrap_or_default();
         let Some(field) = &self.field else {
-            return text.as_bytes().to_vec();
+            // An answer that looks like such an object would be taken apart.
+            return match only_text(&text) {
+                None => text.as_bytes().to_vec(),
+                Some(_) => json!({ "answer": text }).to_string().into_bytes(),
+            };
         };
         let output = answer::smallest(&text.into(), field);
         match (&self.passages, answer.get(PASSAGES)) {
@@ -130,6 +135,19 @@ impl Reader for AnswerReader {
             }
             _ => output,
         }
+    }
+}
+
+/// The text of an output that is a JSON object with one text and nothing else, as a function returns it that answers with
+/// a text.
+fn only_text(output: &str) -> Option<String> {
+    if !output.trim_start().starts_with('{') {
+        return None;
+    }
+    let object: Map<String, Value> = serde_json::from_str(output).ok()?;
+    match object.values().next() {
+        Some(Value::String(text)) if object.len() == 1 => Some(text.clone()),
+        _ => None,
     }
 }
 
@@ -177,6 +195,9 @@ mod tests {
     #[test]
     fn the_whole_output_or_one_field_of_it_is_the_answer_and_an_empty_one_is_a_failure() {
         assert_eq!(read(None, " two\nlines\n"), Ok(" two\nlines\n".into()));
+        assert_eq!(read(None, "{\"decision\": \"Yes.\"}"), Ok("Yes.".into()));
+        let two = "{\"a\": \"Yes.\", \"b\": 1}";
+        assert_eq!(read(None, two), Ok(two.into()));
         assert_eq!(read(Some("a"), r#"{"a": "x"}"#), Ok("x".into()));
         assert_eq!(read(Some("/a/b"), r#"{"a": {"b": "x"}}"#), Ok("x".into()));
         assert_eq!(read(None, " \n"), Err(FailureKind::OutputMissing));

@@ -6,6 +6,7 @@ pub mod case_files;
 mod kind;
 mod plain;
 mod repeated;
+pub mod rows;
 
 pub use answer::DecisionField;
 pub use kind::{

@@ -1,5 +1,6 @@
 //! The section of this probe in `kelvin.yaml`.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -7,8 +8,9 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::RetrievalKind;
+use super::{RetrievalKind, golden};
 use kelvin_base::digest::Fields;
+use kelvin_probe::rows;
 use kelvin_run::Program;
 use kelvin_run::config;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, placeholder};
@@ -29,9 +31,14 @@ struct RetrievalKeys {
 pub struct RetrievalSettings {
     /// The command that answers one query, with the placeholders `{input}` and `{output}`.
     pub run: Address,
-    /// The golden set: a YAML list of queries with what is known of each.
+    /// The golden set, which has each query with what is known of it: a list in YAML or JSON, JSON lines, or a table
+    /// (`.csv`, `.tsv`).
     #[schemars(length(min = 1))]
     pub golden: String,
+    /// Which column of a table, or which field of JSON lines, has what a golden set calls `query`, `expected_doc_ids` and
+    /// so on, where they have other names, such as `{query: question, expected_doc_ids: source}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub golden_fields: BTreeMap<String, String>,
     /// Which documents and chunks exist: JSON lines with `doc_id` and, for a chunk, `chunk_id`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
@@ -105,10 +112,15 @@ impl Configure for RetrievalKind {
     }
 
     fn problems(&self, part: &Part<'_>) -> Vec<Problem> {
-        match part.node.text(&["retrieval", "run"]) {
+        let mut problems = match part.node.text(&["retrieval", "run"]) {
             Some((run, at)) => placeholder::problems(run, at, part.source),
             None => Vec::new(),
-        }
+        };
+        problems.extend(rows::strange_names(
+            part.node.get(&["retrieval", "golden_fields"]),
+            &golden::FIELDS,
+        ));
+        problems
     }
 
     fn settle(

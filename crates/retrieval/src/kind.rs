@@ -40,7 +40,11 @@ impl Kind for RetrievalKind {
         let exist = corpus
             .as_ref()
             .map(|corpus| (&corpus.documents, &corpus.chunks));
-        let golden = golden::read(&config.root.join(&settings.golden), exist)?;
+        let golden = golden::read(
+            &config.root.join(&settings.golden),
+            &settings.golden_fields,
+            exist,
+        )?;
         if let Some(corpus) = &mut corpus {
             corpus.keep_titles(&golden);
         }

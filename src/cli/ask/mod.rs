@@ -42,9 +42,20 @@ impl std::error::Error for Stopped {}
 
 /// Asks for one of the choices by its number; returns its index.
 pub(super) fn one(ask: &dyn Ask, question: &str, choices: &[String]) -> anyhow::Result<usize> {
+    one_of(ask, question, choices, None)
+}
+
+/// Asks for one of the choices by its number, where an empty line means the default; returns its index.
+pub(super) fn one_of(
+    ask: &dyn Ask,
+    question: &str,
+    choices: &[String],
+    default: Option<usize>,
+) -> anyhow::Result<usize> {
     ask.show(&numbered(choices));
     let check = |line: &str| number(line, choices.len()).map(|_| ());
-    let line = ask.line(question, None, &check)?;
+    let default = default.map(|place| (place + 1).to_string());
+    let line = ask.line(question, default.as_deref(), &check)?;
     number(&line, choices.len()).map_err(anyhow::Error::msg)
 }
 

@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand, ValueEnum as _};
 
 use super::again::Again;
-use super::ask::{self, Ask};
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
 use kelvin_evidence::config::unit_type;
@@ -92,81 +91,6 @@ pub(super) fn main(args: ImportArgs) -> anyhow::Result<Exit> {
     import(&args, &mut anstream::stdout())?;
     super::say(&next);
     Ok(Exit::Passed)
-}
-
-/// The first file of a folder, by name, whose ending and content have records. Settings of other programs are skipped.
-pub(super) fn candidate(folder: &Path) -> Option<PathBuf> {
-    const OTHERS: &[&str] = &[
-        "package.json",
-        "package-lock.json",
-        "tsconfig.json",
-        "composer.json",
-    ];
-    let files = std::fs::read_dir(folder).ok()?;
-    let mut files: Vec<PathBuf> = files
-        .flatten()
-        .filter(|file| {
-            let name = file.file_name();
-            let name = name.to_string_lossy();
-            !name.starts_with('.') && !OTHERS.contains(&&*name)
-        })
-        .map(|file| file.path())
-        .filter(|file| file.is_file() && records::format_of(file).is_ok())
-        .collect();
-    files.sort();
-    files.into_iter().find(|file| has_records(file))
-}
-
-/// The command that makes cases of a file, with the fields that the names suggest.
-pub(super) fn command(file: &Path, into: &Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    let word = |path: &Path| path.strip_prefix(&here).unwrap_or(path).to_path_buf();
-    let args = CasesArgs::proposed(&word(file), &word(into));
-    let command = args.ok().and_then(|args| again(&args).command());
-    command.map_or_else(String::new, |command| {
-        format!("this makes cases of a file: `{command}`")
-    })
-}
-
-/// Shows which cases a file would make, and makes them where the person agrees. Returns whether they were made.
-///
-/// # Errors
-///
-/// As for the command itself, and for the questions.
-pub(super) fn offer(
-    file: &Path,
-    into: &Path,
-    ask: &dyn Ask,
-    out: &mut dyn Write,
-) -> anyhow::Result<bool> {
-    let args = CasesArgs::proposed(file, into)?;
-    let made = make(&args)?;
-    show_first(&made, &args, out)?;
-    tell(&made, &args.mapping, out)?;
-    let total = counted(made.cases.len(), "case");
-    let question = format!("Write {total} like this into `{}`?", shown(into));
-    if ask::yes(ask, &question, true)? {
-        write(&made, &args, out)?;
-        return Ok(true);
-    }
-    if let Some(command) = again(&args).command() {
-        writeln!(out, "this makes the same, to be changed: {command}")?;
-    }
-    Ok(false)
-}
-
-impl CasesArgs {
-    /// The import with the fields that the first record suggests.
-    fn proposed(file: &Path, into: &Path) -> Result<Self, Misuse> {
-        let records = records::read(file, None, None)?;
-        let first = records.first().map(|record| proposal(&record.fields));
-        Ok(Self {
-            file: file.to_path_buf(),
-            into: into.to_path_buf(),
-            mapping: first.unwrap_or_default(),
-            ..Self::default()
-        })
-    }
 }
 
 /// Makes the cases of all records, shows a summary, and writes them.
@@ -288,9 +212,11 @@ pub(super) fn in_the_way(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(is_no_folder).map(Path::to_path_buf)
 }
 
-/// Whether a file has records from which cases can be made.
-pub(super) fn has_records(file: &Path) -> bool {
-    file.is_file() && records::read(file, None, None).is_ok()
+/// The first record of a file that has some; none where it has none, or its name tells no form of records.
+pub(super) fn first_record(file: &Path) -> Option<serde_json::Map<String, serde_json::Value>> {
+    records::format_of(file).ok()?;
+    let records = records::read(file, None, None).ok()?;
+    records.into_iter().next().map(|record| record.fields)
 }
 
 /// The next step after an import. An existing configuration may name another folder of cases, which `lint` shows.

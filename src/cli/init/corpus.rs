@@ -1,34 +1,56 @@
-//! The question for the cases, and the offer where there are none.
-
-use std::path::Path;
+//! The question for the cases of a pipeline that decides: a folder of Markdown files, or a file with records.
 
 use super::governing;
+use super::kind::{LABELS, is_name};
 use super::steps::{Steps, settings};
-use crate::cli::ask::Stopped;
+use super::survey::{Survey, field};
 use crate::cli::import;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_page::{counted, safe};
 
-/// Determines the folder of the cases, and reads them.
-pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<Corpus> {
+/// The names of a field that holds the name of a case, beside `id`.
+const IDS: [&str; 2] = ["case_id", "case"];
+
+/// Determines the cases, and reads them.
+pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<Corpus> {
     loop {
-        let folder = match (steps.said.cases.take(), steps.ask) {
+        let named = steps.said.cases.take();
+        let cases = match (named, steps.ask) {
             (Some(cases), _) => cases,
+            // Where one file has records and no folder has cases, nothing is open.
+            (None, _) if !survey.has_cases && survey.data.len() == 1 => {
+                let path = survey.data[0].path.clone();
+                let shown = safe::line(&path);
+                steps.tell(&format!(
+                    "the cases are the records of `{shown}` (`--cases` names others)"
+                ))?;
+                path
+            }
             (None, None) => "cases".to_owned(),
             (None, Some(ask)) => {
-                let root = &steps.target.root;
-                let default = match import::in_the_way(&root.join("cases")) {
-                    Some(_) => free(root),
-                    None => "cases".to_owned(),
+                let default = match survey.data.first() {
+                    Some(file) if !survey.has_cases => file.path.clone(),
+                    _ => "cases".to_owned(),
                 };
-                let question = "Which folder holds the cases?";
-                ask.line(question, Some(&default), &|text| check(root, text))?
+                let root = steps.target.root.clone();
+                let question = "Which folder or file holds the cases?";
+                ask.line(question, Some(&default), &|text| {
+                    let path = root.join(text);
+                    match import::in_the_way(&path) {
+                        Some(file) if file != path || survey.file(text).is_none() => {
+                            let file = file.strip_prefix(&root).unwrap_or(&file);
+                            Err(no_cases(&safe::line(&file.to_string_lossy())))
+                        }
+                        _ => Ok(()),
+                    }
+                })?
             }
         };
+        take_fields(steps, survey, &cases)?;
         let loaded = steps
             .try_with(|said| {
-                said.cases = Some(folder.clone());
+                said.cases = Some(cases.clone());
                 said.decision_field = None;
                 said.governing_types.clear();
             })
@@ -41,84 +63,51 @@ pub(super) fn settle(steps: &mut Steps<'_>) -> anyhow::Result<Corpus> {
                 for notice in notices {
                     steps.tell(&format!("  {}", safe::line(&notice.text)))?;
                 }
-                steps.said.cases = Some(folder);
+                steps.said.cases = Some(cases);
                 return Ok(corpus);
             }
-            Err(error) => steps.said.cases = cannot_read(steps, error, &folder)?,
+            Err(error) if steps.ask.is_none() => {
+                return Err(match survey.data.as_slice() {
+                    [] => error,
+                    files => {
+                        let names = files.iter().map(|file| format!("`--cases {}`", file.path));
+                        let names = safe::line(&names.collect::<Vec<_>>().join(" or "));
+                        Misuse::new(format!("{error:#}"))
+                            .help(format!("a file with records can be the cases: {names}"))
+                            .into()
+                    }
+                });
+            }
+            Err(error) => steps.tell(&safe::lines(&format!("{error:#}")))?,
         }
     }
 }
 
-/// Shows why there are no cases. If cases can be made from a file beside the configuration, that is offered; returns
-/// the folder if it was done.
-fn cannot_read(
-    steps: &mut Steps<'_>,
-    error: anyhow::Error,
-    folder: &str,
-) -> anyhow::Result<Option<String>> {
-    let root = &steps.target.root;
-    let named = root.join(folder);
-    let (file, folder, error) = match import::has_records(&named) {
-        // The answer names the file itself. Its cases go into a folder beside it.
-        true => (Some(named), free(root), no_folder(folder)),
-        false => {
-            let has_cases = std::fs::read_dir(&named).is_ok_and(|mut files| files.next().is_some());
-            let is_free = import::in_the_way(&named).is_none() && !folder.contains('*');
-            let file = import::candidate(root).filter(|_| !has_cases && is_free);
-            (file, folder.to_owned(), error)
-        }
+/// Takes the name and the label of a case from the fields of a record. What is a label is never given to the pipeline.
+fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::Result<()> {
+    steps.said.fields.clear();
+    let Some(file) = survey.file(cases) else {
+        return Ok(());
     };
-    let into = root.join(&folder);
-    let Some(ask) = steps.ask else {
-        return Err(match file {
-            Some(file) => Misuse::new(format!("{error:#}"))
-                .help(import::command(&file, &into))
-                .into(),
-            None => error,
-        });
-    };
-    steps.tell(&safe::lines(&format!("{error:#}")))?;
-    let Some(file) = file else { return Ok(None) };
-    let name = safe::line(&steps.target.shown(&file));
-    steps.tell(&format!("The records in `{name}` can be made into cases:"))?;
-    match import::offer(&file, &into, ask, steps.out) {
-        Err(error) if error.is::<Stopped>() => Err(error),
-        Err(error) => {
-            steps.tell(&safe::lines(&format!("{error:#}")))?;
-            Ok(None)
-        }
-        Ok(are_made) => Ok(are_made.then_some(folder)),
+    let record = &file.record;
+    if let (None, Some(id)) = (record.get("id"), field(record, &IDS, &is_name)) {
+        steps.said.fields.push(("id".to_owned(), id));
     }
-}
-
-/// An objection to an answer before anything is read: a file is no folder. A file with records is accepted, since cases
-/// can be made from it.
-fn check(root: &Path, text: &str) -> Result<(), String> {
-    let path = root.join(text);
-    match import::in_the_way(&path) {
-        Some(file) if file != path || !import::has_records(&path) => {
-            let file = file.strip_prefix(root).unwrap_or(&file);
-            Err(no_folder(&safe::line(&file.to_string_lossy())).to_string())
+    if let Some(label) = field(record, &LABELS, &is_name) {
+        let shown = safe::line(&label);
+        steps.tell(&format!(
+            "`{shown}` is the label of a case: the pipeline is not given it, and its decisions are held against it"
+        ))?;
+        if label != "expected" {
+            steps.said.fields.push(("expected".to_owned(), label));
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
-fn no_folder(file: &str) -> anyhow::Error {
-    Misuse::new(format!(
-        "`{file}` is a file; the cases are a folder with one file for each case"
-    ))
-    .into()
-}
-
-/// The name of a folder for new cases: one that does not exist, or is empty.
-fn free(root: &Path) -> String {
-    let numbered = (2..).map(|number| format!("cases-{number}"));
-    let mut names = std::iter::once("cases".to_owned()).chain(numbered);
-    let is_free = |name: &String| {
-        let path = root.join(name);
-        let is_empty = std::fs::read_dir(&path).is_ok_and(|mut files| files.next().is_none());
-        path.symlink_metadata().is_err() || is_empty
-    };
-    names.find(is_free).unwrap_or_default()
+fn no_cases(file: &str) -> String {
+    format!(
+        "`{file}` is a file without records; the cases are a folder with one Markdown file for each, or a file of JSON \
+         lines, JSON or CSV"
+    )
 }

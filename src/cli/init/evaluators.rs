@@ -14,7 +14,7 @@ use kelvin_run::config::quote;
 /// How deep below the configuration is looked, how many files and folders at most, and how much of a file.
 const DEPTH: usize = 3;
 const MOST: usize = 5_000;
-const BEGIN: u64 = 16_384;
+pub(super) const BEGIN: u64 = 16_384;
 
 /// Folders that hold the files of others.
 const OTHERS: [&str; 6] = ["node_modules", "target", "venv", "env", "kelvin", "dist"];
@@ -51,6 +51,7 @@ impl Evaluator {
 /// Whether no answer is about a pipeline that would be run case by case.
 pub(super) const fn may_be_all(request: &Request) -> bool {
     request.run.is_none()
+        && request.kind.is_none()
         && request.cases.is_none()
         && request.decision_field.is_none()
         && request.governing_types.is_empty()
@@ -75,7 +76,8 @@ pub(super) fn find(root: &Path) -> Vec<Evaluator> {
     found.map(|(tool, path)| Evaluator { tool, path }).collect()
 }
 
-fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+/// The files below a folder that are no files of others.
+pub(super) fn walk(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();

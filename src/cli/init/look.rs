@@ -130,13 +130,15 @@ fn object(text: &[u8]) -> Option<Map<String, Value>> {
 impl Look {
     /// The result, for a person: the exit code, the time, the output and the printed text.
     pub(super) fn shown(&self) -> Vec<String> {
-        let exit = self.outcome.exit.map_or_else(
-            || "no exit code".to_owned(),
-            |code| format!("exit code {code}"),
-        );
+        // A function that answered has no exit code, and a command that a signal has ended has none either.
+        let exit = match (self.outcome.exit, &self.outcome.result) {
+            (Some(code), _) => format!("exit code {code}, "),
+            (None, Ok(_)) => String::new(),
+            (None, Err(_)) => "no exit code, ".to_owned(),
+        };
         let case = safe::line(&self.case);
         let seconds = self.outcome.seconds;
-        let mut lines = vec![format!("case `{case}`: {exit}, {seconds:.1} s")];
+        let mut lines = vec![format!("case `{case}`: {exit}{seconds:.1} s")];
         if let Some(output) = &self.output {
             // A JSON map can always be written as JSON.
             let text = serde_json::to_string_pretty(output).unwrap_or_default();

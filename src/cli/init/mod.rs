@@ -1,16 +1,22 @@
 //! `kelvin init`: a few questions, and a `kelvin.yaml` with which `kelvin check` works unchanged.
 
+mod acts;
+mod answers;
 mod corpus;
 mod decision;
 mod evaluators;
 mod fields;
 mod files;
+mod first;
 mod governing;
 mod harmless;
 mod ignored;
+mod kind;
 mod look;
 mod request;
+mod searches;
 mod steps;
+mod survey;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -23,6 +29,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::ask::{Ask, Stopped, Terminal};
+use super::check::CheckArgs;
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_system::signal;
@@ -34,11 +41,16 @@ pub(super) struct InitArgs {
     /// The file to write; its folder becomes the working directory of the pipeline.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
-    /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`.
+    /// What the pipeline does, which decides what is asked and written.
+    #[arg(long, value_enum)]
+    kind: Option<kind::PipelineKind>,
+    /// The command that runs the pipeline once, with the placeholders `{input}` and `{output}`; or a function in
+    /// Python, as `module:function`.
     #[arg(long, value_name = "COMMAND")]
     run: Option<String>,
-    /// The folder of the cases, or a glob; relative to the folder of the configuration.
-    #[arg(long, value_name = "FOLDER")]
+    /// The folder of the cases, a glob, or a file with records: cases, questions, prompts or scenarios. Relative to the
+    /// folder of the configuration.
+    #[arg(long, value_name = "PATH")]
     cases: Option<String>,
     /// The key of the decision in the output, or a JSON pointer such as `/result/decision`.
     #[arg(long, value_name = "FIELD")]
@@ -74,18 +86,23 @@ pub(super) struct InitArgs {
     force: bool,
 }
 
-/// Runs `kelvin init`.
+/// Runs `kelvin init`, and then a first check where somebody agreed to it.
 pub(super) fn main(args: InitArgs, registry: Registry) -> anyhow::Result<Exit> {
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let ask = (terminal && !args.yes).then_some(&Terminal as &dyn Ask);
     if ask.is_some() {
         signal::heed()?;
     }
-    init(registry, &args.into(), ask, &mut anstream::stdout())
+    let file = args.config.clone();
+    let (ended, items) = init(registry, &args.into(), ask, &mut anstream::stdout())?;
+    match items {
+        None => Ok(ended),
+        Some(items) => super::check::main(&CheckArgs::of_items(file, items), registry),
+    }
 }
 
 /// Finds out what is not known yet, and writes the files. All of them are written at the end, so that stopping at any
-/// question changes nothing.
+/// question changes nothing. Returns the items that shall be measured at once.
 ///
 /// # Errors
 ///
@@ -96,9 +113,9 @@ fn init(
     request: &Request,
     ask: Option<&dyn Ask>,
     out: &mut dyn Write,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<(Exit, Option<Vec<String>>)> {
     match steps::run(registry, request, ask, out) {
-        Err(error) if error.is::<Stopped>() => Ok(Exit::Interrupted),
-        ended => ended.map(|()| Exit::Passed),
+        Err(error) if error.is::<Stopped>() => Ok((Exit::Interrupted, None)),
+        ended => ended.map(|items| (Exit::Passed, items)),
     }
 }

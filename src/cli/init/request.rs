@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use super::InitArgs;
+use super::kind::PipelineKind;
+use super::survey::Survey;
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 
@@ -11,6 +13,7 @@ use kelvin_base::exit::Misuse;
 pub(super) struct Request {
     /// The file to write.
     pub(super) file: PathBuf,
+    pub(super) kind: Option<PipelineKind>,
     pub(super) run: Option<String>,
     pub(super) cases: Option<String>,
     pub(super) decision_field: Option<String>,
@@ -18,6 +21,14 @@ pub(super) struct Request {
     pub(super) governing_types: Vec<String>,
     /// The types of turns that the cases have. No flag names them, since the cases tell.
     pub(super) keep_order: Vec<String>,
+    /// What the fields of a record are, each with its name in the file. No flag names them, since the file tells.
+    pub(super) fields: Vec<(String, String)>,
+    /// The name of the language model that grades answers, and the address of its server.
+    pub(super) judge: Option<String>,
+    pub(super) address: Option<String>,
+    /// The folder that each run of an agent gets a copy of, and the command that looks at what it left there.
+    pub(super) workspace: Option<String>,
+    pub(super) check: Option<String>,
     /// The pages that change no answer. No flag names them, since the project has them.
     pub(super) harmless: Vec<String>,
     /// Whether to run the pipeline once.
@@ -33,6 +44,7 @@ impl From<InitArgs> for Request {
     fn from(args: InitArgs) -> Self {
         let InitArgs {
             config,
+            kind,
             run,
             cases,
             decision_field,
@@ -49,11 +61,17 @@ impl From<InitArgs> for Request {
         let said = |yes: bool, no: bool| (yes || no).then_some(yes);
         Self {
             file: config,
+            kind,
             run,
             cases,
             decision_field,
             governing_types,
             keep_order: Vec::new(),
+            fields: Vec::new(),
+            judge: None,
+            address: None,
+            workspace: None,
+            check: None,
             harmless: Vec::new(),
             probe: said(probe, no_probe),
             gitignore: said(gitignore, no_gitignore),
@@ -69,15 +87,17 @@ const COMMAND: &str = "--run 'python3 pipeline.py {input} {output}'";
 
 impl Request {
     /// Checks that all answers are there, where nobody can be asked and `--yes` is not given.
-    pub(super) fn complete(&self) -> Result<(), Misuse> {
+    pub(super) fn complete(&self, survey: &Survey) -> Result<(), Misuse> {
         let mut missing = Vec::new();
-        if self.run.is_none() {
+        let kind = self.kind.unwrap_or(PipelineKind::Decides);
+        if self.run.is_none() && !(self.yes && survey.functions(kind).len() == 1) {
             missing.push(format!("`{COMMAND}`"));
         }
-        if self.decision_field.is_none() && self.probe != Some(true) && !self.yes {
+        let decides = kind == PipelineKind::Decides;
+        if decides && self.decision_field.is_none() && self.probe != Some(true) && !self.yes {
             missing.push("`--decision-field decision` (or `--probe`, to find it by a run)".into());
         }
-        if self.governing_types.is_empty() && !self.yes {
+        if decides && self.governing_types.is_empty() && !self.yes {
             missing.push("`--governing-type gate_rule`".into());
         }
         if missing.is_empty() {
@@ -100,13 +120,22 @@ impl Request {
         let switches = [self.probe, self.gitignore, self.workflow];
         texts.iter().all(|text| text.is_none())
             && switches.iter().all(Option::is_none)
+            && self.kind.is_none()
             && self.governing_types.is_empty()
     }
 
     /// The command line with the same answers.
     pub(super) fn again(&self) -> Again {
+        // What a pipeline does is asked for again where it decides, since that is what is proposed where nothing is known.
+        let decides = |kind: &PipelineKind| *kind == PipelineKind::Decides;
         let mut again = Again::kelvin("init")
             .config(&self.file)
+            .given(
+                "--kind",
+                self.kind
+                    .filter(|kind| !decides(kind))
+                    .map(PipelineKind::as_str),
+            )
             .given("--run", self.run.as_ref())
             .given("--cases", self.cases.as_ref())
             .given("--decision-field", self.decision_field.as_ref());

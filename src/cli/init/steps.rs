@@ -6,8 +6,13 @@ use std::path::{Path, PathBuf};
 
 use super::evaluators::{self, Evaluator};
 use super::files::Target;
+use super::kind::{self, PipelineKind};
 use super::request::Request;
-use super::{corpus, decision, governing, harmless, ignored, look, template, trial, workflows};
+use super::survey::Survey;
+use super::{
+    acts, answers, corpus, decision, first, governing, harmless, ignored, look, searches, template,
+    trial, workflows,
+};
 use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Stopped};
 use crate::registry::Registry;
@@ -16,16 +21,17 @@ use kelvin_evidence::EvidenceSettings;
 use kelvin_page::safe;
 use kelvin_run::config::Config;
 
-/// Finds out what is not known yet, and writes the files.
+/// Finds out what is not known yet, and writes the files. Returns the items that shall be measured at once: none of them
+/// by name where all are, and nothing where nobody agreed.
 pub(super) fn run(
     registry: Registry,
     request: &Request,
     ask: Option<&dyn Ask>,
     out: &mut dyn Write,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Vec<String>>> {
     let target = Target::of(&request.file)?;
     if workflows::are_all(request, &target) {
-        return workflows::write(registry, request, &target, out);
+        return workflows::write(registry, request, &target, out).map(|()| None);
     }
     target.refuse(&target.config, request.force)?;
     if request.workflow == Some(true) && !workflows::are_written(&target) {
@@ -37,8 +43,9 @@ pub(super) fn run(
         true => evaluators::find(&target.root),
         false => Vec::new(),
     };
+    let survey = Survey::of_folder(&target.root);
     if ask.is_none() && evaluators.is_empty() {
-        request.complete()?;
+        request.complete(&survey)?;
     }
     let mut steps = Steps {
         registry,
@@ -47,7 +54,7 @@ pub(super) fn run(
         out,
         target,
     };
-    let ended = steps.walk(&evaluators);
+    let ended = steps.walk(&evaluators, &survey);
     if let Err(error) = &ended {
         let mut last = String::new();
         if error.is::<Stopped>() {
@@ -78,20 +85,78 @@ pub(super) struct Steps<'a> {
 impl Steps<'_> {
     /// Asks every question once, in order. Nothing is written before the last one is answered. Evaluators that the project
     /// has already need no further question.
-    fn walk(&mut self, evaluators: &[Evaluator]) -> anyhow::Result<()> {
+    fn walk(
+        &mut self,
+        evaluators: &[Evaluator],
+        survey: &Survey,
+    ) -> anyhow::Result<Option<Vec<String>>> {
         if !evaluators.is_empty() && self.takes(evaluators)? {
             let config = evaluators::configuration(evaluators);
             let pages = self.pages(&config);
-            return self.write(&BTreeSet::new(), &(config + &template::harmless(&pages)));
+            self.write(&BTreeSet::new(), &(config + &template::harmless(&pages)))?;
+            self.next()?;
+            return Ok(None);
         }
-        self.command()?;
-        let corpus = corpus::settle(self)?;
-        let first = corpus.cases.first().map_or("", |case| &*case.name);
-        let trial = trial::settle(self, first, &|config| look::run(config, &corpus))?;
-        decision::settle(self, trial.look.as_ref())?;
-        governing::settle(self, &corpus)?;
+        let kind = kind::settle(self, survey)?;
+        self.command(kind, survey)?;
+        let (mut left, mut seconds) = (BTreeSet::new(), None);
+        match kind {
+            PipelineKind::Decides => {
+                let corpus = corpus::settle(self, survey)?;
+                let first = corpus.cases.first().map_or("", |case| &*case.name);
+                let trial = trial::settle(self, first, &|config| look::run(config, &corpus))?;
+                decision::settle(self, trial.look.as_ref())?;
+                governing::settle(self, &corpus)?;
+                left = trial.left;
+                seconds = trial.look.map(|look| look.outcome.seconds);
+            }
+            PipelineKind::Searches => searches::settle(self, survey)?,
+            PipelineKind::Answers => answers::settle(self, survey)?,
+            PipelineKind::Acts => acts::settle(self, survey)?,
+        }
+        // A file of questions with a mistake is told before anything is written.
+        let config = self.config()?;
+        for probe in self.registry.kinds() {
+            if config.configures(probe.name()) {
+                probe.read(&config)?;
+            }
+        }
         self.said.harmless = self.pages(&template::configuration(&self.said));
-        self.write(&trial.left, &template::configuration(&self.said))
+        self.write(&left, &template::configuration(&self.said))?;
+        // The files are there by then, so that leaving this question means no.
+        let items = match first::offer(self, seconds) {
+            Err(error) if error.is::<Stopped>() => None,
+            items => items?,
+        };
+        if items.is_none() {
+            self.next()?;
+        }
+        Ok(items)
+    }
+
+    /// The file of records that `--cases` names, or the only one that there is; else it is asked for.
+    pub(super) fn records(&mut self, survey: &Survey, question: &str) -> anyhow::Result<String> {
+        let path = match (&self.said.cases, survey.data.as_slice(), self.ask) {
+            (Some(path), _, _) => path.clone(),
+            (None, [file], _) => {
+                let shown = safe::line(&file.path);
+                self.tell(&format!(
+                    "the questions are those of `{shown}` (`--cases` names others)"
+                ))?;
+                file.path.clone()
+            }
+            (None, files, Some(ask)) => {
+                let root = self.target.root.clone();
+                let default = files.first().map(|file| file.path.as_str());
+                ask.line(question, default, &|text| match root.join(text).exists() {
+                    true => Ok(()),
+                    false => Err(format!("there is no `{text}`")),
+                })?
+            }
+            (None, _, None) => return Err(Misuse::new("`--cases FILE` is missing").into()),
+        };
+        self.said.cases = Some(path.clone());
+        Ok(path)
     }
 
     /// The pages that a change may touch without a run. Without git nothing tells what a change touches.
@@ -137,19 +202,54 @@ impl Steps<'_> {
         Ok(())
     }
 
-    fn command(&mut self) -> anyhow::Result<()> {
-        if let (None, Some(ask)) = (&self.said.run, self.ask) {
-            self.tell(
-                "The command reads one case and writes one JSON object, for example\n  \
-                 python3 pipeline.py {input} {output}\n\
-                 Where the pipeline prints its answer:\n  \
-                 python3 pipeline.py {input} > {output}",
-            )?;
-            let check = |text: &str| {
-                self.try_with(|said| said.run = Some(text.to_owned()))
-                    .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
-            };
-            self.said.run = Some(ask.line("Which command runs your pipeline?", None, &check)?);
+    fn command(&mut self, kind: PipelineKind, survey: &Survey) -> anyhow::Result<()> {
+        // An agent needs a working directory of its own for each run, which a function has not got.
+        let functions = match kind {
+            PipelineKind::Acts => Vec::new(),
+            _ => survey.functions(kind),
+        };
+        match (&self.said.run, self.ask) {
+            (None, Some(ask)) => {
+                if functions.is_empty() {
+                    self.tell(
+                        "The command reads one case and writes one JSON object, for example\n  \
+                         python3 pipeline.py {input} {output}\n\
+                         Where the pipeline prints its answer:\n  \
+                         python3 pipeline.py {input} > {output}",
+                    )?;
+                } else {
+                    let shown = functions
+                        .iter()
+                        .map(|name| safe::line(&format!("`{name}`")));
+                    let shown: Vec<String> = shown.collect();
+                    self.tell(&format!(
+                        "Functions in Python here: {}. A command has `{{input}}` and `{{output}}` where it takes the names of \
+                         the two files.",
+                        shown.join(", ")
+                    ))?;
+                }
+                let check = |text: &str| {
+                    self.try_with(|said| said.run = Some(text.to_owned()))
+                        .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
+                };
+                let question = match kind {
+                    PipelineKind::Acts => "Which command runs your pipeline?",
+                    _ => {
+                        "Which command runs your pipeline? (or a function in Python, as `module:function`)"
+                    }
+                };
+                self.said.run = Some(ask.line(question, functions.first().copied(), &check)?);
+            }
+            (None, None) => {
+                if let [function] = functions.as_slice() {
+                    let shown = safe::line(function);
+                    self.tell(&format!(
+                        "the pipeline is `{shown}` (`--run` names another)"
+                    ))?;
+                    self.said.run = Some((*function).to_owned());
+                }
+            }
+            (Some(_), _) => {}
         }
         match self.said.run {
             Some(_) => self.config().map(|_| ()),
@@ -173,6 +273,11 @@ impl Steps<'_> {
             self.target.write(path, text)?;
             writeln!(self.out, "wrote {}", safe::line(&self.target.shown(path)))?;
         }
+        Ok(())
+    }
+
+    /// Says what comes next.
+    fn next(&mut self) -> anyhow::Result<()> {
         if self.ask.is_some() && self.said.workflow.is_none() && self.target.is_in_git() {
             self.tell(
                 "`kelvin init --workflow` adds GitHub workflows that check every pull request",

@@ -1,6 +1,10 @@
 //! The files that `kelvin init` writes, as text.
 
+use std::path::Path;
+
+use super::kind::PipelineKind;
 use super::request::Request;
+use kelvin_probe::rows::RowForm;
 use kelvin_run::config::quote;
 
 /// The address where editors find the schema.
@@ -10,48 +14,210 @@ pub(super) const SCHEMA: &str =
 /// The text of `kelvin.yaml`. A missing answer gets a valid placeholder, so that each answer can be checked before the
 /// next is asked for.
 pub(super) fn configuration(said: &Request) -> String {
-    let Request {
-        run,
-        cases,
-        decision_field,
-        governing_types,
-        keep_order,
-        harmless,
-        ..
-    } = said;
-    let or = |said: &Option<String>, fine: &str| quote(said.as_deref().unwrap_or(fine));
-    let types = match governing_types.as_slice() {
+    let (about, sections, options) = match said.kind.unwrap_or(PipelineKind::Decides) {
+        PipelineKind::Decides => (
+            "What `kelvin check` runs and measures.",
+            decides(said),
+            OPTIONS,
+        ),
+        PipelineKind::Searches => (
+            "What `kelvin check` asks the search, and what it should find.",
+            searches(said),
+            "",
+        ),
+        PipelineKind::Answers => (
+            "What `kelvin check` asks the pipeline, and who grades its answers.",
+            answers(said),
+            "",
+        ),
+        PipelineKind::Acts => (
+            "What `kelvin check` lets the agent do, and what has to hold afterwards.",
+            acts(said),
+            "",
+        ),
+    };
+    format!(
+        "# yaml-language-server: $schema={SCHEMA}\n\
+         #\n\
+         # {about} Paths are relative to the folder of this file.\n\
+         \n\
+         {sections}{}{options}",
+        harmless(&said.harmless)
+    )
+}
+
+/// An answer, or what can stand in its place.
+fn or(said: Option<&String>, fine: &str) -> String {
+    quote(said.map_or(fine, String::as_str))
+}
+
+/// The value of `run`: a function in Python where the answer names one, else a command.
+fn run(said: &Request) -> String {
+    match said.run.as_deref() {
+        Some(name) if is_function(name) => format!("{{python: {}}}", quoted(name)),
+        Some(command) => quote(command),
+        None => "pipeline {input} {output}".to_owned(),
+    }
+}
+
+/// Whether an answer has the form `module:function`, which no command has.
+pub(super) fn is_function(text: &str) -> bool {
+    let is_name = |name: &str| {
+        let mut letters = name.chars();
+        letters
+            .next()
+            .is_some_and(|first| first.is_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
+    };
+    let names = |path: &str| path.split('.').all(is_name);
+    text.split_once(':')
+        .is_some_and(|(module, function)| names(module) && names(function))
+}
+
+/// The fields of a record that have other names in the file, as a mapping on one line under a key; empty where none has.
+fn fields(key: &str, said: &Request) -> String {
+    let pairs: Vec<String> = said
+        .fields
+        .iter()
+        .map(|(name, field)| format!("{name}: {}", quoted(field)))
+        .collect();
+    match pairs.is_empty() {
+        true => String::new(),
+        false => format!("{key}: {{{}}}\n", pairs.join(", ")),
+    }
+}
+
+fn decides(said: &Request) -> String {
+    let types = match said.governing_types.as_slice() {
         [] => " []\n".to_owned(),
         names => listed(names),
     };
-    let kept = match keep_order.as_slice() {
+    let kept = match said.keep_order.as_slice() {
         [] => String::new(),
         names => format!(
             "\n# The types of the turns, which keep their order in every variant.\nkeep_order:{}",
             listed(names)
         ),
     };
-    let pages = self::harmless(harmless);
+    let how = match said.run.as_deref().is_some_and(is_function) {
+        true => {
+            "# The function that is called with each case, and returns a decision or an object that has it."
+        }
+        false => {
+            "# Runs the pipeline once: it reads the file {input} and writes the JSON file {output}."
+        }
+    };
+    let cases = or(said.cases.as_ref(), "cases");
+    let has_records = RowForm::of_file(Path::new(&cases)).is_some();
+    let (what, which) = match has_records {
+        true => ("a file with one record each", "fields"),
+        false => (
+            "a folder with one Markdown file each, or a glob such as cases/**/*.md",
+            "sections (`## Gate Rule` is a gate_rule)",
+        ),
+    };
+    let records = match fields("records", said) {
+        line if line.is_empty() => line,
+        line => format!("# Which fields of a record are its name and its label.\n{line}"),
+    };
     format!(
-        "# yaml-language-server: $schema={SCHEMA}\n\
-         #\n\
-         # What `kelvin check` runs and measures. Paths are relative to the folder of this file.\n\
-         \n\
-         # Runs the pipeline once: it reads the Markdown file {{input}} and writes the JSON file {{output}}.\n\
+        "{how}\n\
          run: {run}\n\
          \n\
-         # The cases: a folder with one Markdown file each, or a glob such as cases/**/*.md.\n\
+         # The cases: {what}.\n\
          cases: {cases}\n\
+         {records}\
          \n\
          # The key of the decision in the output; /a/b looks inside an object.\n\
          decision_field: {decision_field}\n\
          \n\
-         # The types of the sections (`## Gate Rule` is a gate_rule) that should govern the decision.\n\
-         governing_types:{types}{kept}{pages}{OPTIONS}",
-        run = or(run, "pipeline {input} {output}"),
-        cases = or(cases, "cases"),
-        decision_field = or(decision_field, "decision"),
+         # The types of the {which} that should govern the decision.\n\
+         governing_types:{types}{kept}",
+        run = run(said),
+        decision_field = or(said.decision_field.as_ref(), "decision"),
     )
+}
+
+fn searches(said: &Request) -> String {
+    format!(
+        "retrieval:\n\
+         \x20 # Answers one question with the documents that it finds, the best first.\n\
+         \x20 run: {}\n\
+         \x20 # The questions, each with the documents that should be found.\n\
+         \x20 golden: {}\n\
+         {}",
+        run(said),
+        or(said.cases.as_ref(), "golden.yaml"),
+        fields("  golden_fields", said),
+    )
+}
+
+fn answers(said: &Request) -> String {
+    let address = said
+        .address
+        .as_deref()
+        .unwrap_or("http://localhost:8080/v1");
+    // A server on this machine has no key.
+    let is_local = ["http://localhost", "http://127.", "http://[::1]"]
+        .iter()
+        .any(|local| address.starts_with(local));
+    let key = match is_local {
+        true => "",
+        false => ", api_key_env: OPENAI_API_KEY",
+    };
+    format!(
+        "# The language model that grades. `kelvin calibrate` says whether its grades can be relied on.\n\
+         models:\n\
+         \x20 judge: {{kind: openai, base_url: {}, model: {}{key}}}\n\
+         \n\
+         grading:\n\
+         \x20 # What is asked, with an answer that is known to be good where there is one.\n\
+         \x20 prompts: {}\n\
+         {}\
+         \x20 candidate: {{run: {}}}\n\
+         \x20 judge: {{type: llm, mode: reference, model: judge}}\n",
+        quoted(address),
+        quoted(said.judge.as_deref().unwrap_or("model")),
+        or(said.cases.as_ref(), "prompts.jsonl"),
+        fields("  prompt_fields", said),
+        flow(&run(said)),
+    )
+}
+
+fn acts(said: &Request) -> String {
+    let scenarios = said.cases.as_ref().map_or_else(String::new, |file| {
+        format!(
+            "\n# What it is asked, one scenario a line.\nscenarios: {}\n",
+            quote(file)
+        )
+    });
+    let workspace = said.workspace.as_ref().map_or_else(String::new, |folder| {
+        format!("\n# What each run gets a copy of, as its working directory.\nworkspace: {{template: {}}}\n", quoted(folder))
+    });
+    let check = said.check.as_deref().unwrap_or("true");
+    format!(
+        "# Runs the agent once. {{root}} is the folder of this file; {{input}} has what is asked, {{output}} is for an answer.\n\
+         run: {}\n\
+         {scenarios}{workspace}\
+         \n\
+         # What has to hold afterwards.\n\
+         invariants:\n\
+         \x20 is_right:\n\
+         \x20   description: {}\n\
+         \x20   gate: true\n\
+         \x20   check: {{type: command_exit, command: {}, exit_code: 0}}\n",
+        run(said),
+        quoted(&format!("`{check}` passes afterwards")),
+        quoted(check),
+    )
+}
+
+/// A value as it can stand between braces.
+fn flow(value: &str) -> String {
+    match value.starts_with(['{', '"', '\'']) {
+        true => value.to_owned(),
+        false => quoted(value),
+    }
 }
 
 /// A list of names, each on a line.

@@ -3,7 +3,7 @@
 
 mod ci;
 mod noise;
-mod pytest;
+pub(crate) mod pytest;
 mod rescore;
 mod tools;
 

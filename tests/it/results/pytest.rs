@@ -11,7 +11,7 @@ use crate::project::{Project, Said};
 
 /// The Python that has pytest; none where it cannot be had, which is said.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn python() -> Option<&'static Path> {
+pub(crate) fn python() -> Option<&'static Path> {
     static PYTHON: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let found = PYTHON.get_or_init(|| {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/evaluators/install");

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use kelvin_base::decode::plain;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::exit::Misuse;
+use kelvin_probe::rows::{self, RowFields, RowForm};
 use kelvin_run::config;
 use kelvin_run::config::diagnostic;
 use kelvin_run::config::diagnostic::Problem;
@@ -21,6 +22,20 @@ use kelvin_run::config::{load, shape};
 /// How a golden set is written.
 const FORM: &str = "write an entry for each query, such as `- {id: q1, query: \"How long can I return a product?\", \
                     expected_doc_ids: [returns]}`, in a file such as `golden.yaml`";
+
+/// The fields of an entry, as a table or JSON lines have them.
+pub(super) const FIELDS: RowFields = RowFields {
+    texts: &["id", "query"],
+    lists: &[
+        "expected_doc_ids",
+        "expected_chunk_ids",
+        "must_contain",
+        "forbidden",
+        "tags",
+    ],
+    others: &["should_refuse", "expected_spans"],
+    question: "query",
+};
 
 /// One query of the golden set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -125,31 +140,58 @@ impl GoldenQuery {
 /// The documents that exist, and the chunks, each with its document.
 type Exist<'a> = (&'a BTreeSet<String>, &'a BTreeMap<String, String>);
 
-/// Reads a golden set; `exist` says which documents and chunks there are, where that is known.
+/// Reads a golden set. `named` are the names that its fields have in the file, where they have others; `exist` says
+/// which documents and chunks there are, where that is known.
 ///
 /// # Errors
 ///
 /// A [`Misuse`] that shows every problem with its line.
-pub fn read(file: &Path, exist: Option<Exist<'_>>) -> anyhow::Result<Vec<GoldenQuery>> {
-    if let Some(misuse) = table(file) {
-        return Err(misuse.into());
-    }
-    let source = load::read_within(file, yaml::YamlLimits::ITEMS)?;
-    let queries = understand(&source, exist);
-    queries.map_err(|found| diagnostic::misuse(file, &source, found).into())
-}
-
-/// What to do where the file is a table, by its name. As YAML a table would be one long text, or an error about a
-/// quote.
-fn table(file: &Path) -> Option<Misuse> {
-    let ending = file.extension()?.to_str()?.to_lowercase();
-    matches!(&*ending, "csv" | "tsv" | "xlsx").then(|| {
-        Misuse::new(format!(
-            "the golden set `{}` cannot be read: a golden set is a list in YAML or JSON, and not a file of `.{ending}`",
+pub fn read(
+    file: &Path,
+    named: &BTreeMap<String, String>,
+    exist: Option<Exist<'_>>,
+) -> anyhow::Result<Vec<GoldenQuery>> {
+    if file.extension().is_some_and(|ending| ending == "xlsx") {
+        return Err(Misuse::new(format!(
+            "the golden set `{}` cannot be read: it is a file of a spreadsheet",
             diagnostic::tame(&file.display().to_string())
         ))
-        .help(FORM)
-    })
+        .help("save the sheet as `.csv`")
+        .into());
+    }
+    let source = load::read_within(file, yaml::YamlLimits::ITEMS)?;
+    let source = source.strip_prefix('\u{feff}').unwrap_or(&source);
+    let form = RowForm::of_file(file).filter(|form| *form != RowForm::Array || !named.is_empty());
+    let list = match form {
+        Some(form) => {
+            as_list(source, form, named).map_err(|found| diagnostic::misuse(file, source, found))?
+        }
+        None if named.is_empty() => source.to_owned(),
+        None => {
+            let what = "`retrieval.golden_fields` names fields of a table or of JSON, and the golden set is YAML";
+            let help =
+                "write the entries with the names of a golden set, and leave `golden_fields` out";
+            return Err(Misuse::new(what).help(help).into());
+        }
+    };
+    let queries = understand(&list, exist);
+    queries.map_err(|found| diagnostic::misuse(file, &list, found).into())
+}
+
+/// The text of a list with an entry on the line where its row begins.
+fn as_list(
+    source: &str,
+    form: RowForm,
+    named: &BTreeMap<String, String>,
+) -> Result<String, Vec<Problem>> {
+    let lines = rows::as_lines(source, form, &FIELDS, named)?;
+    let entries = lines
+        .split_inclusive('\n')
+        .map(|line| match line.starts_with('{') {
+            true => format!("- {line}"),
+            false => line.to_owned(),
+        });
+    Ok(entries.collect())
 }
 
 fn understand(source: &str, exist: Option<Exist<'_>>) -> Result<Vec<GoldenQuery>, Vec<Problem>> {

@@ -113,21 +113,91 @@ fn expected_ids_that_the_corpus_lacks_are_listed_with_their_places() {
     assert_eq!(read(&format!("{one}{nine}"), &chunks), [document, chunk]);
 }
 
-#[test]
-fn a_table_is_told_to_be_none_with_the_form_that_is_read() {
+fn from_file(name: &str, text: &str, named: &[(&str, &str)]) -> Result<Vec<GoldenQuery>, String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let csv = "question,expected_doc\n\"How long, please?\",returns\n";
-    for name in ["questions.csv", "Questions.TSV"] {
-        let file = folder.path().join(name);
-        std::fs::write(&file, csv).expect("written");
-        let error = read(&file, None).expect_err("refused").to_string();
-        assert!(
-            error.contains(name) && error.contains("YAML or JSON"),
-            "{error}"
-        );
-        assert!(error.contains("`- {id: q1, query: "), "{error}");
-    }
-    // The same under another name.
+    let file = folder.path().join(name);
+    std::fs::write(&file, text).expect("written");
+    let named = named
+        .iter()
+        .map(|(name, field)| ((*name).to_owned(), (*field).to_owned()));
+    read(&file, &named.collect(), None).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_table_json_lines_and_a_list_say_the_same() {
+    let list = from_file(
+        "golden.yaml",
+        r#"- {id: '1', query: 'How long, please?', expected_doc_ids: [returns, faq], must_contain: ['30 days; no more']}
+- {id: '2', query: "Who is \"it\"?\nAnd why?", should_refuse: true}
+- {id: '3', query: Late?, expected_doc_ids: ['17']}
+"#,
+        &[],
+    )
+    .expect("fine");
+    let rows = "1,\"How long, please?\",returns; faq,\"[\"\"30 days; no more\"\"]\",\n\
+                2,\"Who is \"\"it\"\"?\nAnd why?\",,,TRUE\n\n\
+                3,Late?,17,,\n";
+    let table = format!("id,query,expected_doc_ids,must_contain,should_refuse\n{rows}");
+    assert_eq!(from_file("golden.csv", &table, &[]), Ok(list.clone()));
+    let table = format!("\u{feff}nr,question,source,text,refuse\r\n{rows}");
+    let named = [
+        ("id", "nr"),
+        ("query", "question"),
+        ("expected_doc_ids", "source"),
+        ("must_contain", "text"),
+        ("should_refuse", "refuse"),
+    ];
+    assert_eq!(from_file("Golden.CSV", &table, &named), Ok(list.clone()));
+    let lines = r#"{"nr": 1, "question": "How long, please?", "source": ["returns", "faq"], "text": ["30 days; no more"], "more": 5}
+{"nr": 2, "question": "Who is \"it\"?\nAnd why?", "source": null, "refuse": true}
+
+{"nr": 3, "question": "Late?", "source": 17}
+"#;
+    assert_eq!(from_file("golden.jsonl", lines, &named), Ok(list));
+    let made = from_file("golden.csv", "query,expected_doc_ids\nHow long?,a\n", &[]);
+    assert_eq!(made.expect("fine")[0].id, "how-long");
+}
+
+#[test]
+fn what_is_wrong_in_a_table_is_told_with_its_line() {
+    let told = |name: &str, text: &str, named: &[(&str, &str)]| {
+        from_file(name, text, named).expect_err("refused")
+    };
+    let said = told(
+        "g.csv",
+        "id,query,expected_docs\n\n\"a\",\"x\ny\",d\na,z,d\n",
+        &[],
+    );
+    assert!(
+        said.contains("g.csv:3:") && said.contains("expected_docs"),
+        "{said}"
+    );
+    assert!(
+        said.contains("g.csv:5:") && said.contains("twice"),
+        "{said}"
+    );
+    let said = told("g.csv", "q,d\nHow?,a\n", &[("query", "question")]);
+    assert!(
+        said.contains("no item has `question`") && said.contains("`d`, `q`"),
+        "{said}"
+    );
+    let said = told("g.yaml", "- {id: a, query: b}\n", &[("query", "q")]);
+    assert!(said.contains("golden_fields"), "{said}");
+    let said = told("g.csv", "query,expected_doc_ids\nHow?,a,b\n", &[]);
+    assert!(said.contains("g.csv:2:"), "{said}");
+    let said = told("g.csv", "query,expected_doc_ids\n\"How?,a\nx,b\n", &[]);
+    assert!(said.contains("never closed"), "{said}");
+    let said = told("g.jsonl", "{\"query\": \"a\"}\n[1]\n{\n", &[]);
+    assert!(
+        said.contains("g.jsonl:2:") && said.contains("g.jsonl:3:"),
+        "{said}"
+    );
+    let said = told("g.xlsx", "PK", &[]);
+    assert!(said.contains(".csv"), "{said}");
+}
+
+#[test]
+fn a_text_that_is_no_list_is_told_with_the_form_that_is_read() {
     let shown = refusal("question,expected_doc\nHow long?,returns\n");
     assert!(shown.contains("no list of queries, but a text"), "{shown}");
     assert!(shown.contains("`- {id: q1, query: "), "{shown}");

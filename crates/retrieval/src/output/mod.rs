@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::compare::by_document;
 use super::naming::{TITLE, named, title_of};
@@ -67,6 +67,15 @@ const KEPT: usize = 10;
 /// How many distinct citations of an answer a record keeps; no person checks more.
 const CITED: usize = 100;
 
+/// The output of a search that writes its hits alone, as a list of documents: objects, or the ids of the documents.
+fn listed(value: &Value) -> Option<Value> {
+    let hits = value.as_array()?.iter().map(|hit| match hit {
+        Value::String(id) => json!({ "doc_id": id }),
+        hit => hit.clone(),
+    });
+    Some(json!({ "hits": hits.collect::<Vec<_>>() }))
+}
+
 impl Output {
     /// Reads an output, and puts its hits in the order of their ranks where they have some.
     ///
@@ -74,8 +83,9 @@ impl Output {
     ///
     /// What is wrong with it, to go on after "its output".
     pub(super) fn read(value: &Value) -> Result<Self, String> {
-        let mut output =
-            decoded::<Self>(value).map_err(|error| format!("cannot be used: {error}"))?;
+        let hits = listed(value);
+        let mut output = decoded::<Self>(hits.as_ref().unwrap_or(value))
+            .map_err(|error| format!("cannot be used: {error}"))?;
         output.put_in_order()?;
         let reason = output
             .answer

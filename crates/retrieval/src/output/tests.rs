@@ -570,7 +570,8 @@ fn ret_31_ranks_that_cannot_be_and_hits_that_are_none_are_errors() {
             "missing field `doc_id`",
         ),
         (json!({}), "missing field `hits`"),
-        (json!([]), "cannot be used"),
+        (json!([5]), "cannot be used"),
+        (json!("d"), "cannot be used"),
         (
             json!({ "hits": [], "answer": { "text": "x" } }),
             "missing field `grounded`",
@@ -579,6 +580,11 @@ fn ret_31_ranks_that_cannot_be_and_hits_that_are_none_are_errors() {
         let error = Output::read(&output).expect_err("refused");
         assert!(error.contains(said), "{output}: {error}");
     }
+    // A list is the hits, by their ids or as objects.
+    let listed = json!(["d", { "doc_id": "e", "chunk_id": "e#1" }]);
+    let hits = Output::read(&listed).expect("hits").hits;
+    let ids: Vec<&str> = hits.iter().map(|hit| &*hit.doc_id).collect();
+    assert_eq!(ids, ["d", "e"]);
 }
 
 #[test]

@@ -160,9 +160,7 @@ fn a_file_of_conversations_is_recognised_with_the_instructions_beside_them() {
     let told = "1 record with a field `system`, which is in no case; `--preamble system` puts it before the turns";
     assert!(said.contains(told), "{said}");
     assert!(!folder.path().join("cases").exists());
-    let proposed =
-        CasesArgs::proposed(&folder.path().join("d.jsonl"), &folder.path().join("cases"));
-    let (ended, said) = run(&proposed.expect("read"));
+    let (ended, said) = run(&proposed(folder.path()));
     ended.expect("imported");
     assert!(!said.contains("which is in no case"), "{said}");
     assert_eq!(

@@ -369,6 +369,18 @@ fn nothing_is_overwritten_without_force_and_a_dry_run_writes_nothing() {
     assert_eq!(fs::read(&second).expect("read"), b"## A\n\ny\n");
 }
 
+/// The import that the command itself proposes for a file.
+fn proposed(folder: &Path) -> CasesArgs {
+    let file = folder.join("d.jsonl");
+    let first = first_record(&file).expect("a record");
+    CasesArgs {
+        file,
+        into: folder.join("cases"),
+        mapping: proposal(&first),
+        ..CasesArgs::default()
+    }
+}
+
 #[test]
 fn without_units_the_fields_are_shown_with_a_proposal_that_can_be_pasted() {
     let text =
@@ -383,9 +395,7 @@ fn without_units_the_fields_are_shown_with_a_proposal_that_can_be_pasted() {
     );
     let flags = " --id=id --preamble=q --units=docs --text-key=text --heading-key=kind --dry-run`";
     assert!(said.contains(flags), "{said}");
-    let proposed =
-        CasesArgs::proposed(&folder.path().join("d.jsonl"), &folder.path().join("cases"));
-    run(&proposed.expect("read")).0.expect("imported");
+    run(&proposed(folder.path())).0.expect("imported");
     let read = read(folder.path());
     assert_eq!(read["a"], ("Why?\n\n".to_owned(), vec![unit("rule", "x")]));
 }

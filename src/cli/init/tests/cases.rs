@@ -1,43 +1,43 @@
-//! Where there are no cases, they can be made of a file of records.
+//! Where there is no folder of cases, a file with records is the cases.
 
-use super::ScriptedAnswer::{Default, Text, Yes};
+use super::ScriptedAnswer::{Default, One, Text, Yes};
 use super::{Script, load, request, run};
 use kelvin_base::exit::Exit;
 
 const GOOD: &str = "python3 decide.py {input} {output}";
 
 #[test]
-fn where_there_are_no_cases_a_file_of_records_is_offered() {
+fn where_there_are_no_cases_the_only_file_of_records_is_the_cases_and_its_label_is_kept_apart() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let line = "{\"id\": \"a\", \"q\": \"Why?\", \"gate_rule\": \"If x.\", \"facts\": \"x\"}\n";
+    let line = "{\"case_id\": \"a\", \"q\": \"Why is it so?\", \"gate_rule\": \"If x.\", \"label\": \"x\"}\n";
     std::fs::write(folder.path().join("data.jsonl"), line).expect("written");
-    std::fs::write(folder.path().join("package.json"), "[{}]").expect("written");
+    std::fs::write(folder.path().join("package.json"), "[{\"a\": 1}]").expect("written");
+    let script = Script::of(&[Default, Text(GOOD), Yes(false), Default, Default]);
+    let (ended, said) = run(&request(folder.path()), Some(&script));
+    assert_eq!(ended.expect("written"), Exit::Passed);
+    assert!(said.contains("the records of `data.jsonl`"), "{said}");
+    assert!(said.contains("`label` is the label of a case"), "{said}");
+    assert!(said.contains("1 case with 2 types of units"), "{said}");
+    let config = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
+    assert!(
+        config.contains("\nrecords: {id: \"case_id\", expected: \"label\"}\n"),
+        "{config}"
+    );
+    assert_eq!(load(folder.path()).governing_types, ["gate_rule"]);
+    // Where nobody is asked it is the same.
+    std::fs::remove_file(folder.path().join("kelvin.yaml")).expect("removed");
     let alone = super::Request {
         yes: true,
         run: Some(GOOD.to_owned()),
+        decision_field: Some("d".to_owned()),
         ..request(folder.path())
     };
-    let error = run(&alone, None).0.expect_err("refused").to_string();
-    assert!(error.contains("`kelvin import cases "), "{error}");
-    assert!(error.contains("data.jsonl --into="), "{error}");
-
-    let script = Script::of(&[
-        Text(GOOD),
-        Default,
-        // The cases as they are proposed.
-        Yes(true),
-        Yes(false),
-        Default,
-        Default,
-    ]);
-    let (ended, said) = run(&request(folder.path()), Some(&script));
-    assert_eq!(ended.expect("written"), Exit::Passed);
-    assert!(said.contains("wrote 1 case into "), "{said}");
-    assert!(said.contains("1 case with 2 types of units"), "{said}");
-    let config = load(folder.path());
-    assert_eq!(config.governing_types, ["gate_rule"]);
-    let case = std::fs::read_to_string(folder.path().join("cases/a.md")).expect("read");
-    assert_eq!(case, "Why?\n\n## Facts\n\nx\n\n## Gate rule\n\nIf x.\n");
+    run(&alone, None).0.expect("written");
+    let again = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
+    assert_eq!(
+        again,
+        config.replace("decision_field: decision", "decision_field: d")
+    );
 }
 
 #[test]
@@ -45,29 +45,27 @@ fn a_file_of_records_serves_as_the_cases_and_any_other_file_is_refused_at_that_q
     let folder = tempfile::tempdir().expect("a temporary folder");
     let table = "question,expected\nWhy?,x\n";
     std::fs::write(folder.path().join("questions.csv"), table).expect("written");
+    std::fs::write(folder.path().join("more.csv"), table).expect("written");
     std::fs::write(folder.path().join("rag.py"), "print()").expect("written");
-    // The name that is offered else is taken.
-    std::fs::write(folder.path().join("cases"), "mine").expect("written");
     let script = Script::of(&[
+        One(0),
         Text(GOOD),
         Text("rag.py"),
         Text("questions.csv/x"),
         Text("questions.csv"),
-        Yes(true),
         Yes(false),
         Default,
         Text("1"),
     ]);
     let (ended, said) = run(&request(folder.path()), Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
-    assert_eq!(script.defaults.borrow()[1], "cases-2");
+    assert_eq!(script.defaults.borrow()[2], "more.csv");
     let complaints = script.complaints.borrow();
     assert!(
-        complaints[0].starts_with("`rag.py` is a file; "),
+        complaints[0].starts_with("`rag.py` is a file without records; "),
         "{complaints:?}"
     );
     assert!(said.contains("1 case with 1 type of units"), "{said}");
-    assert!(!folder.path().join("cases-2").exists(), "no folder is made");
     let config = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
     assert!(config.contains("cases: questions.csv"), "{config}");
     assert_eq!(load(folder.path()).governing_types, ["question"]);

@@ -64,6 +64,10 @@ pub(super) fn run(request: &Request, script: Option<&Script>) -> (anyhow::Result
         script.map(|script| script as &dyn Ask),
         &mut out,
     );
+    let ended = ended.map(|(exit, items)| {
+        assert_eq!(items, None);
+        exit
+    });
     (ended, String::from_utf8(out).expect("it is text"))
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::ScriptedAnswer::{Default, One, Several, Text, Yes};
+use super::ScriptedAnswer::{Default, One, Several, Stop, Text, Yes};
 use super::{Script, complete, load, project, request, run};
 use crate::cli::init::Request;
 use kelvin_base::exit::Exit;
@@ -55,7 +55,7 @@ fn among_several_fields_the_person_chooses() {
         governing_types: Vec::new(),
         ..pipeline(folder.path(), output)
     };
-    let script = Script::of(&[Text("cases"), Yes(true), One(1), Several(&[1])]);
+    let script = Script::of(&[Text("cases"), Yes(true), One(1), Several(&[1]), Yes(false)]);
     assert_eq!(
         run(&request, Some(&script)).0.expect("written"),
         Exit::Passed
@@ -144,6 +144,7 @@ fn a_pipeline_that_fails_says_why_and_the_person_names_the_field() {
         Yes(true),
         Yes(false),
         Text("answer"),
+        Yes(false),
     ]);
     let (ended, said) = run(&asked, Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
@@ -175,7 +176,7 @@ fn a_field_is_chosen_among_all_where_none_is_obvious_and_told_where_one_is() {
         governing_types: Vec::new(),
         ..pipeline(folder.path(), output)
     };
-    let script = Script::of(&[Text("cases"), Default, Text("9"), One(1), Default]);
+    let script = Script::of(&[Text("cases"), Default, Text("9"), One(1), Default, Stop]);
     let (ended, said) = run(&request, Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
     assert!(said.contains("case `a`: exit code 0, "), "{said}");
@@ -200,7 +201,7 @@ fn a_field_is_chosen_among_all_where_none_is_obvious_and_told_where_one_is() {
     // What the trial shows beyond doubt is not asked.
     fs::remove_file(folder.path().join("kelvin.yaml")).expect("removed");
     let clear = pipeline(folder.path(), r#"{"id": 1, "decision": "approve"}"#);
-    let script = Script::of(&[Text("cases")]);
+    let script = Script::of(&[Text("cases"), Yes(false)]);
     let (ended, said) = run(&clear, Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);
     assert!(said.contains("the decision is `decision`"), "{said}");
@@ -224,6 +225,7 @@ fn a_pipeline_that_prints_its_answer_gets_a_command_that_writes_it() {
         Yes(true),
         // The command that writes the answer.
         Default,
+        Yes(false),
     ]);
     let (ended, said) = run(&asked, Some(&script));
     assert_eq!(ended.expect("written"), Exit::Passed);

@@ -68,48 +68,49 @@ class _Function:
         self.loop = None
         self.function = _of_framework(_find(address, folder), address)
         try:
-            signature = inspect.signature(self.function)
+            self.signature = inspect.signature(self.function)
         except (TypeError, ValueError):
             raise _Refused(
                 "`%s` does not tell its parameters; name a function of your own that calls it" % address
             ) from None
-        self.positional, self.named = self._wanted(signature)
-
-    def _wanted(self, signature):
-        parameters = [
+        self.parameters = [
             parameter
-            for parameter in signature.parameters.values()
+            for parameter in self.signature.parameters.values()
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         ]
-        required = [one for one in parameters if one.default is one.empty]
-        known = [one for one in parameters if one.name in ("input", "path")]
-        if not known and len(required) == 1:
-            known = required
-        elif not known and len(parameters) == 1:
-            known = parameters
-        unknown = [one.name for one in required if one not in known]
-        positional = [one.name for one in known if one.kind is one.POSITIONAL_ONLY]
-        skipped = any(
-            one.kind is one.POSITIONAL_ONLY and one not in known
-            for one in parameters[: len(positional)]
-        )
-        if not known or unknown or skipped:
-            raise _Refused(
-                "kelvin cannot call `%s%s`: it gives a function `input` (the text), `path` (the file), or the "
-                "text as its only parameter; give every other parameter a default" % (self.address, signature)
-            )
-        return positional, [one.name for one in known if one.name not in positional]
+        self.required = [one for one in self.parameters if one.default is one.empty]
 
-    def __call__(self, text, path):
+    def _arguments(self, input, path):
+        """What each parameter gets, by its name: the input, its path, or a field of the record that the input is."""
+        given = {"input": input, "path": path}
+        known = {one.name: given[one.name] for one in self.parameters if one.name in given}
+        fields = input if isinstance(input, dict) else {}
+        known.update((one.name, fields[one.name]) for one in self.required if one.name in fields and one.name not in given)
+        # The only parameter gets the input, whatever its name is.
+        if not known and len(self.required) == 1:
+            known = {self.required[0].name: input}
+        elif not known and not self.required and len(self.parameters) == 1:
+            known = {self.parameters[0].name: input}
+        positional = [one for one in self.parameters if one.kind is one.POSITIONAL_ONLY]
+        before = [one.name in known for one in positional]
+        if not known or any(one.name not in known for one in self.required) or before != sorted(before, reverse=True):
+            record = ""
+            if fields:
+                names = ", ".join("`%s`" % name for name in list(fields)[:12])
+                record = ", a field of the record by its name (%s)" % names
+            raise _Refused(
+                "kelvin cannot call `%s%s`: it gives a function `input` (the input), `path` (its file)%s, or the "
+                "input as its only parameter; give every other parameter a default"
+                % (self.address, self.signature, record)
+            )
+        first = [known.pop(one.name) for one in positional if one.name in known]
+        return first, known
+
+    def __call__(self, input, path):
         import inspect
 
-        def value(name):
-            return path if name == "path" else text
-
-        result = self.function(
-            *[value(name) for name in self.positional],
-            **{name: value(name) for name in self.named}
-        )
+        positional, named = self._arguments(input, path)
+        result = self.function(*positional, **named)
         if inspect.isawaitable(result):
             result = self._wait(result)
         return _output(result)

@@ -15,8 +15,17 @@ pub(super) const PROTOCOL: u64 = 1;
 #[derive(Serialize)]
 struct Asked<'a> {
     call: &'a str,
-    input: &'a str,
+    input: AskedInput<'a>,
     input_path: &'a str,
+}
+
+/// An input as a worker gets it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum AskedInput<'a> {
+    Text(&'a str),
+    /// A record, as it is but for its line breaks: its numbers keep the form that they have.
+    Record(&'a RawValue),
 }
 
 /// A text that no other call has, and that tells nothing of the call.
@@ -31,11 +40,18 @@ pub(super) fn initialize(id: &str) -> Vec<u8> {
     line(id, "initialize", &json!({ "protocol": PROTOCOL }))
 }
 
-/// The message that asks for the answer to an input.
+/// The message that asks for the answer to an input. One whose file ends in `.json` is a record, and goes as the value
+/// that it is; every other one is a text.
 pub(super) fn assess(id: &str, input: &str, input_path: &str) -> Vec<u8> {
+    // A message is one line, and no line break of valid JSON stands within a text.
+    let flat = input.replace(['\n', '\r'], " ");
+    let record = match input_path.ends_with(".json") {
+        true => serde_json::from_str(&flat).ok(),
+        false => None,
+    };
     let asked = Asked {
         call: id,
-        input,
+        input: record.map_or(AskedInput::Text(input), AskedInput::Record),
         input_path,
     };
     line(id, "assess", &asked)
@@ -190,6 +206,16 @@ mod tests {
         let value: Value = serde_json::from_slice(&line).expect("JSON");
         assert_eq!(value["params"]["input"], input);
         assert_eq!(value["params"]["call"], value["id"]);
+        let record = "{\n \"a\": 1.50,\r\n \"b\": \"x\\ny\"}";
+        let line = String::from_utf8(assess("t", record, "/tmp/input.json")).expect("text");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(
+            line.contains(r#""input":{  "a": 1.50,   "b": "x\ny"}"#),
+            "{line}"
+        );
+        let broken = assess("t", "{", "/tmp/input.json");
+        let value: Value = serde_json::from_slice(&broken).expect("JSON");
+        assert_eq!(value["params"]["input"], "{");
         let tokens: std::collections::BTreeSet<_> = (0..1000).map(|_| token()).collect();
         assert_eq!(tokens.len(), 1000);
     }

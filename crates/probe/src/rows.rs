@@ -1,0 +1,445 @@
+//! Items from the file that a team has: a table, a JSON array, or JSON lines, whose columns may have names of their own.
+//! All become JSON lines with the names that a kind reads, each on the line where its row begins, so that whatever is
+//! wrong with an item is told with the line of the file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use kelvin_run::config::diagnostic::Problem;
+use kelvin_run::config::yaml::{Content, Node};
+
+/// How a file holds its items, by the ending of its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowForm {
+    /// A JSON object a line: `.jsonl`, `.ndjson`.
+    Lines,
+    /// A JSON array of objects: `.json`.
+    Array,
+    /// A row for each item, below the names of the columns, with this character between the cells: `.csv`, `.tsv`.
+    Table(u8),
+}
+
+impl RowForm {
+    /// The form that the name of a file tells; none for any other ending.
+    pub fn of_file(file: &Path) -> Option<Self> {
+        let ending = file.extension()?.to_str()?.to_lowercase();
+        match &*ending {
+            "jsonl" | "ndjson" => Some(Self::Lines),
+            "json" => Some(Self::Array),
+            "csv" => Some(Self::Table(b',')),
+            "tsv" => Some(Self::Table(b'\t')),
+            _ => None,
+        }
+    }
+}
+
+/// The fields that a kind reads of an item.
+#[derive(Clone, Copy, Debug)]
+pub struct RowFields {
+    /// Those that are texts. A number in one of them is a text here: ids of documents are often numbers.
+    pub texts: &'static [&'static str],
+    /// Those that are lists of texts. In a cell `;` stands between the elements, or the cell is a list in JSON.
+    pub lists: &'static [&'static str],
+    /// All others.
+    pub others: &'static [&'static str],
+    /// The text of which an `id` is made, where the file has none.
+    pub question: &'static str,
+}
+
+impl RowFields {
+    /// The names of all fields.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        let all = self.texts.iter().chain(self.lists).chain(self.others);
+        all.copied()
+    }
+}
+
+/// How many characters an id has that is made of a question.
+const ID: usize = 60;
+
+/// The items of a file as JSON lines. `named` says which field of the file has what a field of an item is called, where
+/// it has another name; then fields of the file that are neither named nor read are left out.
+///
+/// # Errors
+///
+/// Everything that is wrong with the form of the file, each with its place in `text`.
+pub fn as_lines(
+    text: &str,
+    form: RowForm,
+    fields: &RowFields,
+    named: &BTreeMap<String, String>,
+) -> Result<String, Vec<Problem>> {
+    let mut rows = match form {
+        RowForm::Lines => lines(text),
+        RowForm::Array => array(text),
+        RowForm::Table(between) => table(text, between),
+    }?;
+    let present: BTreeSet<&String> = rows.iter().flat_map(|row| row.object.keys()).collect();
+    let absent = named.iter().filter(|(_, field)| !present.contains(field));
+    let absent: Vec<Problem> = absent
+        .map(|(name, field)| {
+            let there: Vec<String> = present.iter().map(|name| format!("`{name}`")).collect();
+            Problem::new(
+                0..0,
+                format!("no item has `{field}`, which stands for `{name}`"),
+            )
+            .help(format!("the file has {}", there.join(", ")))
+        })
+        .collect();
+    if !absent.is_empty() {
+        return Err(absent);
+    }
+    let (mut list, mut written) = (String::new(), 1);
+    for row in &mut rows {
+        settle(&mut row.object, fields, named);
+        // Blank lines before it, and further lines of the row above.
+        while written < row.line {
+            list.push('\n');
+            written += 1;
+        }
+        list.push_str(&Value::Object(std::mem::take(&mut row.object)).to_string());
+    }
+    list.push('\n');
+    Ok(list)
+}
+
+/// The names in a mapping of the configuration that no item has.
+pub fn strange_names(mapping: Option<&Node>, fields: &RowFields) -> Vec<Problem> {
+    let Some(Content::Map(pairs)) = mapping.map(|node| &node.content) else {
+        return Vec::new();
+    };
+    let strange = pairs.iter().map(|(key, _)| key);
+    let strange = strange.filter(|key| fields.names().all(|name| name != key.text));
+    strange
+        .map(|key| {
+            let names: Vec<String> = fields.names().map(|name| format!("`{name}`")).collect();
+            let names = names.join(", ");
+            Problem::new(
+                key.at.clone(),
+                format!("no item has a field `{}`", key.text),
+            )
+            .help(format!(
+                "on the left stands one of {names}, on the right its name in the file"
+            ))
+        })
+        .collect()
+}
+
+/// An item as the file has it.
+struct Row {
+    /// The line where it begins, from 1.
+    line: usize,
+    object: Map<String, Value>,
+}
+
+/// Gives the fields of an item the names and the types that a kind reads.
+fn settle(object: &mut Map<String, Value>, fields: &RowFields, named: &BTreeMap<String, String>) {
+    if !named.is_empty() {
+        let known: BTreeSet<&str> = fields.names().collect();
+        let old = std::mem::take(object);
+        for (key, value) in old {
+            match named.iter().find(|(_, field)| **field == key) {
+                Some((name, _)) => {
+                    object.insert(name.clone(), value);
+                }
+                None if known.contains(&*key) && !named.contains_key(&key) => {
+                    object.insert(key, value);
+                }
+                None => {}
+            }
+        }
+    }
+    object.retain(|_, value| !value.is_null());
+    for (key, value) in object.iter_mut() {
+        match &**key {
+            name if fields.lists.contains(&name) => as_list(value),
+            name if name == "id" || fields.texts.contains(&name) => as_text(value),
+            name if fields.others.contains(&name) => as_json(value),
+            _ => {}
+        }
+    }
+    if let (false, Some(Value::String(question))) =
+        (object.contains_key("id"), object.get(fields.question))
+    {
+        let id = Value::from(slug(question));
+        object.insert("id".to_owned(), id);
+    }
+}
+
+fn as_text(value: &mut Value) {
+    if let Value::Number(number) = value {
+        *value = Value::from(number.to_string());
+    }
+}
+
+/// What a cell holds in JSON, where it holds any.
+fn as_json(value: &mut Value) {
+    if let Value::String(cell) = value {
+        let plain = match cell.trim() {
+            "TRUE" | "True" => "true",
+            "FALSE" | "False" => "false",
+            cell => cell,
+        };
+        if let Ok(meant) = serde_json::from_str(plain) {
+            *value = meant;
+        }
+    }
+}
+
+fn as_list(value: &mut Value) {
+    as_text(value);
+    if value
+        .as_str()
+        .is_some_and(|text| text.trim_start().starts_with('['))
+    {
+        as_json(value);
+    }
+    match value {
+        Value::String(text) => {
+            let parts = text.split(';').map(str::trim);
+            *value = parts.filter(|part| !part.is_empty()).collect();
+        }
+        Value::Array(items) => items.iter_mut().for_each(as_text),
+        _ => {}
+    }
+}
+
+/// An id that is made of a question: its letters and digits in lower case, with `-` between the words.
+fn slug(text: &str) -> String {
+    let lower = text.to_lowercase();
+    let words = lower.split(|character: char| !character.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let slug: String = words.join("-").chars().take(ID).collect();
+    match slug.trim_end_matches('-') {
+        "" => "item".to_owned(),
+        slug => slug.to_owned(),
+    }
+}
+
+fn lines(text: &str) -> Result<Vec<Row>, Vec<Problem>> {
+    let (mut rows, mut problems) = (Vec::new(), Vec::new());
+    let mut start = 0;
+    for (line, whole) in (1..).zip(text.split_inclusive('\n')) {
+        let place = start..start + whole.trim_end().len();
+        start += whole.len();
+        if whole.trim().is_empty() {
+            continue;
+        }
+        match serde_json::from_str(whole.trim()) {
+            Ok(Value::Object(object)) => rows.push(Row { line, object }),
+            Ok(_) => problems.push(
+                Problem::new(place, "the line is no JSON object").help("write one object a line"),
+            ),
+            Err(error) => {
+                let problem = Problem::new(place, format!("the line is not JSON: {error}"));
+                problems.push(problem.help("write one JSON object a line"));
+            }
+        }
+    }
+    all_or(rows, problems)
+}
+
+fn array(text: &str) -> Result<Vec<Row>, Vec<Problem>> {
+    let elements: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| {
+        let at = line_at(text, error.line());
+        let problem = Problem::new(at, format!("the file is no JSON array: {error}"));
+        vec![
+            problem
+                .help("write `[{…}, {…}]`, or one object a line into a file that ends in `.jsonl`"),
+        ]
+    })?;
+    let (mut rows, mut problems) = (Vec::new(), Vec::new());
+    let (mut line, mut counted) = (1, 0);
+    for element in elements {
+        // The element is a part of the text.
+        let start = element.get().as_ptr() as usize - text.as_ptr() as usize;
+        line += text[counted..start].matches('\n').count();
+        counted = start;
+        match serde_json::from_str(element.get()) {
+            Ok(Value::Object(object)) => rows.push(Row { line, object }),
+            _ => problems.push(Problem::new(
+                start..start + element.get().len(),
+                "the element is no object",
+            )),
+        }
+    }
+    // Two elements on one line cannot keep it both.
+    let mut last = 0;
+    for row in &mut rows {
+        row.line = row.line.max(last + 1);
+        last = row.line;
+    }
+    all_or(rows, problems)
+}
+
+fn table(text: &str, between: u8) -> Result<Vec<Row>, Vec<Problem>> {
+    let mut reader = csv::ReaderBuilder::new()
+        .delimiter(between)
+        .from_reader(text.as_bytes());
+    let broken = |error: &csv::Error| {
+        let line = error.position().map_or(0, csv::Position::line);
+        let at = line_at(text, usize::try_from(line).unwrap_or_default());
+        Problem::new(at, format!("the table cannot be read: {error}"))
+    };
+    let header = match reader.headers() {
+        Ok(header) => header.clone(),
+        Err(error) => return Err(vec![broken(&error)]),
+    };
+    let mut columns = BTreeSet::new();
+    if let Some(twice) = header.iter().find(|name| !columns.insert(name.trim())) {
+        let problem = Problem::new(
+            line_at(text, 1),
+            format!("two columns are called `{twice}`"),
+        );
+        return Err(vec![problem.help("give every column a name of its own")]);
+    }
+    let (mut rows, mut problems): (Vec<Row>, Vec<Problem>) = (Vec::new(), Vec::new());
+    let (mut counted, mut line) = (0, 1);
+    // The line of a row, whose bytes begin with the blank lines before it.
+    let mut line_of = |start: usize| {
+        let blank = text[start..].len() - text[start..].trim_start_matches(['\n', '\r']).len();
+        line += text[counted..start + blank].matches('\n').count();
+        counted = start + blank;
+        line
+    };
+    for row in reader.records() {
+        let row = match row {
+            Ok(row) => row,
+            Err(error) => {
+                problems.push(broken(&error));
+                continue;
+            }
+        };
+        let start = row.position().map_or(0, csv::Position::byte);
+        let cells = header.iter().map(str::trim).zip(&row);
+        let cells = cells.filter(|(_, cell)| !cell.trim().is_empty());
+        rows.push(Row {
+            line: line_of(usize::try_from(start).unwrap_or_default()),
+            object: cells
+                .map(|(column, cell)| (column.to_owned(), Value::from(cell)))
+                .collect(),
+        });
+    }
+    // The reader closes an open quote at the end of the file: that cell has swallowed every row below it.
+    if !text.matches('"').count().is_multiple_of(2) {
+        let last = rows.last().map(|row| line_at(text, row.line));
+        let at = problems.last().map(|problem| problem.at.clone()).or(last);
+        let problem = Problem::new(
+            at.unwrap_or_else(|| line_at(text, 1)),
+            "a quote that opens in this row is never closed",
+        );
+        problems =
+            vec![problem.help("write a quote within a cell as two, and the cell between quotes")];
+    }
+    all_or(rows, problems)
+}
+
+/// The bytes of a line, from 1; the file as a whole where there is no such line.
+fn line_at(text: &str, number: usize) -> std::ops::Range<usize> {
+    let mut start = 0;
+    for (line, whole) in (1..).zip(text.split_inclusive('\n')) {
+        if line == number {
+            return start..start + whole.trim_end().len();
+        }
+        start += whole.len();
+    }
+    0..0
+}
+
+fn all_or(rows: Vec<Row>, problems: Vec<Problem>) -> Result<Vec<Row>, Vec<Problem>> {
+    match problems.is_empty() {
+        true => Ok(rows),
+        false => Err(problems),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIELDS: RowFields = RowFields {
+        texts: &["query"],
+        lists: &["docs"],
+        others: &["refuse"],
+        question: "query",
+    };
+
+    fn read(text: &str, form: RowForm, named: &[(&str, &str)]) -> Result<String, Vec<Problem>> {
+        let named = named.iter();
+        let named = named.map(|(name, field)| ((*name).to_owned(), (*field).to_owned()));
+        as_lines(text, form, &FIELDS, &named.collect())
+    }
+
+    const NAMED: [(&str, &str); 2] = [("query", "q"), ("docs", "source")];
+
+    #[test]
+    fn tables_arrays_and_lines_become_the_same_lines_each_at_its_place() {
+        let table = "nr,q,source,refuse\n7,\"How\nlong?\",a; b,\n\n8,true,\"[\"\"x;y\"\"]\",TRUE\n";
+        let expected = "\n{\"docs\":[\"a\",\"b\"],\"id\":\"how-long\",\"query\":\"How\\nlong?\"}\n\n\n\
+                        {\"docs\":[\"x;y\"],\"id\":\"true\",\"query\":\"true\",\"refuse\":true}\n";
+        assert_eq!(
+            read(table, RowForm::Table(b','), &NAMED),
+            Ok(expected.to_owned())
+        );
+        let array = "[\n{\"nr\": 7, \"q\": \"How\\nlong?\", \"source\": [\"a\", \"b\"]},\n\n\n\
+                     {\"q\": \"true\", \"source\": \"[\\\"x;y\\\"]\", \"refuse\": true}]";
+        assert_eq!(read(array, RowForm::Array, &NAMED), Ok(expected.to_owned()));
+        let lines = "\n{\"q\": \"How\\nlong?\", \"source\": \"a;b\", \"refuse\": null}\n\n\n\
+                     {\"q\": \"true\", \"source\": [\"x;y\"], \"refuse\": true}";
+        assert_eq!(read(lines, RowForm::Lines, &NAMED), Ok(expected.to_owned()));
+    }
+
+    #[test]
+    fn without_names_a_field_that_is_not_read_stays_so_that_a_slip_is_told() {
+        let kept = read("id,query,dosc\n1,Why?,a\n", RowForm::Table(b','), &[]);
+        assert!(kept.expect("read").contains("\"dosc\":\"a\""));
+        // The name of a field that another one is named for is not taken.
+        let swapped = read(
+            "{\"query\": \"rewritten\", \"q\": \"asked\"}",
+            RowForm::Lines,
+            &[("query", "q")],
+        );
+        assert!(swapped.expect("read").contains("\"query\":\"asked\""));
+        let numbers = read("{\"query\": 5, \"docs\": [1, 2]}", RowForm::Lines, &[]);
+        assert_eq!(
+            numbers,
+            Ok("{\"docs\":[\"1\",\"2\"],\"id\":\"5\",\"query\":\"5\"}\n".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_place() {
+        let told = |text: &str, form, named: &[(&str, &str)]| {
+            let found = read(text, form, named).expect_err("refused");
+            let line = |problem: &Problem| 1 + text[..problem.at.start].matches('\n').count();
+            let told = found
+                .iter()
+                .map(|problem| (line(problem), problem.message.clone()));
+            told.collect::<Vec<_>>()
+        };
+        let table = RowForm::Table(b',');
+        assert_eq!(told("a,b\n1\n", table, &[])[0].0, 2);
+        assert_eq!(
+            told("a,a\n1,2\n", table, &[])[0].1,
+            "two columns are called `a`"
+        );
+        assert!(
+            told("a,b\n\"1,2\n3,4\n", table, &[])[0]
+                .1
+                .contains("never closed")
+        );
+        assert!(
+            told("a,b\n1,2\n", table, &[("query", "c")])[0]
+                .1
+                .contains("`c`")
+        );
+        assert_eq!(told("{}\n[]\n{\n", RowForm::Lines, &[]).len(), 2);
+        assert_eq!(told("{}\n[]\n", RowForm::Lines, &[])[0].0, 2);
+        assert_eq!(told("{\"a\": 1}", RowForm::Array, &[]).len(), 1);
+        assert_eq!(told("[{},\n 3]", RowForm::Array, &[])[0].0, 2);
+        assert_eq!(told("", table, &[("query", "c")]).len(), 1);
+    }
+}

@@ -1,0 +1,63 @@
+//! Answers in prose: the prompts, and the language model that grades.
+
+use super::kind::{QUESTIONS, REFERENCES, is_text};
+use super::searches::{pick, unknown};
+use super::steps::Steps;
+use super::survey::{Survey, field};
+use kelvin_base::exit::Misuse;
+use kelvin_page::safe;
+
+/// Where a model is asked unless somebody says otherwise, and the variable with its key.
+const ADDRESS: &str = "https://api.openai.com/v1";
+
+/// Determines the prompts, the names of their fields, and the judge.
+pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<()> {
+    let path = steps.records(survey, "Which file has the prompts?")?;
+    if let Some(file) = survey.file(&path) {
+        let prompt = field(&file.record, &["prompt"], &is_text)
+            .or_else(|| field(&file.record, &QUESTIONS, &is_text));
+        let prompt = match (prompt, steps.ask) {
+            (Some(prompt), _) => prompt,
+            (None, Some(ask)) => pick(ask, &file.record, "Which field is the prompt?", &is_text)?,
+            (None, None) => return Err(unknown(&path, "the prompt", "prompt")),
+        };
+        let reference = field(&file.record, &REFERENCES, &is_text);
+        let reference = reference.filter(|reference| *reference != prompt);
+        let mut named = vec![("prompt", prompt)];
+        named.extend(reference.map(|reference| ("reference", reference)));
+        named.extend(field(&file.record, &["id"], &|_| true).map(|id| ("id", id)));
+        for (name, field) in &named {
+            if name != field {
+                steps.tell(&format!("`{}` is taken for `{name}`", safe::line(field)))?;
+            }
+        }
+        steps.said.fields = match named.iter().all(|(name, field)| name == field)
+            && file.record.len() == named.len()
+        {
+            true => Vec::new(),
+            false => named
+                .into_iter()
+                .map(|(name, field)| (name.to_owned(), field))
+                .collect(),
+        };
+    }
+    let Some(ask) = steps.ask else {
+        return Err(Misuse::new("which language model grades the answers is not known")
+            .help("run `kelvin init` on a terminal, where you are asked for it, or write the section `grading` yourself: docs/grading.md")
+            .into());
+    };
+    let named = |text: &str| match text.trim().is_empty() {
+        true => Err("type the name under which its server knows it".to_owned()),
+        false => Ok(()),
+    };
+    let question = "Which language model grades the answers? (a name that its server knows)";
+    steps.said.judge = Some(ask.line(question, None, &named)?.trim().to_owned());
+    let is_address = |text: &str| match text.starts_with("http://") || text.starts_with("https://")
+    {
+        true => Ok(()),
+        false => Err("type an address that begins with https:// or http://".to_owned()),
+    };
+    let question = "At which address? (one that speaks as OpenAI does)";
+    steps.said.address = Some(ask.line(question, Some(ADDRESS), &is_address)?);
+    steps.config().map(|_| ())
+}

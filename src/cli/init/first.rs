@@ -1,0 +1,68 @@
+//! The first report: after the files are written, the pipeline is measured on its first items, if the person agrees.
+
+use super::kind::PipelineKind::Decides;
+use super::steps::Steps;
+use crate::check::{self, CheckRequest};
+use crate::cli::ask;
+use kelvin_page::counted;
+use kelvin_run::config::Overrides;
+
+/// How many items are measured where each stands for itself.
+const ITEMS: usize = 3;
+
+/// How many seconds the first report may take by the time of the trial, where cases lend each other units: the more of
+/// them are measured, the more can be said.
+const SECONDS: f64 = 60.0;
+
+/// Asks whether the first items shall be measured now. `seconds` is the time of one call, where one was made. Returns
+/// their names, and no name where all of them are meant; none where nobody agreed.
+pub(super) fn offer(
+    steps: &mut Steps<'_>,
+    seconds: Option<f64>,
+) -> anyhow::Result<Option<Vec<String>>> {
+    // Whoever did not want the pipeline to be run once does not want it to be run many times.
+    let decides = steps.said.kind.is_none_or(|kind| kind == Decides);
+    let is_wanted = !decides || steps.said.probe == Some(true);
+    let Some(ask) = steps.ask.filter(|_| is_wanted) else {
+        return Ok(None);
+    };
+    let registry = steps.registry;
+    let overrides = Overrides {
+        file: Some(steps.target.config.clone()),
+        ..Overrides::default()
+    };
+    let config = registry.configured(&overrides)?;
+    let asked = registry
+        .kinds()
+        .iter()
+        .find(|kind| config.configures(kind.name()));
+    let Some(kind) = asked else { return Ok(None) };
+    let items = kind.read(&config)?;
+    let ids: Vec<String> = items.ids().iter().map(|id| (*id).to_owned()).collect();
+    let mut request = CheckRequest {
+        overrides,
+        ..CheckRequest::new(registry)
+    };
+    let calls = |request: &CheckRequest| -> anyhow::Result<usize> {
+        Ok(check::list(request, false)?.invocations.values().sum())
+    };
+    let most = match (decides, seconds) {
+        (true, Some(seconds)) => {
+            let each = seconds.max(0.001) * calls(&request)? as f64 / ids.len().max(1) as f64;
+            ((SECONDS / each) as usize).max(ITEMS)
+        }
+        _ => ITEMS,
+    };
+    if ids.len() > most {
+        request.only = ids[..most].to_vec();
+    }
+    let calls = counted(calls(&request)?, "call");
+    let noun = kind.nouns();
+    let which = match ids.len() {
+        1 => format!("the {}", noun.0),
+        all if request.only.is_empty() => format!("all {all} {}", noun.1),
+        all => format!("the first {most} of {all} {}", noun.1),
+    };
+    let question = format!("Measure {which} now, with at least {calls}?");
+    Ok(ask::yes(ask, &question, true)?.then_some(request.only))
+}

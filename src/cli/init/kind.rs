@@ -1,0 +1,226 @@
+//! What the pipeline does, which decides which questions follow and which section is written.
+
+use clap::ValueEnum;
+use serde_json::{Map, Value};
+
+use super::steps::Steps;
+use super::survey::{Survey, field};
+use crate::cli::ask;
+
+/// What a pipeline does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum PipelineKind {
+    /// It decides: a class, an approval, a number.
+    Decides,
+    /// It searches: documents or passages for a question.
+    Searches,
+    /// It answers in prose.
+    Answers,
+    /// It acts: what it leaves behind is checked.
+    Acts,
+}
+
+use PipelineKind::{Acts, Answers, Decides, Searches};
+
+impl PipelineKind {
+    const ALL: [Self; 4] = [Decides, Searches, Answers, Acts];
+
+    /// What it does, as a choice.
+    const fn shown(self) -> &'static str {
+        match self {
+            Decides => "It decides: a class, an approval, a number",
+            Searches => "It searches: documents or passages for a question",
+            Answers => "It answers in prose: a summary, a reply",
+            Acts => "It acts: what an agent leaves behind is checked",
+        }
+    }
+
+    /// The name of the flag's value.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Decides => "decides",
+            Searches => "searches",
+            Answers => "answers",
+            Acts => "acts",
+        }
+    }
+
+    /// The words in the name of a function that is such a pipeline, the likeliest first.
+    pub(super) const fn verbs(self) -> &'static [&'static str] {
+        match self {
+            Decides => &[
+                "decide", "classify", "predict", "triage", "route", "approve", "assess", "label",
+                "score", "moderate", "extract", "infer", "run", "process", "handle", "pipeline",
+            ],
+            Searches => &[
+                "search", "retrieve", "find", "lookup", "query", "ask", "run",
+            ],
+            Answers => &[
+                "answer",
+                "ask",
+                "reply",
+                "respond",
+                "summarize",
+                "summarise",
+                "generate",
+                "chat",
+                "complete",
+                "write",
+                "run",
+            ],
+            Acts => &["run", "act", "agent", "solve", "handle"],
+        }
+    }
+}
+
+/// The names of a field that holds what is asked.
+pub(super) const QUESTIONS: [&str; 7] = [
+    "query",
+    "question",
+    "prompt",
+    "q",
+    "search",
+    "input",
+    "instruction",
+];
+
+/// The names of a field that holds the documents that should be found.
+pub(super) const DOCUMENTS: [&str; 22] = [
+    "expected_doc_ids",
+    "expected_doc_id",
+    "expected_docs",
+    "expected_doc",
+    "doc_ids",
+    "doc_id",
+    "document_ids",
+    "document_id",
+    "relevant_doc_ids",
+    "relevant_docs",
+    "relevant",
+    "gold_docs",
+    "gold_doc",
+    "documents",
+    "document",
+    "docs",
+    "doc",
+    "sources",
+    "source",
+    "page",
+    "url",
+    "article",
+];
+
+/// The names of a field that holds an answer that is known to be good.
+pub(super) const REFERENCES: [&str; 8] = [
+    "reference",
+    "reference_answer",
+    "expected_output",
+    "expected_answer",
+    "ideal",
+    "ground_truth",
+    "answer",
+    "expected",
+];
+
+/// The names of a field that holds the label of a case.
+pub(super) const LABELS: [&str; 12] = [
+    "expected",
+    "label",
+    "gold_label",
+    "gold",
+    "target",
+    "category",
+    "class",
+    "decision",
+    "verdict",
+    "intent",
+    "expected_output",
+    "ground_truth",
+];
+
+/// How many characters a label, or the name of a document, has at most.
+const NAME: usize = 60;
+
+/// How many words an answer has that is prose.
+const PROSE: usize = 6;
+
+/// Whether a value is a short text or a number.
+pub(super) fn is_name(value: &Value) -> bool {
+    match value {
+        Value::Number(_) | Value::Bool(_) => true,
+        Value::String(text) => {
+            !text.trim().is_empty() && !text.contains('\n') && text.chars().count() <= NAME
+        }
+        _ => false,
+    }
+}
+
+/// Whether a value names documents: a name, or a list of names.
+pub(super) fn names_documents(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => !items.is_empty() && items.iter().all(is_name),
+        // A cell of a table may have several names.
+        Value::String(text) if text.contains(';') => !text.contains('\n'),
+        value => is_name(value) && !value.is_boolean(),
+    }
+}
+
+/// Whether a value is a text.
+pub(super) fn is_text(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| !text.trim().is_empty())
+}
+
+/// Determines what the pipeline does: by the command line, by what was said of decisions, by a folder of Markdown cases;
+/// else somebody is asked, with what the records look like as the proposal.
+pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<PipelineKind> {
+    let said = &steps.said;
+    if let Some(kind) = said.kind {
+        return Ok(kind);
+    }
+    let named = said.cases.as_deref().and_then(|path| survey.file(path));
+    let is_decided = said.decision_field.is_some()
+        || !said.governing_types.is_empty()
+        || said.cases.is_some() && named.is_none()
+        || said.cases.is_none() && survey.has_cases;
+    let likely = match is_decided {
+        true => Decides,
+        false => {
+            let record = named.or_else(|| survey.data.first());
+            record.map_or(Decides, |file| of_record(&file.record))
+        }
+    };
+    let kind = match steps.ask {
+        // Without a file and without a function nothing tells what it does, and the questions for decisions say most.
+        Some(ask) if !is_decided => {
+            let choices: Vec<String> = PipelineKind::ALL.map(|kind| kind.shown().to_owned()).into();
+            let default = PipelineKind::ALL.iter().position(|kind| *kind == likely);
+            let question = "What does your pipeline do?";
+            PipelineKind::ALL[ask::one_of(ask, question, &choices, default)?]
+        }
+        _ => likely,
+    };
+    if steps.ask.is_none() && kind != Decides {
+        let name = kind.as_str();
+        steps.tell(&format!(
+            "by its records the pipeline {name} (`--kind` says otherwise)"
+        ))?;
+    }
+    steps.said.kind = Some(kind);
+    Ok(kind)
+}
+
+/// What a pipeline does with such a record, by the names of its fields.
+fn of_record(record: &Map<String, Value>) -> PipelineKind {
+    let has = |names: &[&str], fits: &dyn Fn(&Value) -> bool| field(record, names, fits).is_some();
+    let asks = has(&QUESTIONS, &is_text);
+    let is_prose = |value: &Value| {
+        value
+            .as_str()
+            .is_some_and(|text| text.split_whitespace().count() >= PROSE)
+    };
+    match () {
+        () if asks && has(&DOCUMENTS, &names_documents) => Searches,
+        () if asks && has(&REFERENCES, &is_prose) => Answers,
+        () => Decides,
+    }
+}

@@ -1,0 +1,148 @@
+//! What lies in the folder of a pipeline: Python functions that may be it, and files with records. Nothing is run.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use super::evaluators::{self, BEGIN};
+use super::kind::PipelineKind;
+use crate::cli::import;
+
+/// How many functions are offered.
+const OFFERED: usize = 8;
+
+/// A larger file is no list that somebody wrote for a pipeline.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Files with records, of other programs.
+const OTHERS: [&str; 6] = [
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "composer.json",
+    "requirements.csv",
+    "expected.csv",
+];
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    /// The functions, as `module:function`.
+    functions: Vec<String>,
+    /// The files with records, by path.
+    pub(super) data: Vec<DataFile>,
+    /// Whether there is a folder `cases` with Markdown files.
+    pub(super) has_cases: bool,
+}
+
+/// A file with records.
+#[derive(Debug)]
+pub(super) struct DataFile {
+    /// Its path below the folder of the configuration.
+    pub(super) path: String,
+    /// Its first record.
+    pub(super) record: Map<String, Value>,
+}
+
+impl Survey {
+    /// Looks at the files below a folder.
+    pub(super) fn of_folder(root: &Path) -> Self {
+        let mut files = Vec::new();
+        evaluators::walk(root, 2, &mut files);
+        files.sort();
+        let mut survey = Self::default();
+        for file in files {
+            let Some(below) = file.strip_prefix(root).ok().and_then(Path::to_str) else {
+                continue;
+            };
+            let name = below.rsplit('/').next().unwrap_or(below);
+            if below.starts_with("cases/") && name.ends_with(".md") {
+                survey.has_cases = true;
+            } else if name.ends_with(".py") {
+                survey.functions.extend(functions(&file, below));
+            } else if !OTHERS.contains(&name) && !below.starts_with("cases/") {
+                let is_small = fs::metadata(&file).is_ok_and(|data| data.len() <= MOST_BYTES);
+                let record = is_small.then(|| import::first_record(&file)).flatten();
+                survey.data.extend(record.map(|record| DataFile {
+                    path: below.to_owned(),
+                    record,
+                }));
+            }
+        }
+        survey
+    }
+
+    /// The functions that may be a pipeline of a kind, the likeliest first. Those are likely whose name says what such a
+    /// pipeline does.
+    pub(super) fn functions(&self, kind: PipelineKind) -> Vec<&str> {
+        let words = kind.verbs();
+        let rank = |address: &&str| {
+            let name = address.rsplit(':').next().unwrap_or(address).to_lowercase();
+            let found = words
+                .iter()
+                .position(|word| name.split('_').any(|part| part == *word));
+            found.unwrap_or(words.len())
+        };
+        let mut functions: Vec<&str> = self.functions.iter().map(String::as_str).collect();
+        functions.sort_by_key(rank);
+        functions.truncate(OFFERED);
+        functions
+    }
+
+    /// The file of records at a path.
+    pub(super) fn file(&self, path: &str) -> Option<&DataFile> {
+        let bare = path.trim_start_matches("./");
+        self.data.iter().find(|file| file.path == bare)
+    }
+}
+
+/// The public functions at the top of a file that take something.
+fn functions(file: &Path, below: &str) -> Vec<String> {
+    let name = below.rsplit('/').next().unwrap_or(below);
+    let is_other = name.starts_with("test_")
+        || name.ends_with("_test.py")
+        || ["setup.py", "conftest.py", "noxfile.py"].contains(&name)
+        || below.starts_with("tests/");
+    let module = below.trim_end_matches(".py");
+    let module = module.strip_suffix("/__init__").unwrap_or(module);
+    let parts: Vec<&str> = module.split('/').collect();
+    let is_module = parts.iter().all(|part| {
+        let mut letters = part.chars();
+        letters
+            .next()
+            .is_some_and(|first| first.is_alphabetic() || first == '_')
+            && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
+    });
+    if is_other || !is_module {
+        return Vec::new();
+    }
+    let mut text = Vec::new();
+    let read = fs::File::open(file).and_then(|file| file.take(BEGIN).read_to_end(&mut text));
+    if read.is_err() {
+        return Vec::new();
+    }
+    let text = String::from_utf8_lossy(&text);
+    let module = parts.join(".");
+    let names = text.lines().filter_map(|line| {
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        let (name, parameters) = line.strip_prefix("def ")?.split_once('(')?;
+        let takes = !parameters.trim_start().starts_with(')');
+        (takes && !name.starts_with('_') && name != "main").then(|| name.trim().to_owned())
+    });
+    names.map(|name| format!("{module}:{name}")).collect()
+}
+
+/// The first of these fields that a record has, in the spelling of the record, where its value fits.
+pub(super) fn field(
+    record: &Map<String, Value>,
+    names: &[&str],
+    fits: &dyn Fn(&Value) -> bool,
+) -> Option<String> {
+    names.iter().find_map(|name| {
+        let mut entries = record.iter();
+        let found = entries.find(|(key, value)| key.eq_ignore_ascii_case(name) && fits(value));
+        found.map(|(key, _)| key.clone())
+    })
+}

@@ -1,0 +1,320 @@
+//! From a folder with nothing but a pipeline and its data to a first true report, a first true green and a first true red:
+//! one folder for each kind of pipeline, with the answers that somebody in a hurry types.
+
+use serde_json::json;
+
+use crate::models::server::{Faults, says};
+use crate::project::{GROUNDED, Project};
+use crate::repository::{bare, commit, git};
+use crate::wizard::Typist;
+
+/// A question and what is typed; nothing typed takes what is proposed.
+type Answers<'a> = [(&'a str, &'a str)];
+
+/// A folder in git that has these files and nothing of Kelvin, and its remote.
+fn fresh(files: &[(&str, &str)]) -> (tempfile::TempDir, Project) {
+    let (remote, url) = bare();
+    let project = Project::in_folder("my project", GROUNDED);
+    for gone in ["kelvin.yaml", "pipeline.sh"] {
+        std::fs::remove_file(project.path(gone)).expect("removed");
+    }
+    std::fs::remove_dir_all(project.path("cases")).expect("removed");
+    for (name, text) in files {
+        std::fs::create_dir_all(project.path(name).parent().expect("a folder")).expect("made");
+        project.write(name, text);
+    }
+    project.write(".gitignore", "__pycache__/\n");
+    git(
+        project.root(),
+        &["init", "--quiet", "--initial-branch=main"],
+    );
+    git(project.root(), &["remote", "add", "origin", &url]);
+    (remote, project)
+}
+
+/// Answers at most six questions, and returns what was on the screen: the first report is at its end.
+fn answered(project: &Project, answers: &Answers<'_>) -> String {
+    assert!(answers.len() <= 6, "{} questions", answers.len());
+    let mut typist = Typist::start(project, "");
+    for (question, answer) in answers {
+        typist.answer(question, &format!("{answer}\r"));
+    }
+    let (code, shown) = typist.end();
+    assert_eq!(code, Some(0), "{shown}");
+    shown
+}
+
+/// Keeps the report of the base; an unchanged branch is green, and a change for the worse is red.
+fn green_and_red(project: &Project, (file, worse): (&str, &str), metric: &str) {
+    commit(project, "kelvin");
+    git(project.root(), &["push", "--quiet", "origin", "main"]);
+    project.kelvin(&["check"]).expect(0);
+    project.kelvin(&["baseline", "save"]).expect(0);
+    git(project.root(), &["checkout", "--quiet", "-b", "change"]);
+    project.write("notes.txt", "Nothing of the pipeline.\n");
+    commit(project, "a note");
+    let said = project.kelvin(&["gate"]);
+    assert_eq!(
+        project.json("kelvin/gate.json")["verdict"],
+        json!("pass"),
+        "{}",
+        said.stdout
+    );
+    let text = project.read(file);
+    project.write(file, worse);
+    assert_ne!(text, worse);
+    commit(project, "an idea");
+    let said = project.kelvin(&["gate"]);
+    let judgement = project.json("kelvin/gate.json");
+    assert_eq!(judgement["verdict"], json!("regression"), "{}", said.stdout);
+    assert_eq!(said.code, Some(3));
+    assert!(said.stdout.contains(metric), "{metric}: {}", said.stdout);
+}
+
+const DECIDES: &str = r#"import re
+
+def _amount(text):
+    return int(re.search(r"\d+", text).group())
+
+def decide(claim, policy):
+    """Pays a claim up to the limit of its policy."""
+    return "pay" if _amount(claim) <= _amount(policy) else "refuse"
+"#;
+
+fn claims() -> String {
+    let amounts = [
+        (50, 100),
+        (150, 100),
+        (300, 400),
+        (500, 400),
+        (20, 30),
+        (90, 60),
+        (700, 800),
+        (900, 800),
+    ];
+    let lines = amounts.iter().enumerate().map(|(at, (claim, limit))| {
+        let label = if claim <= limit { "pay" } else { "refuse" };
+        json!({
+            "id": format!("claim-{at}"),
+            "claim": format!("The repair cost {claim} euros."),
+            "policy": format!("At most {limit} euros are paid."),
+            "label": label
+        })
+        .to_string()
+            + "\n"
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_function_and_a_file_of_records_decide() {
+    let (_remote, project) = fresh(&[("app.py", DECIDES), ("data.jsonl", &claims())]);
+    let shown = answered(
+        &project,
+        &[
+            ("What does your pipeline do? [1] ", ""),
+            ("as `module:function`) [app:decide] ", ""),
+            ("to see its output? (yes or no) [yes] ", ""),
+            (
+                "Which types should govern the decision? (numbers, with commas between them) [2] ",
+                "",
+            ),
+            ("Measure all 8 cases now, with at least ", ""),
+        ],
+    );
+    for words in [
+        "the cases are the records of `data.jsonl`",
+        "`label` is the label of a case",
+        "the decision is `decision`",
+        "8 of 8 cases have a label",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let worse = DECIDES.replace("_amount(claim) <= _amount(policy)", "_amount(claim) <= 200");
+    green_and_red(&project, ("app.py", &worse), "agrees with its labels");
+}
+
+const SEARCHES: &str = r#"PAGES = {
+    "returns": "You may return a product within thirty days.",
+    "shipping": "We ship a parcel to any country in a week.",
+    "warranty": "The warranty covers broken parts for two years.",
+    "payment": "We accept cards and invoices.",
+}
+
+def search(query, top_k=3):
+    words = set(query.lower().strip("?").split())
+    def common(page):
+        return len(words & set(PAGES[page].lower().strip(".").split()))
+    return sorted(PAGES, key=common, reverse=True)[:top_k]
+"#;
+
+const QUESTIONS: &str = "question,source\n\"May I return a product, please?\",returns\nDo you ship a parcel to any country?,shipping\n\
+                         Are broken parts covered by the warranty for years?,warranty\nWhich cards do you accept?,payment\n";
+
+#[test]
+fn a_search_and_a_table_of_questions() {
+    let (_remote, project) = fresh(&[
+        ("app/find.py", SEARCHES),
+        ("app/__init__.py", ""),
+        ("questions.csv", QUESTIONS),
+    ]);
+    let shown = answered(
+        &project,
+        &[
+            ("What does your pipeline do? [2] ", ""),
+            ("as `module:function`) [app.find:search] ", ""),
+            (
+                "Measure the first 3 of 4 queries now, with at least 3 calls? ",
+                "",
+            ),
+        ],
+    );
+    for words in [
+        "`question` is taken for `query`",
+        "`source` is taken for `expected_doc_ids`",
+        "recall_doc@1,3,5,10   1.0000",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let worse = SEARCHES.replace(", reverse=True", "");
+    green_and_red(&project, ("app/find.py", &worse), "recall_doc@");
+}
+
+const ANSWERS: &str = r#"FACTS = {"Paris": "Paris is the capital of France.", "Rome": "Rome is the capital of Italy."}
+
+def answer(question: str) -> str:
+    for city, fact in FACTS.items():
+        if city in question:
+            return fact
+    return "Berlin is the capital of Germany."
+"#;
+
+/// A judge that finds an answer good where it names the country.
+fn judge() -> Faults {
+    Faults::start(|_, request| {
+        let asked = request.json().to_string();
+        let is_good = ["France.", "Italy.", "Germany."]
+            .iter()
+            .any(|country| asked.matches(country).count() >= 2);
+        let score = if is_good { 1.0 } else { 0.0 };
+        says(&json!({"notes": "by its country", "quality_score": score}).to_string())
+    })
+}
+
+#[test]
+fn answers_in_prose_and_a_model_that_grades_them() {
+    let server = judge();
+    let cities = [
+        ("Paris", "France"),
+        ("Rome", "Italy"),
+        ("Berlin", "Germany"),
+    ];
+    let prompts: String = (0..12)
+        .map(|at| {
+            let (city, country) = cities[at % 3];
+            json!({
+                "question": format!("Tell me in {at} words or more what {city} is."),
+                "answer": format!("{city} is the capital of {country}.")
+            })
+            .to_string()
+                + "\n"
+        })
+        .collect();
+    let (_remote, project) = fresh(&[("bot.py", ANSWERS), ("prompts.jsonl", &prompts)]);
+    let url = server.url();
+    let shown = answered(
+        &project,
+        &[
+            ("What does your pipeline do? [3] ", ""),
+            ("as `module:function`) [bot:answer] ", ""),
+            ("Which language model grades the answers? ", "gemma"),
+            ("At which address? ", &url),
+            ("Measure the first 3 of 12 prompts now, with at least ", ""),
+        ],
+    );
+    for words in [
+        "`question` is taken for `prompt`",
+        "`answer` is taken for `reference`",
+        "judge_score",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let worse = ANSWERS.replace("return fact", "return \"It is a city.\"");
+    green_and_red(&project, ("bot.py", &worse), "judge_score");
+}
+
+const AGENT: &str = r#"import os, pathlib, sys
+prompt = pathlib.Path(sys.argv[1]).read_text()
+pathlib.Path("answer.txt").write_text("done: " + prompt)
+"#;
+
+#[test]
+fn an_agent_and_the_command_that_looks_at_what_it_left() {
+    let scenarios = "{\"id\": \"one\", \"prompt\": \"Say hello.\"}\n{\"id\": \"two\", \"prompt\": \"Say goodbye.\"}\n";
+    let (_remote, project) = fresh(&[
+        ("agent.py", AGENT),
+        ("tasks.jsonl", scenarios),
+        ("workspace/README.md", "Answers go into answer.txt.\n"),
+    ]);
+    let shown = answered(
+        &project,
+        &[
+            ("What does your pipeline do? ", "4"),
+            (
+                "Which command runs your pipeline? ",
+                "python3 {root}/agent.py {input} {output}",
+            ),
+            ("Which folder does each run get a copy of? ", "workspace"),
+            (
+                "ends with 0 where all is right? ",
+                "grep -q done: answer.txt",
+            ),
+            ("Measure all 2 scenarios now, with at least ", ""),
+        ],
+    );
+    for words in [
+        "the scenarios are those of `tasks.jsonl`",
+        "All 2 scenarios pass",
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    green_and_red(
+        &project,
+        ("agent.py", &AGENT.replace("done: ", "")),
+        "checks.is_right",
+    );
+}
+
+#[test]
+fn a_suite_of_pytest() {
+    let suite = "import json, pathlib\n\nimport pytest\n\nANSWERS = json.loads(pathlib.Path('answers.json').read_text())\n\n\
+                 @pytest.mark.parametrize('name', sorted(ANSWERS))\ndef test_answer(name):\n    assert ANSWERS[name]\n";
+    let answers = |right: usize| {
+        let all = (0..12).map(|at| (format!("case-{at:02}"), at < right));
+        json!(all.collect::<std::collections::BTreeMap<_, _>>()).to_string()
+    };
+    let Some(python) = crate::results::pytest::python() else {
+        return;
+    };
+    let (_remote, project) = fresh(&[
+        ("evals/test_answers.py", suite),
+        ("answers.json", &answers(12)),
+    ]);
+    let shown = answered(
+        &project,
+        &[(
+            "Shall Kelvin run it and judge its results? (yes or no) [yes] ",
+            "",
+        )],
+    );
+    assert!(shown.contains("pytest (`evals`)"), "{shown}");
+    let plugin = concat!(env!("CARGO_MANIFEST_DIR"), "/python");
+    let own = format!(
+        "env PYTHONPATH={plugin} {} -m pytest -p no:cacheprovider",
+        python.display()
+    );
+    // The tests keep their pytest in an environment of their own.
+    let config = project.read("kelvin.yaml");
+    project.write("kelvin.yaml", &config.replace("python3 -m pytest", &own));
+    green_and_red(&project, ("answers.json", &answers(5)), "tests");
+}
