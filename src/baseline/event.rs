@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::tip::Tip;
 use super::{BaselinePull, Hint};
+use kelvin_github::publish::event::is_of_pull_request;
 
 /// Reads a payload; what the payload does not say stays unknown.
 pub(crate) fn hint_of_event(name: &str, payload: &Value) -> Hint {
@@ -17,7 +18,7 @@ pub(crate) fn hint_of_event(name: &str, payload: &Value) -> Hint {
         ..Hint::default()
     };
     match name {
-        "pull_request" | "pull_request_target" => {
+        _ if is_of_pull_request(name) => {
             hint.pull_request = text("/pull_request/head/sha")
                 .zip(text("/pull_request/base/ref"))
                 .map(|(head, base_ref)| BaselinePull { head, base_ref });

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::gate::payload;
 use super::inputs::variable;
 use crate::check::ci;
-use crate::check::ci::{DecideRequest, Then};
+use crate::check::ci::{AskedRun, DecideRequest, Then};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::{Access, Client};
@@ -25,6 +25,9 @@ pub(super) struct ApproveArgs {
     /// What follows from a decision.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Follows::Rerun)]
     then: Follows,
+    /// The file of the workflow that measures, which a comment `/kelvin run` starts again.
+    #[arg(long, value_name = "FILE", default_value = "kelvin.yml")]
+    workflow: String,
     /// The token that GitHub is asked with [default: the one in `GITHUB_TOKEN`].
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
@@ -42,10 +45,6 @@ enum Follows {
 /// Runs `kelvin approve`.
 pub(super) fn main(args: ApproveArgs, registry: Registry) -> anyhow::Result<Exit> {
     let (event, payload) = payload(None, None)?;
-    let pull_request = match args.pull_request {
-        Some(number) => number,
-        None => ci::pull_request(&event, &payload)?,
-    };
     let token = args.token.or_else(|| variable("GITHUB_TOKEN"));
     let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
     let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
@@ -54,6 +53,19 @@ pub(super) fn main(args: ApproveArgs, registry: Registry) -> anyhow::Result<Exit
         repository: &repository,
         token: token.as_deref().unwrap_or_default(),
     })?);
+    if args.pull_request.is_none() && ci::is_asked_for(&event, &payload) {
+        ci::measure_again(&AskedRun {
+            client: &client,
+            payload: &payload,
+            workflow: &args.workflow,
+            say: &super::tell,
+        })?;
+        return Ok(Exit::Passed);
+    }
+    let pull_request = match args.pull_request {
+        Some(number) => number,
+        None => ci::pull_request(&event, &payload)?,
+    };
     ci::decide(&DecideRequest {
         registry,
         client: &client,

@@ -131,7 +131,7 @@ fn a_function_and_a_file_of_records_decide() {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     let worse = DECIDES.replace("_amount(claim) <= _amount(policy)", "_amount(claim) <= 200");
-    green_and_red(&project, ("app.py", &worse), "agrees with its labels");
+    green_and_red(&project, ("app.py", &worse), "evidence.agrees_with_labels");
 }
 
 const SEARCHES: &str = r#"PAGES = {

@@ -94,6 +94,12 @@ impl Figures<'_> {
         self.why_empty(0, Turn::Stability)
     }
 
+    /// Whether a run that came to its end has no such variant, since none can be made of its cases.
+    pub(super) fn has_none(&self, is_one: &dyn Fn(&VariantRecord) -> bool) -> bool {
+        let mut variants = self.cases.values().flat_map(|case| &case.variants);
+        self.settings.ending == Ending::Complete && !self.cases.is_empty() && !variants.any(is_one)
+    }
+
     /// Why there is no sample.
     fn why_empty(&self, failed: usize, turn: Turn) -> String {
         let ending = self.settings.ending;

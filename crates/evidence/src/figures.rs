@@ -177,7 +177,12 @@ pub(super) fn metrics(
     for (name, metric) in labelled::metrics(settings, cases) {
         put(ALL, name, metric);
     }
-    put(ALL, "invariance", gated(invariance));
+    // Where no such variant can be made of any case, there is nothing to lose, as long as something else is measured.
+    // Where one could be made of the base, its report says so, and the loss is told.
+    let mut invariance = gated(invariance);
+    let is_measured = sensitivity.value.is_some() || labelled::is_measured(settings, cases);
+    invariance.gated = !(is_measured && figures.has_none(&is(Figure::Invariance)));
+    put(ALL, "invariance", invariance);
     put(
         ALL,
         "sensitivity",

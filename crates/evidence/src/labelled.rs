@@ -26,8 +26,7 @@ pub(super) fn metrics(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
 ) -> Vec<(&'static str, Metric)> {
-    let is_labelled = cases.values().any(|case| case.expected.is_some());
-    if !is_labelled || settings.basis.asked {
+    if !is_measured(settings, cases) {
         return Vec::new();
     }
     let itself = |case: &CaseRecord, label: &Label, scorer: &dyn Scorer| {
@@ -45,10 +44,15 @@ pub(super) fn metrics(
     // Whoever has labelled a case has declared its answer, so one good run of the base is enough to show that the base
     // gave it.
     agrees.is_declared = true;
-    vec![
-        (AGREES, agrees),
-        (UNDER_REWRITES, metric(settings, cases, &rewritten)),
-    ]
+    let mut under_rewrites = metric(settings, cases, &rewritten);
+    let figures = Figures { settings, cases };
+    under_rewrites.gated = !figures.has_none(&|variant| settings.basis.holds(variant));
+    vec![(AGREES, agrees), (UNDER_REWRITES, under_rewrites)]
+}
+
+/// Whether answers are held against labels.
+pub(super) fn is_measured(settings: &Settings<'_>, cases: &BTreeMap<String, CaseRecord>) -> bool {
+    !settings.basis.asked && cases.values().any(|case| case.expected.is_some())
 }
 
 /// Tells that the labels are compared with nothing, where that is the case.

@@ -105,6 +105,29 @@ impl Client {
         self.json(&ApiCall::get(Surface::WorkflowRun, path))
     }
 
+    /// The runs of a workflow on a commit, the newest first. `workflow` is the name of its file, such as `kelvin.yml`.
+    ///
+    /// # Errors
+    ///
+    /// See [`Error`].
+    pub fn runs_of(&self, workflow: &str, head_sha: &str) -> Result<Vec<WorkflowRun>, Error> {
+        #[derive(Deserialize)]
+        struct Runs {
+            workflow_runs: Vec<WorkflowRun>,
+        }
+        let path = self.path(&format!(
+            "/actions/workflows/{}/runs?head_sha={}",
+            query(workflow),
+            query(head_sha)
+        ));
+        let mut found = self.pages(Surface::WorkflowRun, &path, 1, |page: Runs| {
+            page.workflow_runs
+        })?;
+        found.retain(|run| run.head_sha == head_sha);
+        found.sort_by_key(|run| std::cmp::Reverse(run.id));
+        Ok(found)
+    }
+
     /// Every artifact of this name in the repository, the newest first. Forks share the names.
     ///
     /// # Errors

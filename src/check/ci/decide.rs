@@ -182,7 +182,7 @@ fn demand(client: &Client, run: &WorkflowRun, notice: &ApprovalNotice) -> anyhow
     );
     let is_of_pull_request = matches!(
         run.event.as_str(),
-        "pull_request" | "pull_request_target" | "workflow_dispatch"
+        "pull_request" | "pull_request_review" | "pull_request_target" | "workflow_dispatch"
     );
     ensure!(
         is_of_pull_request && run.head_sha == notice.request.head,

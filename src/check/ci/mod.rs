@@ -2,6 +2,7 @@
 //! the report of a push.
 
 mod aftermath;
+mod asked_for;
 mod brackets;
 mod check_run;
 mod decide;
@@ -27,6 +28,7 @@ use super::{
 use crate::baseline;
 use crate::baseline::{Artifacts, Hint, Login, event};
 use aftermath::RunnerFilesBefore;
+pub(crate) use asked_for::{AskedRun, is_asked_for, measure_again};
 use brackets::{quietly, setup};
 use check_run::open;
 pub(crate) use decide::{DecideRequest, Then, decide, pull_request};
@@ -122,7 +124,7 @@ pub(crate) fn ci(
     job.hint.asked.clone_from(&request.gate.hint.asked);
     // Such a run is treated like that of a fork, whose token can write nothing either.
     job.context.leaves_it =
-        request.later && (request.event == "pull_request" || job.context.may_save());
+        request.later && (job.context.pull_request.is_some() || job.context.may_save());
     job.context.read_only |= job.context.leaves_it;
     job.hint.remote = baseline::address(&root);
     // The credentials are put back at the very end, when nothing of the change runs any more.

@@ -37,8 +37,8 @@ pub(crate) fn post(
     let told = |error: kelvin_github::Error| anyhow!("{error}");
     let run = client.run(request.run).map_err(told)?;
     ensure!(
-        matches!(&*run.event, "pull_request" | "push"),
-        "run {} was started by `{}`; only runs of `pull_request` and of `push` leave a bundle",
+        matches!(&*run.event, "pull_request" | "pull_request_review" | "push"),
+        "run {} was started by `{}`; only runs of a pull request and of a push leave a bundle",
         request.run,
         run.event
     );
@@ -51,6 +51,10 @@ pub(crate) fn post(
     if run.conclusion.is_none() {
         // Somebody has started the run again since: the end of that attempt starts this workflow once more.
         (places.say)(&format!("run {} has not ended yet\n", request.run));
+        return Ok(Vec::new());
+    }
+    if run.conclusion.as_deref() == Some("skipped") {
+        (places.say)(&format!("run {} was not asked to measure\n", request.run));
         return Ok(Vec::new());
     }
     if run.event == "push" {

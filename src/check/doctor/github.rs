@@ -8,8 +8,9 @@ use kelvin_github::{Client, Error};
 use serde_json::Value;
 
 /// The events that say where a change begins, or that need no base.
-const EVENTS: [&str; 7] = [
+const EVENTS: [&str; 8] = [
     "pull_request",
+    "pull_request_review",
     "pull_request_target",
     "merge_group",
     "push",

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::template;
+use super::trigger::{self, WorkflowTrigger};
 use crate::baseline;
 use kelvin_base::exit::Misuse;
 use kelvin_base::file;
@@ -39,8 +40,9 @@ impl Target {
         self.repository.is_some()
     }
 
-    /// The workflows with their paths for GitHub: the one that measures, and the one that publishes.
-    pub(super) fn workflows(&self) -> [(PathBuf, String); 2] {
+    /// The workflows with their paths for GitHub: the one that measures, the one that publishes, and where a comment asks for
+    /// a measurement, the one that reads it.
+    pub(super) fn workflows(&self, on: WorkflowTrigger) -> Vec<(PathBuf, String)> {
         let top = self.repository.as_ref().unwrap_or(&self.root);
         let config = self.config.strip_prefix(top).unwrap_or(&self.config);
         let shown = config.display().to_string();
@@ -53,13 +55,17 @@ impl Target {
         };
         let unusual = (shown != "kelvin.yaml").then_some(&*shown);
         let folder = top.join(".github/workflows");
-        [
+        let mut workflows = vec![
             (
                 folder.join("kelvin.yml"),
-                template::workflow(unusual, setup, &self.branch()),
+                on.measures(unusual, setup, &self.branch()),
             ),
             (folder.join("kelvin-post.yml"), template::post(unusual)),
-        ]
+        ];
+        if on == WorkflowTrigger::Comment {
+            workflows.push((folder.join("kelvin-run.yml"), trigger::ASKED.to_owned()));
+        }
+        workflows
     }
 
     /// The branch that pull requests are merged into, as far as the clone knows it.

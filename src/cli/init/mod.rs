@@ -21,6 +21,7 @@ mod template;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod trigger;
 mod workflows;
 
 use std::io::{IsTerminal as _, Write};
@@ -74,6 +75,9 @@ pub(super) struct InitArgs {
     /// configuration is there already and no other answer is given, it writes these two alone.
     #[arg(long, overrides_with = "no_workflow")]
     workflow: bool,
+    /// When the workflow measures a pull request. A check `kelvin` that a rule requires stays pending until then.
+    #[arg(long, value_enum, value_name = "WHEN", requires = "workflow")]
+    on: Option<trigger::WorkflowTrigger>,
     /// Writes no workflows.
     #[arg(long)]
     no_workflow: bool,

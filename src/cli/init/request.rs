@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::InitArgs;
 use super::kind::PipelineKind;
 use super::survey::Survey;
+use super::trigger::WorkflowTrigger;
 use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 
@@ -35,6 +36,7 @@ pub(super) struct Request {
     pub(super) probe: Option<bool>,
     pub(super) gitignore: Option<bool>,
     pub(super) workflow: Option<bool>,
+    pub(super) on: WorkflowTrigger,
     /// Whether to find out as much as possible without asking.
     pub(super) yes: bool,
     pub(super) force: bool,
@@ -55,6 +57,7 @@ impl From<InitArgs> for Request {
             no_gitignore,
             workflow,
             no_workflow,
+            on,
             yes,
             force,
         } = args;
@@ -76,6 +79,7 @@ impl From<InitArgs> for Request {
             probe: said(probe, no_probe),
             gitignore: said(gitignore, no_gitignore),
             workflow: said(workflow, no_workflow),
+            on: on.unwrap_or_default(),
             yes,
             force,
         }
@@ -151,6 +155,7 @@ impl Request {
                 .switch(yes, said == Some(true))
                 .switch(no, said == Some(false));
         }
-        again.switch("--force", self.force)
+        let on = (self.on != WorkflowTrigger::Push).then_some(self.on.as_str());
+        again.given("--on", on).switch("--force", self.force)
     }
 }

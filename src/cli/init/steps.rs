@@ -34,8 +34,8 @@ pub(super) fn run(
         return workflows::write(registry, request, &target, out).map(|()| None);
     }
     target.refuse(&target.config, request.force)?;
-    if request.workflow == Some(true) && !workflows::are_written(&target) {
-        for (path, _) in target.workflows() {
+    if request.workflow == Some(true) && !workflows::are_written(request, &target) {
+        for (path, _) in target.workflows(request.on) {
             target.refuse(&path, request.force)?;
         }
     }
@@ -264,7 +264,7 @@ impl Steps<'_> {
             files.extend(ignored::files(&self.target, left)?);
         }
         if self.said.workflow == Some(true) {
-            let workflows = self.target.workflows();
+            let workflows = self.target.workflows(self.said.on).into_iter();
             files.extend(workflows.map(|(path, text)| (path, text.into_bytes())));
         }
         // The configuration comes last, so that `init` can be run again after an earlier failure.

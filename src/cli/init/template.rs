@@ -270,37 +270,13 @@ const OPTIONS: &str = "
 # retry: {max_attempts: 1, transient_exit_codes: [], retry_on_timeout: false}
 ";
 
-/// The text of the workflow that measures. `config` is the path of the configuration in the repository, where it is not
-/// the usual one, and `branch` the branch whose pushes are measured as the base of later changes.
-pub(super) fn workflow(config: Option<&str>, setup: Option<&str>, branch: &str) -> String {
-    // The noise of a base decides most of what can be said about a later change.
-    let setup = setup.map(|command| format!("setup: {}, ", quoted(command)));
-    let config = config.map(|path| format!("config: {}, ", quoted(path)));
-    let with = [config, setup].into_iter().flatten().collect::<String>();
-    let branch = in_a_list(branch);
-    format!(
-        "# Measures with a token that can only read; the workflow `kelvin-post` publishes and keeps what came of it.\n\
-         name: kelvin\n\
-         on: {{ pull_request: {{}}, push: {{ branches: [{branch}] }}, merge_group: {{}}, workflow_dispatch: {{}} }}\n\
-         permissions: {{ contents: read, actions: read }}\n\
-         jobs:\n\
-         \x20 kelvin:\n\
-         \x20   runs-on: ubuntu-latest\n\
-         \x20   steps:\n\
-         \x20     - uses: actions/checkout@v5\n\
-         \x20       with: {{ persist-credentials: false }}\n\
-         \x20     - uses: org/kelvin-action@v1\n\
-         \x20       with: {{ {with}base-repeats: 5, comment: later }}\n"
-    )
-}
-
 /// A text as a value between braces, whatever characters it has: JSON is YAML.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// The name of a branch within brackets, quoted where needed.
-fn in_a_list(branch: &str) -> String {
+pub(super) fn in_a_list(branch: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
     match branch.starts_with(|c: char| c.is_ascii_alphabetic()) && branch.chars().all(is_plain) {
         true => branch.to_owned(),
@@ -322,7 +298,7 @@ pub(super) fn post(config: Option<&str>) -> String {
          permissions: {{}}\n\
          jobs:\n\
          \x20 post:\n\
-         \x20   if: contains(fromJSON('[\"pull_request\", \"push\"]'), github.event.workflow_run.event)\n\
+         \x20   if: contains(fromJSON('[\"pull_request\", \"pull_request_review\", \"push\"]'), github.event.workflow_run.event)\n\
          \x20   runs-on: ubuntu-latest\n\
          \x20   permissions: {{ actions: read, contents: write, pull-requests: write }}\n\
          \x20   steps:\n\

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::files::Target;
 use super::request::Request;
+use super::trigger::WorkflowTrigger;
 use crate::cli::again::Again;
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
@@ -15,6 +16,7 @@ use kelvin_run::config::Overrides;
 pub(super) fn are_all(request: &Request, target: &Target) -> bool {
     let rest = Request {
         workflow: None,
+        on: WorkflowTrigger::Push,
         ..request.clone()
     };
     let is_alone = request.workflow == Some(true) && rest.is_silent() && !request.force;
@@ -22,11 +24,11 @@ pub(super) fn are_all(request: &Request, target: &Target) -> bool {
 }
 
 /// Whether the workflows exist exactly as they would be written, so that a second `init` succeeds.
-pub(super) fn are_written(target: &Target) -> bool {
+pub(super) fn are_written(request: &Request, target: &Target) -> bool {
     let is_there = |(path, text): &(PathBuf, String)| {
         std::fs::read(path).is_ok_and(|there| there == text.as_bytes())
     };
-    target.workflows().iter().all(is_there)
+    target.workflows(request.on).iter().all(is_there)
 }
 
 /// Writes the workflows that do not exist yet.
@@ -46,7 +48,7 @@ pub(super) fn write(
         ..Overrides::default()
     })?;
     let mut absent = Vec::new();
-    for (path, text) in target.workflows() {
+    for (path, text) in target.workflows(request.on) {
         let shown = target.shown(&path);
         match std::fs::read(&path) {
             Ok(there) if there == text.as_bytes() => {

@@ -16,9 +16,9 @@ pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Contex
     let variable = |name: &str| variables(name).unwrap_or_default();
     let repository = variables("GITHUB_REPOSITORY").or_else(|| text("/repository/full_name"));
     let repository = repository.unwrap_or_default();
-    let is_request = matches!(name, "pull_request" | "pull_request_target");
+    let is_request = is_of_pull_request(name);
     let head_sha = match name {
-        "pull_request" | "pull_request_target" => text("/pull_request/head/sha"),
+        _ if is_request => text("/pull_request/head/sha"),
         "merge_group" => text("/merge_group/head_sha"),
         "push" => text("/after"),
         _ => None,
@@ -39,7 +39,7 @@ pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Contex
         head_sha: head_sha
             .or_else(|| variables("GITHUB_SHA"))
             .unwrap_or_default(),
-        read_only: name == "pull_request" && (is_fork || by_dependabot),
+        read_only: name != "pull_request_target" && (is_fork || by_dependabot),
         is_fork,
         workflow: variable("GITHUB_WORKFLOW"),
         workflow_ref: variable("GITHUB_WORKFLOW_REF"),
@@ -56,9 +56,17 @@ pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Contex
     }
 }
 
+/// Whether an event is about the code of a pull request.
+pub fn is_of_pull_request(name: &str) -> bool {
+    matches!(
+        name,
+        "pull_request" | "pull_request_review" | "pull_request_target"
+    )
+}
+
 /// The branch that was checked out: that of the pull request, or that of the run.
 fn branch(name: &str, payload: &Value, variables: &Variables<'_>) -> Option<String> {
-    if let "pull_request" | "pull_request_target" = name {
+    if is_of_pull_request(name) {
         let branch = payload.pointer("/pull_request/head/ref")?.as_str()?;
         return Some(branch.to_owned());
     }
@@ -143,6 +151,9 @@ mod tests {
     #[test]
     fn forks_and_dependabot_can_only_read() {
         assert!(of("pull_request", &request("eve/widgets", "eve"), HERE).read_only);
+        // Somebody of the team has approved it, and the token of the run can only read all the same.
+        assert!(of("pull_request_review", &request("eve/widgets", "eve"), HERE).read_only);
+        assert!(!of("pull_request_review", &request("acme/widgets", "ann"), HERE).read_only);
         assert!(
             of(
                 "pull_request",

@@ -1,6 +1,7 @@
 //! The approval of a regression end to end: people, their comments and labels, and a GitHub on loopback
 //! that tells the time.
 
+mod asked_for;
 mod attacks;
 mod decided;
 mod failures;

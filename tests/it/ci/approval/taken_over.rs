@@ -4,7 +4,7 @@ use super::*;
 use crate::github::Run;
 
 /// The run that asked, as GitHub knows it once it has ended.
-fn ended(rig: &Rig, conclusion: &'static str) -> u64 {
+pub(super) fn ended(rig: &Rig, conclusion: &'static str) -> u64 {
     let run = Run {
         event: "pull_request",
         path: ".github/workflows/kelvin.yml".to_owned(),
@@ -32,7 +32,7 @@ pub(super) fn approve(rig: &Rig, more: &[&str]) -> Said {
     on(rig, "issue_comment", &payload, more)
 }
 
-fn on(rig: &Rig, event: &str, payload: &Value, more: &[&str]) -> Said {
+pub(super) fn on(rig: &Rig, event: &str, payload: &Value, more: &[&str]) -> Said {
     let file = rig.project.path("../comment.json");
     fs::write(&file, payload.to_string()).expect("written");
     let mut arguments = vec!["approve"];
@@ -50,7 +50,7 @@ fn on(rig: &Rig, event: &str, payload: &Value, more: &[&str]) -> Said {
     said(command.output().expect("the binary starts"))
 }
 
-fn made_again(rig: &Rig) -> Vec<u64> {
+pub(super) fn made_again(rig: &Rig) -> Vec<u64> {
     rig.server.state().run_again.clone()
 }
 

@@ -144,6 +144,7 @@ impl Api<'_> {
                 Some(run) => self.ok(200, self.run_json(self.id("run_id"), run)),
                 None => error(404, "Not Found"),
             },
+            ("GET", "/actions/workflows/{workflow_id}/runs") => self.runs(),
             ("GET", "/actions/runs/{run_id}/artifacts") => self.artifacts(Some(self.id("run_id"))),
             ("GET", "/actions/artifacts") => self.artifacts(None),
             (

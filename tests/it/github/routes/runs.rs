@@ -98,6 +98,25 @@ impl Api<'_> {
         json
     }
 
+    /// The runs of a workflow on a commit.
+    pub(super) fn runs(&self) -> Response {
+        let file = self
+            .operation
+            .filled
+            .get("workflow_id")
+            .map_or("", String::as_str);
+        let commit = self.request.query.get("head_sha");
+        let found = self.state.runs.iter().filter(|(_, run)| {
+            run.path.ends_with(&format!("/{file}"))
+                && commit.is_none_or(|commit| *commit == run.head_sha)
+        });
+        let all = found.map(|(id, run)| self.run_json(*id, run)).collect();
+        self.page(
+            all,
+            |page, total| json!({ "total_count": total, "workflow_runs": page }),
+        )
+    }
+
     pub(super) fn artifacts(&self, of: Option<u64>) -> Response {
         let name = self.request.query.get("name");
         let found = self.state.artifacts.iter().rev().filter(|(_, artifact)| {
