@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 
+use super::request::Request;
 use super::steps::Steps;
 use super::survey::{Survey, field};
 use crate::cli::ask;
@@ -173,22 +174,10 @@ pub(super) fn is_text(value: &Value) -> bool {
 /// Determines what the pipeline does: by the command line, by what was said of decisions, by a folder of Markdown cases;
 /// else somebody is asked, with what the records look like as the proposal.
 pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<PipelineKind> {
-    let said = &steps.said;
-    if let Some(kind) = said.kind {
+    if let Some(kind) = steps.said.kind {
         return Ok(kind);
     }
-    let named = said.cases.as_deref().and_then(|path| survey.file(path));
-    let is_decided = said.decision_field.is_some()
-        || !said.governing_types.is_empty()
-        || said.cases.is_some() && named.is_none()
-        || said.cases.is_none() && survey.has_cases;
-    let likely = match is_decided {
-        true => Decides,
-        false => {
-            let record = named.or_else(|| survey.data.first());
-            record.map_or(Decides, |file| of_record(&file.record))
-        }
-    };
+    let (likely, is_decided) = likely(&steps.said, survey);
     let kind = match steps.ask {
         // Without a file and without a function nothing tells what it does, and the questions for decisions say most.
         Some(ask) if !is_decided => {
@@ -207,6 +196,21 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<P
     }
     steps.said.kind = Some(kind);
     Ok(kind)
+}
+
+/// What the pipeline probably does, and whether nothing else can be meant.
+pub(super) fn likely(said: &Request, survey: &Survey) -> (PipelineKind, bool) {
+    if let Some(kind) = said.kind {
+        return (kind, true);
+    }
+    let named = said.cases.as_deref().and_then(|path| survey.file(path));
+    let is_decided = said.decision_field.is_some()
+        || !said.governing_types.is_empty()
+        || said.cases.is_some() && named.is_none()
+        || said.cases.is_none() && survey.has_cases;
+    let record = named.or_else(|| survey.data.first());
+    let of_record = record.map_or(Decides, |file| of_record(&file.record));
+    (if is_decided { Decides } else { of_record }, is_decided)
 }
 
 /// What a pipeline does with such a record, by the names of its fields.

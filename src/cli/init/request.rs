@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::InitArgs;
-use super::kind::PipelineKind;
+use super::kind::{PipelineKind, likely};
 use super::survey::Survey;
 use super::trigger::WorkflowTrigger;
 use crate::cli::again::Again;
@@ -93,9 +93,17 @@ impl Request {
     /// Checks that all answers are there, where nobody can be asked and `--yes` is not given.
     pub(super) fn complete(&self, survey: &Survey) -> Result<(), Misuse> {
         let mut missing = Vec::new();
-        let kind = self.kind.unwrap_or(PipelineKind::Decides);
-        if self.run.is_none() && !(self.yes && survey.functions(kind).len() == 1) {
-            missing.push(format!("`{COMMAND}`"));
+        let (kind, _) = likely(self, survey);
+        let is_found = self.yes && survey.function(kind).is_some();
+        if self.run.is_none() && !is_found {
+            let functions = survey.functions(kind).into_iter().take(3);
+            let functions: Vec<String> = functions
+                .map(|function| format!("`--run {function}`"))
+                .collect();
+            missing.push(match functions.is_empty() {
+                true => format!("`{COMMAND}`"),
+                false => format!("{} or another `--run`", functions.join(", ")),
+            });
         }
         let decides = kind == PipelineKind::Decides;
         if decides && self.decision_field.is_none() && self.probe != Some(true) && !self.yes {

@@ -241,12 +241,13 @@ impl Steps<'_> {
                 self.said.run = Some(ask.line(question, functions.first().copied(), &check)?);
             }
             (None, None) => {
-                if let [function] = functions.as_slice() {
+                let function = survey.function(kind);
+                if let Some(function) = function.filter(|_| kind != PipelineKind::Acts) {
                     let shown = safe::line(function);
                     self.tell(&format!(
                         "the pipeline is `{shown}` (`--run` names another)"
                     ))?;
-                    self.said.run = Some((*function).to_owned());
+                    self.said.run = Some(function.to_owned());
                 }
             }
             (Some(_), _) => {}

@@ -91,6 +91,20 @@ impl Survey {
         functions
     }
 
+    /// The one function that is surely meant: the only one, or the only one whose name says so.
+    pub(super) fn function(&self, kind: PipelineKind) -> Option<&str> {
+        let says_so = |address: &&str| {
+            let name = address.rsplit(':').next().unwrap_or(address).to_lowercase();
+            name.split('_').any(|part| kind.verbs().contains(&part))
+        };
+        let functions = self.functions(kind);
+        let named: Vec<&str> = functions.iter().copied().filter(says_so).collect();
+        match (functions.as_slice(), named.as_slice()) {
+            ([only], _) | (_, [only]) => Some(only),
+            _ => None,
+        }
+    }
+
     /// The file of records at a path.
     pub(super) fn file(&self, path: &str) -> Option<&DataFile> {
         let bare = path.trim_start_matches("./");

@@ -8,6 +8,8 @@ use kelvin_record::{Metric, estimate, family};
 
 /// The figures, and what they mean together.
 pub(super) struct Signals<'a> {
+    /// How far the answers agree with the labels; none where no case has one.
+    agreement: Option<Estimate<'a>>,
     pub(super) invariance: Estimate<'a>,
     pub(super) sensitivity: Estimate<'a>,
     /// Following: sensitivity compared with what the swaps could show. It gets a word only with one governing type and
@@ -50,6 +52,9 @@ impl<'a> Signals<'a> {
         let floor = figure("evidence.noise_floor");
         let holds = SignalWords::Invariance.words();
         Self {
+            agreement: metrics
+                .get("evidence.agrees_with_labels")
+                .map(|metric| estimate(Some(metric)).within_one()),
             invariance: figure("evidence.invariance").rated(holds),
             sensitivity: figure("evidence.sensitivity"),
             without_noise: floor.value.is_some().then(|| WithoutNoise {
@@ -152,7 +157,13 @@ impl<'a> Signals<'a> {
                 ..kelvin
             },
         };
-        vec![invariance, following, sensitivity, kelvin]
+        let agreement = self.agreement.map(|agreement| Signal {
+            ask: "does it answer as labelled?",
+            question: "How far do the answers to the cases, as they are, agree with their labels?",
+            ..Signal::new("Agreement", "answers as the cases are labelled", agreement)
+        });
+        let signals = [invariance, following, sensitivity, kelvin];
+        agreement.into_iter().chain(signals).collect()
     }
 
     /// The two parts of the Kelvin score, if both are known.
