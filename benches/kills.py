@@ -105,6 +105,8 @@ def report(folder):
     """The report without what tells how this session went."""
     text = json.loads((folder / "kelvin" / "report.json").read_text())
     text["run"].pop("session")
+    # A run that was killed before its first call had finished leaves nothing to resume, which is said.
+    text["notices"] = [one for one in text["notices"] if not one["text"].startswith("there was nothing to resume")]
     return text
 
 
