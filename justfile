@@ -19,6 +19,10 @@ lint:
 docs:
     RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items
 
+# The site of the documents, with every link in it; `target/site/index.html` is its first page.
+site:
+    tests/docs/site
+
 # Licences, bans and sources of the crates.
 deny:
     "$(tests/action/tools)/cargo-deny" --workspace --all-features check licenses bans sources

@@ -1,4 +1,4 @@
-"""Tries judges whose flaw is known in whole gates, and prints the table of docs/calibration.md.
+"""Tries judges whose flaw is known in whole gates, and prints the table of docs/grading.md.
 
 usage: judge_zoo.py --kelvin target/debug/kelvin [--trials 40] [--only NAME ...] [--steady] [--json counts.json]
 

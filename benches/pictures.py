@@ -198,7 +198,8 @@ def main():
             project.run(["ci", "--comment", "off"], {"GITHUB_STEP_SUMMARY": str(summary)})
             comment = (project.folder / "kelvin/gate.md").read_text()
             pages = [("comment", ("github-actions", "commented"), comment)]
-            pages += [("summary", ("kelvin", "summary"), summary.read_text())]
+            if name == "position-biased":
+                pages += [("summary", ("kelvin", "summary"), summary.read_text())]
             for kind, title, page in pages:
                 shoot(options.chromium, folder, title, page, options.out / f"{kind}-{name}.png")
             if name == "position-biased":

@@ -146,12 +146,7 @@ fn the_documentation_has_every_input_and_output() {
         ("docs/action.md", "inputs", "action.yml", "inputs"),
         ("docs/action.md", "outputs", "action.yml", "outputs"),
         ("docs/action.md", "post", "post/action.yml", "inputs"),
-        (
-            "docs/approval.md",
-            "approve",
-            "approve/action.yml",
-            "inputs",
-        ),
+        ("docs/action.md", "approve", "approve/action.yml", "inputs"),
     ] {
         let mut page = read(path);
         let (begin, end) = (
@@ -173,12 +168,20 @@ fn the_documentation_has_every_input_and_output() {
 }
 
 #[test]
-fn the_documentation_shows_the_workflows_that_are_linted_and_run() {
-    let page = read("docs/action.md") + &read("docs/approval.md") + &read("docs/doctor.md");
+fn the_documentation_shows_or_links_the_workflows_that_are_linted_and_run() {
+    let page = ["action", "reports", "troubleshooting"]
+        .map(|page| read(&format!("docs/{page}.md")))
+        .concat();
     for workflow in workflows("docs/workflows") {
         let text = fs::read_to_string(&workflow).expect("read");
         let shown = format!("```yaml\n{text}```");
-        assert!(page.contains(&shown), "{} is not shown", workflow.display());
+        let name = workflow.file_name().expect("a name").to_string_lossy();
+        let link =
+            format!("(https://github.com/org/kelvin-action/blob/main/docs/workflows/{name})");
+        assert!(
+            page.contains(&shown) != page.contains(&link),
+            "{name} is neither shown nor linked, or both"
+        );
     }
     let first = read("docs/workflows/kelvin.yml");
     assert!(

@@ -132,17 +132,54 @@ fn the_readme_has_one_command_for_the_main_job_and_one_for_the_tests() {
 fn the_readme_is_short_and_says_for_whom_it_is() {
     let readme = read("README.md");
     assert!(readme.lines().count() <= 120);
-    for page in ["labels", "retrieval", "grading", "invariants", "evaluators"] {
+    for page in [
+        "decisions",
+        "retrieval",
+        "grading",
+        "invariants",
+        "evaluators",
+    ] {
         assert!(readme.contains(&format!("](docs/{page}.md)")), "{page}");
     }
-    let index = read("docs/README.md");
-    for page in documents() {
-        let name = page.file_name().expect("a name").to_string_lossy();
-        let is_there = index.contains(&format!("]({name})"));
-        if page.parent() == Some(&root().join("docs")) && name != "README.md" {
-            assert!(is_there, "docs/README.md does not name {name}");
-        }
-    }
+}
+
+/// The index is the side bar of the site too, where every page has one place.
+#[test]
+fn the_index_has_every_page_once_in_four_groups() {
+    let index = read("docs/SUMMARY.md");
+    let groups: Vec<&str> = index
+        .lines()
+        .filter_map(|line| line.strip_prefix("# "))
+        .collect();
+    assert_eq!(
+        groups,
+        ["Summary", "Start", "Guides", "Reference", "Background"]
+    );
+    let mut pages: Vec<String> = documents()
+        .iter()
+        .filter(|page| page.parent() == Some(&root().join("docs")))
+        .map(|page| {
+            page.file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned()
+        })
+        .filter(|name| name != "SUMMARY.md")
+        .collect();
+    assert!(pages.len() <= 18, "{} pages: merge some", pages.len());
+    let mut named: Vec<String> = index
+        .match_indices("](")
+        .map(|(at, _)| {
+            index[at + 2..]
+                .split(')')
+                .next()
+                .expect("it ends")
+                .to_owned()
+        })
+        .collect();
+    pages.sort();
+    named.sort();
+    assert_eq!(named, pages);
 }
 
 #[test]
@@ -164,9 +201,20 @@ fn the_exit_codes_of_the_readme_are_those_of_the_program() {
     }
 }
 
-/// The names of the headings of a page, as GitHub makes links of them.
-fn headings(text: &str) -> BTreeSet<String> {
-    let lines = text.lines().filter(|line| line.starts_with('#'));
+/// The text below a heading of the second level.
+fn section<'t>(page: &'t str, heading: &str) -> &'t str {
+    let mut sections = page.split("\n## ");
+    let found = sections.find_map(|section| section.strip_prefix(&format!("{heading}\n")));
+    found.unwrap_or_else(|| panic!("there is no section `{heading}`"))
+}
+
+/// The names of the headings of a page, as GitHub and mdBook make links of them.
+fn headings(text: &str) -> Vec<String> {
+    let mut is_block = false;
+    let lines = text.lines().filter(|line| {
+        is_block ^= line.trim_start().starts_with("```");
+        !is_block && line.starts_with('#')
+    });
     let titles = lines.map(|line| line.trim_start_matches('#').trim().to_lowercase());
     titles
         .map(|title| {
@@ -182,7 +230,8 @@ fn headings(text: &str) -> BTreeSet<String> {
 /// A word that a page or a verdict shows and that nobody explains would be a riddle.
 #[test]
 fn the_glossary_is_sorted_and_has_every_word_of_a_verdict_and_of_a_run() {
-    let text = read("docs/glossary.md");
+    let page = read("docs/concepts.md");
+    let text = section(&page, "Words");
     let rows = text.lines().filter(|line| line.starts_with("| ")).skip(1);
     let words: Vec<&str> = rows
         .filter_map(|row| row.split('|').nth(1))
@@ -217,28 +266,44 @@ fn the_glossary_is_sorted_and_has_every_word_of_a_verdict_and_of_a_run() {
     for word in wanted {
         assert!(
             words.contains(&word.as_str()),
-            "`{word}` is not in docs/glossary.md"
+            "`{word}` is not among the words of docs/concepts.md"
         );
     }
 }
+
+/// Where the site, which has the pages alone, leads for all else.
+const REPOSITORY: &str = "https://github.com/org/kelvin-action/blob/main/";
 
 #[test]
 fn every_link_between_documents_leads_somewhere() {
     let mut broken = Vec::new();
     for path in documents() {
+        let is_page = path.parent() == Some(&root().join("docs"));
         let text = fs::read_to_string(&path).expect("read");
         for (at, _) in text.match_indices("](") {
             let target = text[at + 2..].split(')').next().unwrap_or_default();
             let file = target.split('#').next().unwrap_or_default();
-            if file.is_empty() || file.contains("://") || file.contains(['\n', ' ']) {
+            let of_repository = file.strip_prefix(REPOSITORY);
+            let is_elsewhere = of_repository.is_none() && file.contains("://");
+            if target.is_empty() || is_elsewhere || file.contains(['\n', ' ']) {
                 continue;
             }
-            let there = path.parent().expect("it has a folder").join(file);
+            let there = match (of_repository, file) {
+                (Some(file), _) => root().join(file),
+                (None, "") => path.clone(),
+                (None, file) => path.parent().expect("it has a folder").join(file),
+            };
+            if is_page && file.starts_with("../") {
+                broken.push(format!(
+                    "{}: {target} leads out of the site",
+                    path.display()
+                ));
+            }
             let heading = target.split_once('#').map(|(_, heading)| heading);
+            let file = there.to_string_lossy().into_owned();
             let is_there = match heading {
-                Some(heading) if file.ends_with(".md") => {
-                    fs::read_to_string(&there).is_ok_and(|text| headings(&text).contains(heading))
-                }
+                Some(heading) if file.ends_with(".md") => fs::read_to_string(&there)
+                    .is_ok_and(|text| headings(&text).iter().any(|name| name == heading)),
                 _ => there.exists(),
             };
             if !is_there {
@@ -247,6 +312,19 @@ fn every_link_between_documents_leads_somewhere() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+/// A link to one of two headings of the same name would lead to the first.
+#[test]
+fn no_page_has_two_headings_of_one_name() {
+    for path in documents()
+        .iter()
+        .filter(|path| path.parent() != Some(root()))
+    {
+        let names = headings(&fs::read_to_string(path).expect("read"));
+        let unique: BTreeSet<&String> = names.iter().collect();
+        assert_eq!(unique.len(), names.len(), "{}: {names:?}", path.display());
+    }
 }
 
 #[test]
@@ -284,7 +362,7 @@ fn the_continuous_integration_runs_the_test_command_of_the_readme() {
 /// The rows of the table below the plot, each as the point of the plot says it, once for each panel.
 #[test]
 fn the_plot_of_the_gate_shows_the_figures_of_the_table_below_it() {
-    let page = read("docs/trust.md");
+    let page = read("docs/statistics.md");
     let plot = read("docs/images/gate-power.svg");
     assert!(page.contains("(images/gate-power.svg)"));
     let rows = page
@@ -334,7 +412,7 @@ fn the_messages_that_people_look_up_are_those_of_the_program() {
         }));
     }
     let page = read("docs/troubleshooting.md");
-    let rows: Vec<&str> = page
+    let rows: Vec<&str> = section(&page, "Messages")
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
         .collect();

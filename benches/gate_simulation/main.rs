@@ -1,6 +1,6 @@
 //! The gate in worlds where the truth is known: how often it cries wolf, what it finds, what it
-//! misses and what it costs. Prints the tables of `docs/gate.md` and `docs/trust.md`, whose plot it draws; fails
-//! where a promise of these pages is broken, or where their figures are others.
+//! misses and what it costs. Prints the tables of `README.md` beside it and of `docs/statistics.md`, whose plot it draws;
+//! fails where a promise of these pages is broken, or where their figures are others.
 //!
 //! `cargo bench --bench gate_simulation`; seeded, so that the figures are the same everywhere.
 
@@ -37,10 +37,10 @@ const WORLDS: u64 = 1_500;
 const WORLDS_OF_MORE: u64 = 600;
 
 /// Where the tables stand for people to read; they must be these.
-const PAGE: &str = include_str!("../../docs/gate.md");
+const PAGE: &str = include_str!("README.md");
 
 /// The page with the plot.
-const TRUST: &str = include_str!("../../docs/trust.md");
+const PLOTTED: &str = include_str!("../../docs/statistics.md");
 
 /// Makes a table, and looks at the promises of its rows.
 type Table = fn(&mut Promises) -> String;
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         }
         let table = table(&mut promises);
         println!("## {name}\n{table}");
-        promises.hold(PAGE.contains(&table) || TRUST.contains(&table), || {
+        promises.hold(PAGE.contains(&table) || PLOTTED.contains(&table), || {
             format!("the documentation has other figures ({name})")
         });
     }

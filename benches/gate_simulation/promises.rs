@@ -1,4 +1,4 @@
-//! What `docs/gate.md` promises, kept or broken.
+//! What `docs/statistics.md` promises, kept or broken.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Every block of every page is read by a test, or stands in the list of `docs/claims.md` with the reason why not.
+//! Every block of every page is read by a test, or stands in the list of `unread.md` with the reason why not.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use super::{documents, read, root};
 
-/// The page with the list.
-pub(super) const LIST: &str = "docs/claims.md";
+/// The file with the list.
+pub(super) const LIST: &str = "tests/docs/unread.md";
 
 /// A fenced block.
 struct Block {

@@ -217,11 +217,16 @@ fn the_gate_passes_an_unchanged_bot_and_holds_one_that_a_change_has_broken() {
     }
 }
 
-/// The lines of Python in chats.md.
+/// The lines of Python about chats in decisions.md.
 fn reader() -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/chats.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/decisions.md");
     let page = fs::read_to_string(page).expect("read");
-    let (_, block) = page.split_once("```python\n").expect("a block of Python");
+    let (_, block) = page
+        .split_once("\n## Chats\n")
+        .expect("the section")
+        .1
+        .split_once("```python\n")
+        .expect("a block of Python");
     let (block, _) = block.split_once("\n```").expect("the block ends");
     block.to_owned()
 }

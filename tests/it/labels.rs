@@ -394,7 +394,7 @@ fn cases_that_are_renamed_do_not_take_their_labels_along_unseen() {
 #[test]
 fn a_noisy_classifier_that_is_unchanged_is_not_red() {
     // One answer in ten is another one. Which calls of an input these are is fixed, so that no luck decides the test:
-    // real luck turns one unchanged gate in twenty red, as docs/trust.md says.
+    // real luck turns one unchanged gate in twenty red, as docs/gate.md says.
     let luck = TempDir::new().expect("a folder");
     let noisy = script(&format!(
         "input=$(cksum < \"$1\" | cut -d ' ' -f 1); call=0\n\
@@ -429,9 +429,65 @@ fn plain(script: &str, cases: &str) -> Project {
     project
 }
 
+/// Whoever does what the guide says gets a first verdict, green and then red.
 #[test]
-fn the_table_of_labels_md_is_read_as_it_stands_there() {
-    let page = include_str!("../../docs/labels.md");
+fn the_guide_leads_from_an_empty_folder_to_a_green_and_a_red_gate() {
+    let page = include_str!("../../docs/decisions.md");
+    let (_, begin) = page.split_once("\n## Begin\n").expect("the section");
+    let block = |language: &str| {
+        let block = begin.split(&format!("```{language}\n")).nth(1);
+        block
+            .expect("a block")
+            .split("```")
+            .next()
+            .expect("it ends")
+    };
+    let project = Project::new("");
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    fs::remove_file(project.path("pipeline.sh")).expect("removed");
+    let case = block("text");
+    project.write("cases/alder.md", case);
+    for (name, days) in [("birch", "10"), ("cedar", "60"), ("fir", "5")] {
+        let text = case
+            .replace("# Alder", "# Case")
+            .replace("30 days", &format!("{days} days"));
+        project.write(&format!("cases/{name}.md"), &text);
+    }
+    project.write("kelvin.yaml", block("yaml"));
+    let decides = |rule: &str| {
+        format!(
+            "import json, re, sys\ntext = open(sys.argv[1]).read()\n\
+             limit = int(re.search(r'within (\\d+) days', text).group(1))\n\
+             days = int(re.search(r'after (\\d+) days', text).group(1))\n\
+             decision = 'refund' if {rule} else 'refuse'\n\
+             json.dump({{'decision': decision}}, open(sys.argv[2], 'w'))\n"
+        )
+    };
+    project.write("decide.py", &decides("days <= limit"));
+    let commands = block("sh");
+    assert_eq!(commands, "kelvin lint\nkelvin check\nkelvin gate\n");
+    project.kelvin(&["lint"]).expect(0);
+    project.kelvin(&["check"]).expect(0);
+    let report = project.report();
+    let items = &report["probes"]["evidence"]["items"];
+    assert_eq!(items["alder"]["baseline"][0]["decision"], "refund");
+    assert_eq!(items["birch"]["baseline"][0]["decision"], "refuse");
+    assert_eq!(project.figure("following"), json!(1.0));
+    fs::copy(
+        project.path("kelvin/report.json"),
+        project.path("base.json"),
+    )
+    .expect("kept");
+    let gate = ["gate", "--baseline", "base.json"];
+    project.kelvin(&gate).expect(0);
+    project.write("decide.py", &decides("True or days <= limit"));
+    let said = project.kelvin(&gate).expect(3);
+    assert!(said.stdout.contains("regression"), "{}", said.stdout);
+}
+
+#[test]
+fn the_table_of_the_page_is_read_as_it_stands_there() {
+    let page = include_str!("../../docs/decisions.md");
     let block = page.split("```csv\n").nth(1).expect("a table");
     let block = block.split("```").next().expect("it ends");
     let project = plain(&script(""), "cases");

@@ -276,7 +276,7 @@ fn a_bot_that_reads_the_last_message_alone_is_told_so_where_others_ought_to_coun
     }
 }
 
-/// The first line is like the one in docs/cases.md.
+/// The first line is like the one in docs/decisions.md.
 #[test]
 fn lint_tells_the_units_of_records_and_what_is_wrong_with_its_place() {
     let project = of_records((0..4).map(retrieved), "", PASSAGES);

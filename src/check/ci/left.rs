@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// Why nothing of a run can be published.
 pub(super) struct Nothing {
-    /// How the run ended, in a sentence without its full stop; written by this program. The table in `docs/comment.md`
+    /// How the run ended, in a sentence without its full stop; written by this program. The table in `docs/reports.md`
     /// has all of these sentences.
     pub(super) what: &'static str,
     /// Details; the text may quote what the run has left.

@@ -1,4 +1,4 @@
-//! However the first workflow ends, the comment is true of it: the table in `docs/comment.md`, row by row.
+//! However the first workflow ends, the comment is true of it: the table in `docs/reports.md`, row by row.
 
 use super::forks::{bundle_of, ended_with, post, post_with};
 use super::*;
@@ -20,7 +20,7 @@ struct Row {
 
 /// The rows of the table.
 fn table() -> Vec<Row> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/comment.md");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reports.md");
     let text = fs::read_to_string(path).expect("the document is there");
     let (_, rest) = text
         .split_once("<!-- endings: begin -->")

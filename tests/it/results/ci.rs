@@ -1,4 +1,4 @@
-//! The gate in the systems of docs/other-ci.md: its own lines are run in a clone, with the variables that each system sets.
+//! The gate in the systems of docs/action.md: its own lines are run in a clone, with the variables that each system sets.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -70,7 +70,7 @@ fn merge_request(broken: &[&str]) -> (Project, String) {
 
 /// A block of the document that begins so, as data.
 fn block(begin: &str) -> Value {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/other-ci.md");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/action.md");
     let text = fs::read_to_string(file).expect("the document");
     let at = text.find(&format!("```yaml\n{begin}")).expect("the block");
     let text = &text[at + "```yaml\n".len()..];

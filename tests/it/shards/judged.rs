@@ -102,9 +102,14 @@ fn a_gate_on_a_shard_compares_its_share_alone() {
 
 /// The fenced blocks of the page about shards that are marked with a language.
 fn blocks(language: &str) -> Vec<String> {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/shards.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/action.md");
     let page = fs::read_to_string(page).expect("read");
-    page.split("\n```")
+    let (_, section) = page
+        .split_once("\n## Shards: one run on several machines\n")
+        .expect("the section");
+    let section = section.split("\n## ").next().expect("it ends");
+    section
+        .split("\n```")
         .filter_map(|block| block.strip_prefix(&format!("{language}\n")))
         .map(str::to_owned)
         .collect()

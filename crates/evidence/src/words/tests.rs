@@ -300,9 +300,12 @@ fn blocks(document: &str, language: &str) -> Vec<String> {
 
 #[test]
 fn the_examples_of_the_documentation_load_and_every_list_is_described() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/packs.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/decisions.md");
     let document = fs::read_to_string(path).expect("the documentation is there");
-    let examples = blocks(&document, "yaml");
+    let (_, document) = document
+        .split_once("\n## Perturbation packs\n")
+        .expect("the section");
+    let examples = blocks(document, "yaml");
     let [settings, words, bank] = examples.as_slice() else {
         panic!("three examples, found {}", examples.len());
     };

@@ -5,7 +5,7 @@
 //! separately, by its items: a swap moves the decision or it does not, on the base and on the head.
 //!
 //! The rule and its constants come from a study over eight families of rules (AND, OR, majority, lexicographic, sum,
-//! narrow band, maximum, routing); `docs/gate.md` has its results, and the questions that cannot be decided without
+//! narrow band, maximum, routing); `docs/statistics.md` has its results, and the questions that cannot be decided without
 //! labels.
 
 mod own;

@@ -30,7 +30,10 @@ fn the_documented_permissions_and_limits_are_those_of_the_code() {
     use super::error::Surface::{
         Artifact, CheckRun, Comment, PullRequest, Repository, WorkflowRun,
     };
-    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/github.md"));
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/action.md"));
+    let (_, page) = page
+        .split_once("\n## What is asked of GitHub\n")
+        .expect("the section");
     for surface in [
         Comment,
         CheckRun,

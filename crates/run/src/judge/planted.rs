@@ -7,7 +7,7 @@
 //!
 //! The numbers of grades and the limits come from a simulation of judges: with 24 grades, a judge without any
 //! preference proves itself in 2 or 3 of 100 runs, a judge that errs in every tenth grade in 97, and a judge that adds
-//! 0.4 for bold type, for length or for an instruction in none. docs/judges.md has the figures.
+//! 0.4 for bold type, for length or for an instruction in none. docs/grading.md has the figures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
