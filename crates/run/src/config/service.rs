@@ -1,8 +1,8 @@
 //! The pipelines behind HTTP: the checks that a schema cannot express, wherever a `run` stands.
 
+use super::Problem;
 use super::models;
 use super::yaml::{Content, Node};
-use super::Problem;
 use crate::targets::{HttpProblem, base_url, http_problems};
 
 /// The problems of every `http` under a `run`.

@@ -248,11 +248,7 @@ impl AskedMemory {
 }
 
 /// What the answers say.
-fn in_words(
-    inputs: &[(String, String)],
-    answers: &[ByPlace],
-    memory: AskedMemory,
-) -> Vec<Notice> {
+fn in_words(inputs: &[(String, String)], answers: &[ByPlace], memory: AskedMemory) -> Vec<Notice> {
     let noun = memory.noun;
     let names = |is_meant: &dyn Fn(&ByPlace) -> bool| -> Vec<String> {
         let meant = inputs
@@ -366,7 +362,11 @@ mod tests {
         let [notice] = &in_words(&inputs, &ordered, memory("service", true))[..] else {
             panic!("one notice");
         };
-        assert!(notice.text.contains("the service was asked before"), "{}", notice.text);
+        assert!(
+            notice.text.contains("the service was asked before"),
+            "{}",
+            notice.text
+        );
     }
 
     #[test]

@@ -27,11 +27,11 @@ pub use address::Address;
 #[cfg(any(test, feature = "fixtures"))]
 pub use command::serve_the_tests;
 pub use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, setup};
+pub(crate) use http::{HttpProblem, http_problems};
 use kelvin_base::failure::{Failure, Streams};
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 pub use meter::{Admission, CallLimits, Meter, Pass};
-pub(crate) use http::{HttpProblem, http_problems};
 pub use model::{AskedModel, Asking, Endpoint, ModelName, ModelSettings, base_url};
 #[cfg(test)]
 pub use registry::tests_only;

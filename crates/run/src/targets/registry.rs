@@ -9,7 +9,13 @@ use super::python::PythonKind;
 use super::worker::WorkerKind;
 
 /// Every kind of target.
-const ALL: &[&dyn TargetKind] = &[&CommandKind, &ModelKind, &WorkerKind, &PythonKind, &HttpKind];
+const ALL: &[&dyn TargetKind] = &[
+    &CommandKind,
+    &ModelKind,
+    &WorkerKind,
+    &PythonKind,
+    &HttpKind,
+];
 
 /// Every kind of target.
 pub(super) fn target_kinds() -> Vec<&'static dyn TargetKind> {

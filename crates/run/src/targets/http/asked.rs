@@ -9,7 +9,7 @@ use ::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use serde_json::{Value, json};
 
 use super::body::RequestBody;
-use super::host::{HostedService, ServiceHost};
+use super::host::{HostedService, ServiceHost, Unanswered};
 use super::{HttpMethod, HttpSettings, PORT};
 use crate::targets::model::base_url;
 use crate::targets::model::http::{self as client, Broken, ExchangeLimits, HttpResponse, Sent};
@@ -36,18 +36,6 @@ pub(super) struct HttpTarget {
     site: TargetSite,
     /// What starts the service, where that is done here.
     host: Option<ServiceHost>,
-}
-
-/// Why there is no answer.
-enum Unanswered {
-    Interrupted,
-    Failed(Box<Failure>),
-}
-
-impl From<Failure> for Unanswered {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(Box::new(failure))
-    }
 }
 
 impl HttpTarget {
@@ -162,7 +150,8 @@ impl HttpTarget {
                     return Unanswered::Interrupted;
                 }
                 let how = crate::targets::command::ended(&kind);
-                let what = format!("the service of `run.http.start` was lost during the call: {how}");
+                let what =
+                    format!("the service of `run.http.start` was lost during the call: {how}");
                 Failure::new(FailureKind::WorkerLost, what)
             }
             None => failure,
@@ -229,7 +218,10 @@ impl HttpTarget {
             };
             let wanted = match &self.settings.decision {
                 Some(pointer) => format!("`run.http.decision` looks for `{pointer}` in JSON"),
-                None => "without `run.http.decision` it has to be JSON, or have the type `text/plain`".to_owned(),
+                None => {
+                    "without `run.http.decision` it has to be JSON, or have the type `text/plain`"
+                        .to_owned()
+                }
             };
             let length = answer.body.len();
             let what = format!("its answer is no JSON, found {length} bytes {kind}: {wanted}");
@@ -265,12 +257,10 @@ impl Target for HttpTarget {
             let reply = Reply::default();
             return Ended::Failed { failure, reply };
         }
-        let service = match self.host.as_ref().map(ServiceHost::service).transpose() {
-            Ok(service) => service,
-            Err(ended) => return ended,
-        };
         let mut reply = Reply::default();
-        match self.ask(call, service.as_ref(), &mut reply) {
+        let service = self.host.as_ref().map(ServiceHost::service).transpose();
+        let answer = service.and_then(|service| self.ask(call, service.as_ref(), &mut reply));
+        match answer {
             Ok(answer) => {
                 *output = answer;
                 Ended::Answered(reply)
@@ -303,7 +293,7 @@ impl Target for HttpTarget {
     fn answers(&self) -> Option<Result<String, String>> {
         let service = match self.host.as_ref().map(ServiceHost::service).transpose() {
             Ok(service) => service,
-            Err(Ended::Failed { failure, .. }) => {
+            Err(Unanswered::Failed(failure)) => {
                 let said = failure.stderr.lines().last().unwrap_or_default();
                 let said = match said {
                     "" => String::new(),
@@ -311,7 +301,7 @@ impl Target for HttpTarget {
                 };
                 return Some(Err(format!("{}{said}", failure.message)));
             }
-            Err(_) => return None,
+            Err(Unanswered::Interrupted) => return None,
         };
         let sent = Sent {
             method: Method::HEAD,
@@ -341,9 +331,10 @@ fn in_field(value: &Value, field: &str) -> Vec<u8> {
     let output = match field.strip_prefix('/') {
         Some(pointer) => {
             let keys = pointer.split('/').rev();
-            keys.fold(value.clone(), |inside, key| {
-                json!({ key.replace("~1", "/").replace("~0", "~"): inside })
-            })
+            keys.fold(
+                value.clone(),
+                |inside, key| json!({ key.replace("~1", "/").replace("~0", "~"): inside }),
+            )
         }
         None if field.is_empty() => match value {
             Value::String(text) => return text.clone().into_bytes(),

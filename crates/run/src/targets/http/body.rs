@@ -65,11 +65,7 @@ fn alone(input: &str, is_record: bool) -> String {
     }
 }
 
-fn render(
-    template: &str,
-    input: minijinja::Value,
-    call: &str,
-) -> Result<String, minijinja::Error> {
+fn render(template: &str, input: minijinja::Value, call: &str) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment
@@ -88,7 +84,9 @@ fn in_words(error: &minijinja::Error) -> String {
         _ => None,
     };
     let detail = detail.map_or_else(String::new, |detail| format!(": {detail}"));
-    let line = error.line().map_or_else(String::new, |line| format!(" in line {line}"));
+    let line = error
+        .line()
+        .map_or_else(String::new, |line| format!(" in line {line}"));
     format!("{}{detail}{line}", error.kind())
 }
 
@@ -130,20 +128,35 @@ mod tests {
     #[test]
     fn a_record_is_an_object_with_its_own_bytes_and_markdown_is_a_text() {
         let record = r#"{"z": 1.50, "a": 123456789012345678901234567890}"#;
-        assert_eq!(made(None, record, true), Ok(format!("{{\"input\": {record}}}")));
-        assert_eq!(made(None, record, false), Ok(json!({ "input": record }).to_string()));
+        assert_eq!(
+            made(None, record, true),
+            Ok(format!("{{\"input\": {record}}}"))
+        );
+        assert_eq!(
+            made(None, record, false),
+            Ok(json!({ "input": record }).to_string())
+        );
         // What is no JSON is a text, whatever the name of its file is.
-        assert_eq!(made(None, "# a\n\"b\"", true), Ok(r##"{"input":"# a\n\"b\""}"##.to_owned()));
+        assert_eq!(
+            made(None, "# a\n\"b\"", true),
+            Ok(r##"{"input":"# a\n\"b\""}"##.to_owned())
+        );
     }
 
     #[test]
     fn a_template_has_the_input_with_its_fields_in_their_order() {
-        let template = Some(r#"{"q": {{ input.q | tojson }}, "all": {{ input | tojson }}, "id": "{{ call }}"}"#);
+        let template = Some(
+            r#"{"q": {{ input.q | tojson }}, "all": {{ input | tojson }}, "id": "{{ call }}"}"#,
+        );
         let body = made(template, r#"{"z": "a\"b", "q": [1, "x"]}"#, true);
         let want = r#"{"q": [1, "x"], "all": {"z": "a\"b", "q": [1, "x"]}, "id": "c4ll"}"#;
         let body = body.expect("a body").replace(", ", ",").replace(": ", ":");
         assert_eq!(body, want.replace(", ", ",").replace(": ", ":"));
-        let text = made(Some(r#"{"t": {{ input | tojson }}}"#), "<a>\n'b' \"c\" ü", false);
+        let text = made(
+            Some(r#"{"t": {{ input | tojson }}}"#),
+            "<a>\n'b' \"c\" ü",
+            false,
+        );
         let text: Value = serde_json::from_str(&text.expect("a body")).expect("JSON");
         assert_eq!(text["t"], "<a>\n'b' \"c\" ü");
     }
@@ -158,7 +171,10 @@ mod tests {
             r#"{"t": {{ input + 1 }}}"#,
         ] {
             let why = made(Some(template), secret, false).expect_err(template);
-            assert!(why.contains("`run.http.body`") && !why.contains("word"), "{why}");
+            assert!(
+                why.contains("`run.http.body`") && !why.contains("word"),
+                "{why}"
+            );
         }
     }
 

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 
 use super::PORT;
+use crate::targets::TargetSite;
 use crate::targets::command::{self, Running, StopOrder, Tail};
 use crate::targets::worker::{self, WorkerProgram};
-use crate::targets::{Ended, Reply, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_system::signal::{Interrupt, timespec};
@@ -24,6 +24,18 @@ const CONNECT: Duration = Duration::from_millis(500);
 const GRACE: Duration = Duration::from_millis(300);
 /// The time in which the end of a process shows that has cut its connections.
 const LAST: Duration = Duration::from_millis(200);
+
+/// Why there is no answer.
+pub(super) enum Unanswered {
+    Interrupted,
+    Failed(Box<Failure>),
+}
+
+impl From<Failure> for Unanswered {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
 
 /// Starts the service of a run, and another one where it is lost.
 pub(super) struct ServiceHost {
@@ -70,10 +82,10 @@ impl ServiceHost {
     /// # Errors
     ///
     /// The end of the call that needs it, where it cannot be started or the run was stopped.
-    pub(super) fn service(&self) -> Result<Arc<HostedService>, Ended> {
+    pub(super) fn service(&self) -> Result<Arc<HostedService>, Unanswered> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if self.site.interrupt.tripped() {
-            return Err(Ended::Interrupted);
+            return Err(Unanswered::Interrupted);
         }
         if let Some(known) = &*running
             && known.ended(Duration::ZERO).is_none()
@@ -83,12 +95,12 @@ impl ServiceHost {
         // One that ended between two calls had no call, so nothing is lost with it.
         *running = None;
         if let Some(failure) = self.failed.get() {
-            return Err(failed(failure.clone()));
+            return Err(failure.clone().into());
         }
         match self.start() {
             Ok(Some(service)) => Ok(Arc::clone(running.insert(Arc::new(service)))),
-            Ok(None) => Err(Ended::Interrupted),
-            Err(failure) => Err(failed(self.failed.get_or_init(|| failure).clone())),
+            Ok(None) => Err(Unanswered::Interrupted),
+            Err(failure) => Err(self.failed.get_or_init(|| failure).clone().into()),
         }
     }
 
@@ -183,13 +195,6 @@ fn keep(mut log: PipeReader, tail: &Mutex<Tail>) {
 
 fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn failed(failure: Failure) -> Ended {
-    Ended::Failed {
-        failure: Box::new(failure),
-        reply: Reply::default(),
-    }
 }
 
 /// A port that nobody listens on, and that no other service of this process was given.

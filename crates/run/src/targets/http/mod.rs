@@ -102,7 +102,8 @@ pub(crate) fn http_problems<'s>(
     match text("start") {
         Some(_) if !url.contains(PORT) => tell(
             "url",
-            "`url` has no `{port}`, but the service of `start` listens on a port of its own".to_owned(),
+            "`url` has no `{port}`, but the service of `start` listens on a port of its own"
+                .to_owned(),
             "write it as `http://127.0.0.1:{port}/decide`",
         ),
         Some(_) => {
@@ -110,14 +111,16 @@ pub(crate) fn http_problems<'s>(
             if read.is_ok_and(|url| !url.is_on_loopback()) {
                 tell(
                     "url",
-                    "`url` names another machine, and `start` starts the service on this one".to_owned(),
+                    "`url` names another machine, and `start` starts the service on this one"
+                        .to_owned(),
                     "write it as `http://127.0.0.1:{port}/decide`, or leave `start` out",
                 );
             }
         }
         None if url.contains(PORT) => tell(
             "url",
-            "`{port}` is the port of a service that `start` starts, and there is no `start`".to_owned(),
+            "`{port}` is the port of a service that `start` starts, and there is no `start`"
+                .to_owned(),
             "write the port, or name the command that starts the service under `start`",
         ),
         None => {}
@@ -137,7 +140,10 @@ pub(crate) fn http_problems<'s>(
         && !pointer.starts_with('/')
     {
         let what = format!("`decision` is a JSON pointer and begins with `/`, found `{pointer}`");
-        let help = format!("write `/{}`", pointer.trim_start_matches("$.").replace('.', "/"));
+        let help = format!(
+            "write `/{}`",
+            pointer.trim_start_matches("$.").replace('.', "/")
+        );
         tell("decision", what, &help);
     }
     found
@@ -150,8 +156,9 @@ impl HttpKind {
     fn read(settings: &Value) -> Result<HttpSettings, Misuse> {
         let settings = HttpSettings::deserialize(settings)
             .map_err(|error| Misuse::new(format!("`{KEY}` names no service: {error}")))?;
-        base_url::check_whole(&settings.url.replace(PORT, "1"))
-            .map_err(|refused| Misuse::new(format!("`{KEY}`: {}", refused.what)).help(refused.help))?;
+        base_url::check_whole(&settings.url.replace(PORT, "1")).map_err(|refused| {
+            Misuse::new(format!("`{KEY}`: {}", refused.what)).help(refused.help)
+        })?;
         if let Some(line) = &settings.start {
             worker::check(line, "http.start")?;
         }
@@ -170,7 +177,10 @@ impl TargetKind for HttpKind {
 
     #[cfg(feature = "models")]
     fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
-        Ok(Box::new(asked::HttpTarget::open(Self::read(settings)?, site)?))
+        Ok(Box::new(asked::HttpTarget::open(
+            Self::read(settings)?,
+            site,
+        )?))
     }
 
     #[cfg(not(feature = "models"))]
@@ -195,7 +205,9 @@ impl TargetKind for HttpKind {
     }
 
     fn line(&self, settings: &Value) -> Option<String> {
-        let start = Self::read(settings).ok().and_then(|settings| settings.start);
+        let start = Self::read(settings)
+            .ok()
+            .and_then(|settings| settings.start);
         Some(start.unwrap_or_default())
     }
 

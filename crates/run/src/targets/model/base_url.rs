@@ -176,10 +176,17 @@ mod tests {
 
     #[test]
     fn the_address_of_a_service_may_have_a_query_and_holds_no_secret() {
-        for text in ["http://127.0.0.1:8000/decide", "https://example.com/a/?version=3&to=a@b"] {
+        for text in [
+            "http://127.0.0.1:8000/decide",
+            "https://example.com/a/?version=3&to=a@b",
+        ] {
             assert!(check_whole(text).is_ok(), "{text}");
         }
-        for text in ["https://u:pass@example.com?a", "https://example.com/a#b", "decide"] {
+        for text in [
+            "https://u:pass@example.com?a",
+            "https://example.com/a#b",
+            "decide",
+        ] {
             let refused = check_whole(text).expect_err(text);
             assert!(refused.what.starts_with("`url` "), "{refused:?}");
             assert!(!refused.what.contains("pass@"), "{refused:?}");

@@ -217,9 +217,7 @@ async fn once(
     sent: &Sent,
     most: u64,
 ) -> Result<HttpResponse, Broken> {
-    let mut request = Request::builder()
-        .method(&sent.method)
-        .uri(&sent.url);
+    let mut request = Request::builder().method(&sent.method).uri(&sent.url);
     if !sent.body.is_empty() && sent.headers.iter().all(|(name, _)| name != CONTENT_TYPE) {
         request = request.header(CONTENT_TYPE, "application/json");
     }

@@ -64,7 +64,9 @@ impl ServerKey {
         Err(Misuse::new(format!(
             "the environment variable `{variable}`, which holds the key of {of}, {what}"
         ))
-        .help(format!("{verb} it, e.g. from a secret of the workflow under `env:`; nothing was called")))
+        .help(format!(
+            "{verb} it, e.g. from a secret of the workflow under `env:`; nothing was called"
+        )))
     }
 
     /// A text without the key.
@@ -103,7 +105,10 @@ mod tests {
     #[test]
     fn a_variable_that_is_not_set_is_told_by_its_name() {
         let key = ServerKey::of(Some("KELVIN_TEST_NO_SUCH_KEY"));
-        let refused = key.check("the model `local`").expect_err("not set").to_string();
+        let refused = key
+            .check("the model `local`")
+            .expect_err("not set")
+            .to_string();
         assert!(refused.contains("`KELVIN_TEST_NO_SUCH_KEY`"), "{refused}");
         assert!(refused.contains("`local`, is not set"), "{refused}");
         assert!(ServerKey::of(None).check("the model `local`").is_ok());

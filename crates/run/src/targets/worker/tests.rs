@@ -327,7 +327,11 @@ fn a_worker_is_replaced_after_its_number_of_calls_and_a_fresh_one_shares_nothing
         sample: "",
         workplace: None,
     };
-    let fresh = yard.target.afresh().expect("a worker keeps its memory").target;
+    let fresh = yard
+        .target
+        .afresh()
+        .expect("a worker keeps its memory")
+        .target;
     assert!(matches!(fresh.call(&call, &mut output), Ended::Answered(_)));
     assert_eq!(output, b"1");
 }
