@@ -136,7 +136,8 @@ impl HttpTarget {
         service: Option<&Arc<HostedService>>,
     ) -> Unanswered {
         let is_late = broken == Broken::TimedOut;
-        let is_cut = matches!(broken, Broken::Connection(_));
+        let is_unreached = matches!(broken, Broken::Unreached(_));
+        let is_cut = is_unreached || matches!(broken, Broken::Connection(_));
         let Some(failure) = broken.failure(limits, |text| self.key.scrub(text)) else {
             return Unanswered::Interrupted;
         };
@@ -164,7 +165,22 @@ impl HttpTarget {
             stderr,
             ..Streams::default()
         });
-        failure.into()
+        match is_unreached && failure.kind == FailureKind::WorkerLost {
+            true => Unanswered::EndedBefore(Box::new(failure)),
+            false => failure.into(),
+        }
+    }
+
+    /// The output of a call, of another service where one had ended and nobody knew it.
+    fn answer(&self, call: &Invocation<'_>, reply: &mut Reply) -> Result<Vec<u8>, Unanswered> {
+        let mut once = || {
+            let service = self.host.as_ref().map(ServiceHost::service).transpose()?;
+            self.ask(call, service.as_ref(), reply)
+        };
+        match once() {
+            Err(Unanswered::EndedBefore(_)) => once(),
+            end => end,
+        }
     }
 
     /// The failure of an answer that is none. What the service says, and to where it redirects, is no part of the
@@ -258,15 +274,15 @@ impl Target for HttpTarget {
             return Ended::Failed { failure, reply };
         }
         let mut reply = Reply::default();
-        let service = self.host.as_ref().map(ServiceHost::service).transpose();
-        let answer = service.and_then(|service| self.ask(call, service.as_ref(), &mut reply));
-        match answer {
+        match self.answer(call, &mut reply) {
             Ok(answer) => {
                 *output = answer;
                 Ended::Answered(reply)
             }
             Err(Unanswered::Interrupted) => Ended::Interrupted,
-            Err(Unanswered::Failed(failure)) => Ended::Failed { failure, reply },
+            Err(Unanswered::Failed(failure) | Unanswered::EndedBefore(failure)) => {
+                Ended::Failed { failure, reply }
+            }
         }
     }
 
@@ -293,7 +309,7 @@ impl Target for HttpTarget {
     fn answers(&self) -> Option<Result<String, String>> {
         let service = match self.host.as_ref().map(ServiceHost::service).transpose() {
             Ok(service) => service,
-            Err(Unanswered::Failed(failure)) => {
+            Err(Unanswered::Failed(failure) | Unanswered::EndedBefore(failure)) => {
                 let said = failure.stderr.lines().last().unwrap_or_default();
                 let said = match said {
                     "" => String::new(),

@@ -1,5 +1,6 @@
 //! The body of a request: the input in a template, or the input alone.
 
+use minijinja::value::Kwargs;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, context};
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -68,9 +69,22 @@ fn alone(input: &str, is_record: bool) -> String {
 fn render(template: &str, input: minijinja::Value, call: &str) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_filter("tojson", tojson);
     environment
         .template_from_str(template)?
         .render(context! { input, call })
+}
+
+/// The filter of that name, which would make null of a field that is not there.
+fn tojson(
+    value: &minijinja::Value,
+    indent: Option<minijinja::Value>,
+    named: Kwargs,
+) -> Result<minijinja::Value, minijinja::Error> {
+    match value.is_undefined() {
+        true => Err(minijinja::Error::from(ErrorKind::UndefinedError)),
+        false => minijinja::filters::tojson(value, indent, named),
+    }
 }
 
 /// An error without anything that the input may have brought in.

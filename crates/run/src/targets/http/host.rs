@@ -29,6 +29,8 @@ const LAST: Duration = Duration::from_millis(200);
 pub(super) enum Unanswered {
     Interrupted,
     Failed(Box<Failure>),
+    /// The service has ended before it was asked; the failure where another one is not asked either.
+    EndedBefore(Box<Failure>),
 }
 
 impl From<Failure> for Unanswered {

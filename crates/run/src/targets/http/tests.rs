@@ -420,7 +420,7 @@ fn until(what: &str, happened: impl Fn() -> bool) {
 fn a_service_is_started_once_for_many_calls_and_ends_with_all_that_it_has_started() {
     let child = "child = None\ndef answer(text):\n    global child\n    if child is None:\n        \
                  child = subprocess.Popen(['sleep', '1000'], start_new_session=True)\n        \
-                 open('child', 'w').write(str(child.pid))\n    return {'decision': text.upper()}";
+                 open('child', 'a').write(f'{child.pid}\\n')\n    return {'decision': text.upper()}";
     let yard = started(child, Duration::from_secs(20));
     assert_eq!(yard.ask("first"), Ok(r#"{"decision": "FIRST"}"#.to_owned()));
     thread::scope(|scope| {
@@ -442,9 +442,10 @@ fn a_service_is_started_once_for_many_calls_and_ends_with_all_that_it_has_starte
     assert_eq!(output, Ok(r#"{"decision": "X"}"#.to_owned()));
     drop(fresh);
     assert_eq!(yard.lines("started").len(), 2);
+    let children = yard.lines("child");
+    assert!(lives(&pids[0]) && lives(&children[0]) && children.len() == 2);
     let mut all = yard.lines("started");
-    all.extend(yard.lines("child"));
-    assert!(lives(&all[0]) && lives(&all[2]), "{all:?}");
+    all.extend(children);
     let Yard { target, folder, .. } = yard;
     drop(target);
     until("the end of every process", || {

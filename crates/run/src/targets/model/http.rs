@@ -58,7 +58,9 @@ pub(in crate::targets) enum Broken {
     TooLarge,
     /// The run was stopped.
     Interrupted,
-    /// The server could not be reached, or the connection broke; the reason.
+    /// The server could not be reached; the reason. It has got nothing of the request.
+    Unreached(String),
+    /// The connection broke; the reason.
     Connection(String),
 }
 
@@ -87,7 +89,7 @@ impl Broken {
                 );
                 (FailureKind::OutputTooLarge, message)
             }
-            Self::Connection(how) => {
+            Self::Unreached(how) | Self::Connection(how) => {
                 let message = format!("the server could not be asked: {}", scrub(&how));
                 (FailureKind::Connection, message)
             }
@@ -235,7 +237,10 @@ async fn once(
     let response = client
         .request(request)
         .await
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| match error.is_connect() {
+            true => Broken::Unreached(reason(&error)),
+            false => broken(&error),
+        })?;
     let (parts, mut stream) = response.into_parts();
     // An error message may be longer than the limit of an answer.
     let most = match parts.status.is_success() {
