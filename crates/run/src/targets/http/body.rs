@@ -7,10 +7,6 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 /// What a body is made of.
-#[cfg_attr(
-    not(feature = "models"),
-    expect(dead_code, reason = "only the clients for servers send anything")
-)]
 pub(super) struct RequestBody {
     /// The template, where there is one.
     pub(super) template: Option<String>,

@@ -21,11 +21,13 @@ use super::command::{
     self, CommandTemplate, CommandWord, Paths, PlainPaths, SupervisedProgram, Tail,
 };
 use super::{Ended, FreshTarget, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
+#[cfg(feature = "models")]
 pub(super) use exchange::how;
 use exchange::{ExchangeEnd, RunningWorker, WorkerLimits, WorkerLoss};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::notice::{Code, Notice};
+#[cfg(feature = "models")]
 pub(super) use rpc::{output, token};
 
 /// What a configuration writes under the key of this target: a command line, or a mapping of the command line and of
