@@ -544,7 +544,10 @@ fn a_configuration_that_cannot_work_is_told_with_its_line_before_anything_is_ask
             "{url: \"http://127.0.0.1:1/\", decision: label}",
             "write `/label`",
         ),
-        ("{url: \"http://127.0.0.1:1/\", method: GET}", "`method`"),
+        (
+            "{url: \"http://127.0.0.1:1/\", method: GET}",
+            "must be `POST`, `PUT` or `PATCH`",
+        ),
     ] {
         configured(&project, http, "");
         let said = project.kelvin(&["lint"]).expect(1);
