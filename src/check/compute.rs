@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 
+use super::of_no_commit;
 use super::overlay;
 use super::stage::{self, Stage};
 use super::{CheckMode, CheckRequest};
@@ -174,6 +175,10 @@ fn with<T>(
         mode: CheckMode::Run,
         is_base: true,
     };
+    let base = what.registry.configured(&request.overrides)?;
+    if let Some(why) = of_no_commit::why(&base, config) {
+        anyhow::bail!(why);
+    }
     stage::with(&request, observer, then)
 }
 

@@ -33,6 +33,7 @@ mod merge;
 mod named;
 #[cfg(test)]
 mod noisy_judge_tests;
+mod of_no_commit;
 mod ordered;
 mod overlay;
 mod past;

@@ -8,7 +8,7 @@ use super::looking::{ComparisonEnding, Looking, unknown};
 use super::stored::StoredReports;
 use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, calibrated, claims,
-    compute, drift, edits, measure, ordered, record, rules, stored, texts, why,
+    compute, drift, edits, measure, of_no_commit, ordered, record, rules, stored, texts, why,
 };
 use crate::baseline;
 use crate::baseline::{Baseline, Remote, Search};
@@ -462,7 +462,8 @@ fn commit_that_runs_again(
     side: &dyn JudgedSide,
 ) -> anyhow::Result<Option<Oid>> {
     let commit = provenance.commit.as_deref();
-    let commit = commit.filter(|_| side.can_be_run() && config.baseline.compute);
+    let is_another = of_no_commit::why(config, config).is_none();
+    let commit = commit.filter(|_| side.can_be_run() && config.baseline.compute && is_another);
     Ok(commit.map(git::id).transpose()?)
 }
 

@@ -174,6 +174,9 @@ mod after;
 mod apart;
 mod next;
 
+/// Pipelines behind HTTP.
+mod http;
+
 /// Pipelines that are a process that stays, or a Python function.
 mod workers;
 

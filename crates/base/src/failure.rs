@@ -13,7 +13,7 @@ pub enum FailureKind {
     Signal(i32),
     /// It was killed after the timeout.
     Timeout,
-    /// The worker that had the call has ended, broke its protocol, or held too much memory.
+    /// The worker or the started service that had the call has ended, broke its protocol, or held too much memory.
     WorkerLost,
     /// The worker answered with an error of this code.
     ErrorAnswer(i32),
@@ -34,11 +34,11 @@ pub enum FailureKind {
     OutputNotObject,
     /// The object has no decision field.
     DecisionMissing,
-    /// The server of a model refused a call, or could not do it; its HTTP status.
+    /// The server of a model, or a service, refused a call, or could not do it; its HTTP status.
     Status(u16),
-    /// The server of a model takes no more calls for now (HTTP status 429).
+    /// The server of a model, or a service, takes no more calls for now (HTTP status 429).
     RateLimit,
-    /// The server of a model could not be reached, or the connection broke.
+    /// The server of a model, or a service, could not be reached, or the connection broke.
     Connection,
     /// The server of a model answered without a text.
     EmptyContent,

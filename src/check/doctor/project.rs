@@ -5,14 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{DoctorFinding, DoctorRequest, JOB};
-use crate::check::calibrated;
+use crate::check::{calibrated, of_no_commit};
 use crate::registry::Registry;
 use kelvin_base::file;
 use kelvin_gate::report::Report;
+use kelvin_page::safe;
 use kelvin_probe::{Items, Kind};
 use kelvin_record::Nouns;
 use kelvin_run::config::Config;
-use kelvin_run::targets::{Address, ModelSettings};
+use kelvin_run::targets::{Address, ModelSettings, TargetSite};
+use kelvin_system::signal::Interrupt;
 
 /// With less free space than this a run may fail: every variant is written to the disk.
 const LITTLE: u64 = 256 << 20;
@@ -37,10 +39,18 @@ pub(super) fn look(
     let in_container = request.surroundings.in_container;
     let targets = config.targets();
     findings.extend(targets.map(|target| command(config, target, in_container)));
+    findings.extend(
+        config
+            .targets()
+            .filter_map(|target| answering(config, target)),
+    );
+    if let Some(why) = of_no_commit::why(config, config) {
+        findings.push(DoctorFinding::warn(SERVICE, why));
+    }
     findings.extend(config.models().filter_map(|model| key(config, model)));
     let judges = calibrated::on_record(config).into_iter();
     findings.extend(judges.map(|judge| {
-        let text = kelvin_page::safe::line(&judge.text);
+        let text = safe::line(&judge.text);
         match judge.fails {
             None => DoctorFinding::ok("judges", text),
             Some(false) => DoctorFinding::warn("judges", text),
@@ -119,6 +129,9 @@ fn command(config: &Config, target: &Address, in_container: bool) -> DoctorFindi
         Ok(start) => start,
         Err(misuse) => return DoctorFinding::missing("command", misuse.to_string()),
     };
+    if let Some(why) = start.none_since {
+        return DoctorFinding::ok("command", format!("none, since {why}"));
+    }
     let Some(program) = start.program else {
         return DoctorFinding::ok(
             "command",
@@ -187,6 +200,35 @@ fn command(config: &Config, target: &Address, in_container: bool) -> DoctorFindi
             _ => "- run: echo \"/path/to/its/folder\" >> \"$GITHUB_PATH\"",
         },
     )
+}
+
+/// The subject of findings about a service that is the pipeline.
+const SERVICE: &str = "service";
+
+/// Whether the service behind a pipeline answers; none where there is none.
+fn answering(config: &Config, target: &Address) -> Option<DoctorFinding> {
+    if !target.stays() {
+        return None;
+    }
+    let opened = Interrupt::of_process().map_err(|error| format!("{error:#}"));
+    let opened = opened.and_then(|interrupt| {
+        let site = TargetSite {
+            root: config.root.clone(),
+            timeout: config.limits.timeout,
+            max_output_bytes: config.limits.max_output_bytes,
+            decision_field: String::new(),
+            interrupt,
+        };
+        target.open(&site).map_err(|misuse| misuse.to_string())
+    });
+    let said = match opened {
+        Ok(opened) => opened.answers()?,
+        Err(why) => Err(why),
+    };
+    Some(match said {
+        Ok(said) => DoctorFinding::ok(SERVICE, safe::line(&said)),
+        Err(why) => DoctorFinding::missing(SERVICE, safe::line(&why)),
+    })
 }
 
 fn base(file: &str) -> &str {

@@ -268,7 +268,7 @@ impl Configure for ChecksKind {
         if !run.has_workplaces() {
             let at = part.node.get(&["run"]).map_or(0..0, |node| node.at.clone());
             let what =
-                "a worker has no workspace of its own for a scenario, and invariants need one";
+                "only a command has a workspace of its own for a scenario, and invariants need one";
             let problem = Problem::new(at, what).help("write a command line under `run`");
             return Err(part.misuse(problem).into());
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::diagnostic::Problem;
 use super::raw::{RawCache, RawConfig, cache_dir};
 use super::yaml::{Content, Node};
-use super::{CacheSettings, Config, Limits, Overrides, Retry, approval, harmless, models};
+use super::{CacheSettings, Config, Limits, Overrides, Retry, approval, harmless, models, service};
 
 /// All problems of the values of the general keys. Values of a wrong type are skipped, since the schema reports
 /// them.
@@ -23,6 +23,7 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     anchor(file, &mut found);
     metric_rules(file, &mut found);
     found.extend(models::problems(file));
+    found.extend(service::problems(file));
     found.extend(approval::problems(file));
     found
 }

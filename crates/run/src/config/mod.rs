@@ -15,6 +15,7 @@ mod measuring;
 mod models;
 pub mod placeholder;
 mod raw;
+mod service;
 pub mod shape;
 mod wanted;
 pub mod yaml;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::yaml::{Content, Key, Node};
 use super::{Config, Problem};
-use crate::targets::base_url;
+use crate::targets::base_url::{self, BaseUrl, Refused};
 use crate::targets::{Address, Endpoint, ModelName, ModelSettings};
 use crate::tools;
 use kelvin_base::digest::Digest;
@@ -102,7 +102,9 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
             found.push(problem.help("bound its calls by `max_calls`"));
         }
         recording(models, model, &mut found);
-        address(model, &mut found);
+        if let Some((text, at)) = model.text(&["base_url"]) {
+            address(model, at, base_url::check(text), &mut found);
+        }
         key(model, &mut found);
         headers(model, &mut found);
         if let (Some(limit), None) = (model.get(&["limits", "usd"]), model.get(&["price"])) {
@@ -130,11 +132,13 @@ fn recording(models: &[(Key, Node)], model: &Node, found: &mut Vec<Problem>) {
 }
 
 /// Reports an address that carries a secret, or over which the key would be sent unencrypted.
-fn address(model: &Node, found: &mut Vec<Problem>) {
-    let Some((text, at)) = model.text(&["base_url"]) else {
-        return;
-    };
-    let url = match base_url::check(text) {
+pub(super) fn address(
+    model: &Node,
+    at: &Range<usize>,
+    read: Result<BaseUrl, Refused>,
+    found: &mut Vec<Problem>,
+) {
+    let url = match read {
         Ok(url) => url,
         Err(refused) => {
             let problem = Problem::new(at.clone(), refused.what);
@@ -154,7 +158,7 @@ fn address(model: &Node, found: &mut Vec<Problem>) {
 }
 
 /// Reports a key that stands in the place of the name of its variable.
-fn key(model: &Node, found: &mut Vec<Problem>) {
+pub(super) fn key(model: &Node, found: &mut Vec<Problem>) {
     let Some((name, at)) = model.text(&["api_key_env"]) else {
         return;
     };
@@ -181,7 +185,7 @@ fn key(model: &Node, found: &mut Vec<Problem>) {
 }
 
 /// Reports headers that cannot be sent, and headers that would carry a key.
-fn headers(model: &Node, found: &mut Vec<Problem>) {
+pub(super) fn headers(model: &Node, found: &mut Vec<Problem>) {
     let Some(Content::Map(headers)) = model.get(&["headers"]).map(|node| &node.content) else {
         return;
     };

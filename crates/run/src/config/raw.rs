@@ -92,7 +92,7 @@ pub(super) struct RawRetry {
     pub transient_exit_codes: Vec<i32>,
     /// Whether a timeout is worth another attempt.
     pub retry_on_timeout: bool,
-    /// Attempts in all where the server of a model is busy or in trouble, or the connection breaks.
+    /// Attempts in all where the server of a model, or a service, is busy or in trouble, or the connection breaks.
     #[schemars(range(max = 100))]
     pub model_attempts: NonZeroUsize,
 }

@@ -88,6 +88,7 @@ impl<'a> Runner<'a> {
             root: rules.root.clone(),
             timeout: rules.limits.timeout,
             max_output_bytes: rules.limits.max_output_bytes,
+            decision_field: rules.decision_field.clone(),
             interrupt: Arc::clone(&interrupt),
         });
         let target = target.map_err(|misuse| rules.in_file(misuse))?;

@@ -1,7 +1,9 @@
 //! Whether an answer depends on what was asked before. A process that stays may remember something of one call in the
 //! next one; then its answers, and every figure that is made of them, depend on the order of the calls. A few inputs
-//! are asked alone and in two orders, each time of a process that was asked nothing before.
+//! are asked alone and in two orders, each time of a process that was asked nothing before. Where there is no other
+//! process than the one that was asked, the rows come one after the other, so that each always follows the same one.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -9,8 +11,8 @@ use serde_json::Value;
 
 use super::{Input, Runner, sample};
 use crate::Task;
-use crate::pool;
-use crate::targets::{Ended, Invocation, Target};
+use crate::targets::{Ended, FreshTarget, Invocation, Target};
+use crate::{pool, retry};
 use kelvin_base::digest::Fields;
 use kelvin_base::failure::FailureKind;
 use kelvin_base::notice::{Code, Notice};
@@ -106,6 +108,13 @@ impl Runner<'_> {
         &self,
         inputs: &[(String, String)],
     ) -> anyhow::Result<Option<Vec<Notice>>> {
+        let Some(memory) = self.target.afresh().map(|fresh| AskedMemory::of(&fresh)) else {
+            return Ok(None);
+        };
+        let jobs = match memory.remembers {
+            true => NonZeroUsize::MIN,
+            false => self.settings.rules.jobs,
+        };
         let inputs = &inputs[..inputs.len().min(Self::INPUTS_OF_AN_ORDER)];
         let mut answers: Vec<ByPlace> = inputs.iter().map(|_| ByPlace::default()).collect();
         for round in 0..=AGAIN {
@@ -117,15 +126,18 @@ impl Runner<'_> {
                 .chain(alone)
                 .collect();
             let is_over = AtomicBool::new(false);
-            let heard = pool::run(rows.len(), self.settings.rules.jobs, &|at| {
+            let heard = pool::run(rows.len(), jobs, &|at| {
                 self.ask_in_a_row(rows[at].1.iter().map(|at| &inputs[*at].1), &is_over)
             })?;
             if self.halted() {
                 return Ok(None);
             }
             if is_over.load(Ordering::Relaxed) {
-                let text = "whether the answers of a worker depend on the order of the inputs was not found out, since \
-                            calls of the first inputs failed";
+                let text = format!(
+                    "whether the answers of a {} depend on the order of the inputs was not found out, since calls of \
+                     the first inputs failed",
+                    memory.noun
+                );
                 return Ok(Some(vec![Notice::new(Code::own("order_unknown"), text)]));
             }
             for ((place, row), heard) in rows.iter().zip(heard) {
@@ -137,7 +149,7 @@ impl Runner<'_> {
                 return Ok(Some(Vec::new()));
             }
         }
-        Ok(Some(in_words(inputs, &answers)))
+        Ok(Some(in_words(inputs, &answers, memory)))
     }
 
     /// Asks inputs one after the other, of a process that was asked nothing before. `is_over` is set where a call got
@@ -147,7 +159,7 @@ impl Runner<'_> {
         inputs: impl Iterator<Item = &'i String>,
         is_over: &AtomicBool,
     ) -> anyhow::Result<Vec<Comparable>> {
-        let Some(target) = self.target.afresh() else {
+        let Some(FreshTarget { target, .. }) = self.target.afresh() else {
             return Ok(Vec::new());
         };
         let mut answers = Vec::new();
@@ -163,42 +175,81 @@ impl Runner<'_> {
         Ok(answers)
     }
 
-    /// One call that is no task. None where it got no answer: such a failure tells nothing of the input.
+    /// One call that is no task, made again as a task would be. None where it got no answer: such a failure tells
+    /// nothing of the input.
     fn ask_once(&self, target: &dyn Target, text: &str) -> anyhow::Result<Option<Comparable>> {
-        let Some(pass) = self.may_start() else {
-            return Ok(None);
-        };
         let sample = sample(text, 1);
-        let place = self.tree.place(text, &sample, 1)?;
-        let call = Invocation {
-            input: text,
-            input_file: place.input(),
-            output_file: place.output(),
-            repeat: 1,
-            sample: &sample,
-            workplace: None,
-        };
-        let start = Instant::now();
-        let (ended, _) = Self::invoke(target, &call, &place);
-        let (result, reply) = match ended {
-            Ended::Answered(reply) => (self.read(&reply), reply),
-            Ended::Failed { failure, reply } => (Err(failure), reply),
-            Ended::Interrupted => return Ok(None),
-        };
-        pass.used(reply.usage);
-        self.tally.called(start.elapsed(), 1, reply.usage);
-        Ok(match result {
-            Ok(value) => Some(Ok(value)),
-            Err(failure) => match failure.kind {
-                FailureKind::Timeout | FailureKind::WorkerLost | FailureKind::NotStarted => None,
-                kind => Some(Err(kind)),
-            },
-        })
+        let mut attempt = 1;
+        while let Some(pass) = self.may_start() {
+            let place = self.tree.place(text, &sample, attempt)?;
+            let call = Invocation {
+                input: text,
+                input_file: place.input(),
+                output_file: place.output(),
+                repeat: 1,
+                sample: &sample,
+                workplace: None,
+            };
+            let start = Instant::now();
+            let (ended, _) = Self::invoke(target, &call, &place);
+            let (result, reply) = match ended {
+                Ended::Answered(reply) => (self.read(&reply), reply),
+                Ended::Failed { failure, reply } => (Err(failure), reply),
+                Ended::Interrupted => return Ok(None),
+            };
+            pass.used(reply.usage);
+            self.tally.called(start.elapsed(), attempt, reply.usage);
+            let failure = match result {
+                Ok(value) => return Ok(Some(Ok(value))),
+                Err(failure) => failure,
+            };
+            match failure.kind {
+                FailureKind::Timeout | FailureKind::WorkerLost | FailureKind::NotStarted => {
+                    return Ok(None);
+                }
+                FailureKind::RateLimit | FailureKind::Connection | FailureKind::Status(500..) => {}
+                kind => return Ok(Some(Err(kind))),
+            }
+            let rules = &self.settings.rules.retry;
+            let asked = reply.retry_after;
+            let delay = retry::delay(rules, "order", attempt, &failure.kind, asked);
+            if delay.is_none_or(|delay| !self.interrupt.sleep(delay)) {
+                return Ok(None);
+            }
+            attempt += 1;
+        }
+        Ok(None)
+    }
+}
+
+/// What may remember something, for people.
+#[derive(Clone, Copy)]
+struct AskedMemory {
+    noun: &'static str,
+    /// Whether it was asked before, and is asked again.
+    remembers: bool,
+}
+
+impl AskedMemory {
+    const fn of(fresh: &FreshTarget<'_>) -> Self {
+        Self {
+            noun: fresh.noun,
+            remembers: fresh.remembers,
+        }
+    }
+
+    /// What to do about it.
+    fn remedy(self) -> &'static str {
+        match self.noun {
+            "worker" => "Look for a global that remembers, or set `recycle_after: 1`",
+            _ => "Look for what it keeps from one request to the next",
+        }
     }
 }
 
 /// What the answers say.
-fn in_words(inputs: &[(String, String)], answers: &[ByPlace]) -> Vec<Notice> {
+fn in_words(inputs: &[(String, String)], answers: &[ByPlace], memory: AskedMemory) -> Vec<Notice> {
+    let noun = memory.noun;
     let names = |is_meant: &dyn Fn(&ByPlace) -> bool| -> Vec<String> {
         let meant = inputs
             .iter()
@@ -211,10 +262,9 @@ fn in_words(inputs: &[(String, String)], answers: &[ByPlace]) -> Vec<Notice> {
     let asked = inputs.len();
     if !ordered.is_empty() {
         let text = format!(
-            "the answer to {} depends on what the worker was asked before: of {asked} inputs, each asked alone and in \
+            "the answer to {} depends on what the {noun} was asked before: of {asked} inputs, each asked alone and in \
              two orders {} times, {} answered otherwise, and always alike in the same place. Something of one call \
-             stays for the next one, so that every figure of this run may be one of the order. Look for a global that \
-             remembers, or set `recycle_after: 1`",
+             stays for the next one, so that every figure of this run may be one of the order. {}",
             listed(&ordered),
             AGAIN + 1,
             if ordered.len() == 1 {
@@ -222,6 +272,7 @@ fn in_words(inputs: &[(String, String)], answers: &[ByPlace]) -> Vec<Notice> {
             } else {
                 "these are"
             },
+            memory.remedy(),
         );
         return vec![Notice::new(Code::own("order_matters"), text)];
     }
@@ -229,11 +280,20 @@ fn in_words(inputs: &[(String, String)], answers: &[ByPlace]) -> Vec<Notice> {
         return Vec::new();
     }
     let text = format!(
-        "whether the answers of a worker depend on the order of the inputs was not found out: those to {} vary from \
+        "whether the answers of a {noun} depend on the order of the inputs was not found out: those to {} vary from \
          one time to the next in the same order too",
         listed(&unsteady)
     );
-    vec![Notice::new(Code::own("order_unknown"), text).minor()]
+    let code = Code::own("order_unknown");
+    // A process that was asked before may also have answered otherwise because of all that it was asked by then.
+    vec![match memory.remembers {
+        false => Notice::new(code, text).minor(),
+        true => {
+            let more = "chance makes answers vary, and so does a service that remembers more than the last request; \
+                        with `run.http.start` each order is asked of a service of its own, which tells the two apart";
+            Notice::new(code, format!("{text}: {more}"))
+        }
+    }]
 }
 
 /// `a`, `a and b`, `a, b and c`.
@@ -262,7 +322,11 @@ mod tests {
         let inputs: Vec<(String, String)> = (0..of.len())
             .map(|n| (format!("case-{n}"), String::new()))
             .collect();
-        in_words(&inputs, of)
+        in_words(&inputs, of, memory("worker", false))
+    }
+
+    fn memory(noun: &'static str, remembers: bool) -> AskedMemory {
+        AskedMemory { noun, remembers }
     }
 
     #[test]
@@ -283,6 +347,26 @@ mod tests {
         };
         assert_eq!(notice.code, Code::own("order_unknown"));
         assert!(!notice.is_warning());
+    }
+
+    #[test]
+    fn what_cannot_be_begun_anew_may_remember_where_it_seems_to_vary() {
+        let inputs = [("case-0".to_owned(), String::new())];
+        let vary = [answers([&[1, 2], &[3, 4], &[5, 6]])];
+        let [notice] = &in_words(&inputs, &vary, memory("service", true))[..] else {
+            panic!("one notice");
+        };
+        assert!(notice.is_warning(), "{}", notice.text);
+        assert!(notice.text.contains("run.http.start"), "{}", notice.text);
+        let ordered = [answers([&[1, 1], &[2, 2], &[1, 1]])];
+        let [notice] = &in_words(&inputs, &ordered, memory("service", true))[..] else {
+            panic!("one notice");
+        };
+        assert!(
+            notice.text.contains("the service was asked before"),
+            "{}",
+            notice.text
+        );
     }
 
     #[test]

@@ -95,6 +95,8 @@ pub struct Rules {
     pub cases: PathBuf,
     /// The name of the files that the pipeline reads.
     pub input_name: &'static str,
+    /// Where the decision stands in the output; empty for the whole output.
+    pub decision_field: String,
 }
 
 impl Rules {
@@ -121,6 +123,7 @@ impl Rules {
             measured: config.measured(),
             cases: root.join(program.inputs),
             input_name: program.input_name,
+            decision_field: program.decision_field.to_owned(),
             root,
         }
     }

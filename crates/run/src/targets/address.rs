@@ -89,6 +89,12 @@ impl Address {
         self.kind().is_ok_and(|(kind, _)| kind.stays())
     }
 
+    /// Whether the same process answers, whatever commit is checked out.
+    pub fn is_of_no_commit(&self) -> bool {
+        self.kind()
+            .is_ok_and(|(kind, settings)| kind.is_of_no_commit(settings))
+    }
+
     /// Whether a call can have a working directory and variables of its own.
     pub fn has_workplaces(&self) -> bool {
         self.kind().map_or(true, |(kind, _)| kind.has_workplaces())

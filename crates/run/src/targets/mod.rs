@@ -5,6 +5,7 @@
 
 mod address;
 mod command;
+mod http;
 mod meter;
 mod model;
 mod python;
@@ -26,6 +27,7 @@ pub use address::Address;
 #[cfg(any(test, feature = "fixtures"))]
 pub use command::serve_the_tests;
 pub use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, setup};
+pub(crate) use http::{HttpProblem, http_problems};
 use kelvin_base::failure::{Failure, Streams};
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
@@ -61,8 +63,13 @@ pub trait Target: Sync {
     }
 
     /// The same pipeline as it is before its first call; none where no call can leave anything in memory for the next
-    /// one, because each has a process of its own, or is made elsewhere.
-    fn afresh(&self) -> Option<Box<dyn Target + '_>> {
+    /// one, because each has a process of its own, or is made of a model.
+    fn afresh(&self) -> Option<FreshTarget<'_>> {
+        None
+    }
+
+    /// Whether the service behind it answers, in words; none where there is no service.
+    fn answers(&self) -> Option<Result<String, String>> {
         None
     }
 
@@ -70,6 +77,16 @@ pub trait Target: Sync {
     fn notices(&self) -> Vec<Notice> {
         Vec::new()
     }
+}
+
+/// A pipeline that was asked nothing yet, as far as that can be had.
+pub struct FreshTarget<'a> {
+    /// The pipeline.
+    pub target: Box<dyn Target + 'a>,
+    /// What stays from one call to the next, for people.
+    pub noun: &'static str,
+    /// Whether it is the one that was asked before, since no other can be had.
+    pub remembers: bool,
 }
 
 /// One call of the pipeline. The input is given as a value and as a file, and the target uses the
@@ -158,6 +175,8 @@ pub struct TargetSite {
     pub timeout: Duration,
     /// The limit of an output. A larger output is a failure.
     pub max_output_bytes: u64,
+    /// Where the decision stands in the output; empty for the whole output.
+    pub decision_field: String,
     /// Tells when the run is stopped. A target has to end its calls soon after.
     pub interrupt: Arc<Interrupt>,
 }
@@ -202,6 +221,13 @@ pub trait TargetKind: Sync {
         false
     }
 
+    /// Whether the same process answers, whatever commit is checked out: then a base and a change that are both measured
+    /// now do not differ.
+    fn is_of_no_commit(&self, settings: &Value) -> bool {
+        let _ = settings;
+        false
+    }
+
     /// Whether a call can have a working directory and variables of its own.
     fn has_workplaces(&self) -> bool {
         true
@@ -226,4 +252,6 @@ pub struct Launch {
     pub absent: Option<String>,
     /// What else people should know of the program, in words that fit after its name.
     pub remark: Option<String>,
+    /// Why no program is started, in words that fit after "none, since".
+    pub none_since: Option<String>,
 }

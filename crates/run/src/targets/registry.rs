@@ -3,12 +3,19 @@
 
 use super::TargetKind;
 use super::command::CommandKind;
+use super::http::HttpKind;
 use super::model::ModelKind;
 use super::python::PythonKind;
 use super::worker::WorkerKind;
 
 /// Every kind of target.
-const ALL: &[&dyn TargetKind] = &[&CommandKind, &ModelKind, &WorkerKind, &PythonKind];
+const ALL: &[&dyn TargetKind] = &[
+    &CommandKind,
+    &ModelKind,
+    &WorkerKind,
+    &PythonKind,
+    &HttpKind,
+];
 
 /// Every kind of target.
 pub(super) fn target_kinds() -> Vec<&'static dyn TargetKind> {

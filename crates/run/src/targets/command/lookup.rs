@@ -39,6 +39,7 @@ pub(in crate::targets) fn look_up(line: &str, root: &Path) -> Result<Launch, Mis
         found,
         absent,
         remark: None,
+        none_since: None,
     })
 }
 

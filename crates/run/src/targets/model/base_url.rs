@@ -1,4 +1,4 @@
-//! The address of a server, as it is written under `base_url`.
+//! The address of a server, as it is written under `base_url` of a model or `url` of a service.
 
 use http::Uri;
 use http::header::{HeaderName, HeaderValue};
@@ -20,40 +20,65 @@ pub struct BaseUrl {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// The problem of the address.
-    pub what: &'static str,
+    pub what: String,
     /// What to do.
     pub help: &'static str,
 }
 
-/// Reads an address.
+/// Reads the address of a model, to which paths are added.
 ///
 /// # Errors
 ///
 /// Why the address cannot be used. The message does not contain the address, which may hold a password.
 pub fn check(text: &str) -> Result<BaseUrl, Refused> {
-    const EXAMPLE: &str = "write it as `https://api.example.com/v1`";
-    let refused = |what, help| Err(Refused { what, help });
     let text = text.trim().trim_end_matches('/');
+    if text.contains('?') {
+        return Err(Refused {
+            what: "`base_url` holds a query or a fragment".to_owned(),
+            help: "write the address up to the `?` or `#`; what is added to every request goes under \
+                   `headers` or `body`",
+        });
+    }
+    read(text, "base_url")
+}
+
+/// Reads the address of a service, which may have a query.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn check_whole(text: &str) -> Result<BaseUrl, Refused> {
+    read(text.trim(), "url")
+}
+
+fn read(text: &str, key: &str) -> Result<BaseUrl, Refused> {
+    const EXAMPLE: &str = "write it as `https://api.example.com/v1`";
+    let refused = |what, help| {
+        Err(Refused {
+            what: format!("`{key}` {what}"),
+            help,
+        })
+    };
     let authority = text.split_once("://").map_or(text, |(_, rest)| rest);
     if authority
-        .split('/')
+        .split(['/', '?'])
         .next()
         .is_some_and(|host| host.contains('@'))
     {
         return refused(
-            "`base_url` holds a user name or a password",
+            "holds a user name or a password",
             "take it out, and name the environment variable of the key in `api_key_env`",
         );
     }
-    if text.contains(['?', '#']) {
+    if text.contains('#') {
         return refused(
-            "`base_url` holds a query or a fragment",
-            "write the address up to the `?` or `#`; what is added to every request goes under \
+            "holds a query or a fragment",
+            "write the address up to the `#`; what is added to every request goes under \
              `headers` or `body`",
         );
     }
     let Ok(uri) = text.parse::<Uri>() else {
-        return refused("`base_url` is not the address of a server", EXAMPLE);
+        return refused("is not the address of a server", EXAMPLE);
     };
     match (uri.scheme_str(), uri.host()) {
         (Some(scheme @ ("http" | "https")), Some(host)) if !host.is_empty() => Ok(BaseUrl {
@@ -66,7 +91,7 @@ pub fn check(text: &str) -> Result<BaseUrl, Refused> {
             path: uri.path().trim_end_matches('/').to_owned(),
             is_encrypted: scheme == "https",
         }),
-        _ => refused("`base_url` is not the address of a server", EXAMPLE),
+        _ => refused("is not the address of a server", EXAMPLE),
     }
 }
 
@@ -110,7 +135,7 @@ impl BaseUrl {
     }
 
     /// Whether the requests stay on this machine.
-    fn is_on_loopback(&self) -> bool {
+    pub fn is_on_loopback(&self) -> bool {
         let host = self.host.trim_matches(['[', ']']);
         let ip = host.parse::<std::net::IpAddr>();
         host.eq_ignore_ascii_case("localhost") || ip.is_ok_and(|ip| ip.is_loopback())
@@ -145,6 +170,25 @@ mod tests {
             "https://token@example.com",
         ] {
             let refused = check(text).expect_err(text);
+            assert!(!refused.what.contains("pass@"), "{refused:?}");
+        }
+    }
+
+    #[test]
+    fn the_address_of_a_service_may_have_a_query_and_holds_no_secret() {
+        for text in [
+            "http://127.0.0.1:8000/decide",
+            "https://example.com/a/?version=3&to=a@b",
+        ] {
+            assert!(check_whole(text).is_ok(), "{text}");
+        }
+        for text in [
+            "https://u:pass@example.com?a",
+            "https://example.com/a#b",
+            "decide",
+        ] {
+            let refused = check_whole(text).expect_err(text);
+            assert!(refused.what.starts_with("`url` "), "{refused:?}");
             assert!(!refused.what.contains("pass@"), "{refused:?}");
         }
     }

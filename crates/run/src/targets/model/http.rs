@@ -11,12 +11,13 @@ use std::time::Duration;
 use http::header::{
     CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, PROXY_AUTHORIZATION,
 };
-use http::{HeaderMap, Request, Uri};
+use http::{HeaderMap, Method, Request, Uri};
 use http_body_util::{BodyExt as _, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::runtime::Handle;
 
+use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_system::proxy;
 use kelvin_system::proxy::{Encrypted, Way};
 use kelvin_system::signal::Interrupt;
@@ -30,43 +31,81 @@ const REFUSAL_BYTES: u64 = 64 * 1024;
 
 type Body = Full<Cursor<Vec<u8>>>;
 
-/// A request, which is sent as a POST.
+/// A request.
 #[derive(Clone)]
-pub(super) struct Sent {
-    pub(super) url: String,
-    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) body: Vec<u8>,
+pub(in crate::targets) struct Sent {
+    pub(in crate::targets) method: Method,
+    pub(in crate::targets) url: String,
+    /// Where they have no type of the body, it is JSON.
+    pub(in crate::targets) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(in crate::targets) body: Vec<u8>,
 }
 
 /// An answer, whatever its status.
 #[derive(Debug)]
-pub(super) struct HttpResponse {
-    pub(super) status: u16,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+pub(in crate::targets) struct HttpResponse {
+    pub(in crate::targets) status: u16,
+    pub(in crate::targets) headers: HeaderMap,
+    pub(in crate::targets) body: Vec<u8>,
 }
 
 /// Why there is no complete answer. The words contain neither a time nor an address nor a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(in crate::targets) enum Broken {
     /// The time limit was reached.
     TimedOut,
     /// The answer is longer than allowed.
     TooLarge,
     /// The run was stopped.
     Interrupted,
-    /// The server could not be reached, or the connection broke; the reason.
+    /// The server could not be reached; the reason. It has got nothing of the request.
+    Unreached(String),
+    /// The connection broke; the reason.
     Connection(String),
 }
 
+impl Broken {
+    /// The failure of the call; none where the run was stopped. The function removes secrets from a text.
+    pub(in crate::targets) fn failure(
+        self,
+        bounds: &ExchangeLimits<'_>,
+        scrub: impl Fn(&str) -> String,
+    ) -> Option<Failure> {
+        let most = bounds.most;
+        let (kind, message) = match self {
+            Self::Interrupted => return None,
+            Self::TimedOut => {
+                let seconds = bounds.timeout.as_secs_f64();
+                let message = format!(
+                    "the server gave no whole answer within {seconds} s, which is what `timeout_s` \
+                     allows"
+                );
+                (FailureKind::Timeout, message)
+            }
+            Self::TooLarge => {
+                let message = format!(
+                    "the server's answer is larger than the {most} bytes that `max_output_bytes` \
+                     allows"
+                );
+                (FailureKind::OutputTooLarge, message)
+            }
+            Self::Unreached(how) | Self::Connection(how) => {
+                let message = format!("the server could not be asked: {}", scrub(&how));
+                (FailureKind::Connection, message)
+            }
+        };
+        Some(Failure::new(kind, message))
+    }
+}
+
 /// The limits of an exchange.
-pub(super) struct ExchangeLimits<'a> {
+pub(in crate::targets) struct ExchangeLimits<'a> {
     /// The time limit of the whole exchange.
-    pub(super) timeout: Duration,
+    pub(in crate::targets) timeout: Duration,
     /// The most bytes of an answer.
-    pub(super) most: u64,
+    pub(in crate::targets) most: u64,
     /// Tells when the run is stopped.
-    pub(super) interrupt: &'a Arc<Interrupt>,
+    pub(in crate::targets) interrupt: &'a Arc<Interrupt>,
 }
 
 /// Sends a request and waits for the whole answer.
@@ -74,7 +113,10 @@ pub(super) struct ExchangeLimits<'a> {
 /// # Errors
 ///
 /// Where there is no complete answer.
-pub(super) fn exchange(sent: Sent, bounds: &ExchangeLimits<'_>) -> Result<HttpResponse, Broken> {
+pub(in crate::targets) fn exchange(
+    sent: Sent,
+    bounds: &ExchangeLimits<'_>,
+) -> Result<HttpResponse, Broken> {
     let engine = engine().map_err(|why| Broken::Connection(why.to_owned()))?;
     let (sender, receiver) = channel();
     let (timeout, most) = (bounds.timeout, bounds.most);
@@ -177,7 +219,10 @@ async fn once(
     sent: &Sent,
     most: u64,
 ) -> Result<HttpResponse, Broken> {
-    let mut request = Request::post(&sent.url).header(CONTENT_TYPE, "application/json");
+    let mut request = Request::builder().method(&sent.method).uri(&sent.url);
+    if !sent.body.is_empty() && sent.headers.iter().all(|(name, _)| name != CONTENT_TYPE) {
+        request = request.header(CONTENT_TYPE, "application/json");
+    }
     let server = sent.url.parse::<Uri>().ok();
     if let Some(known) = server.and_then(|server| way.authorization(&server)) {
         request = request.header(PROXY_AUTHORIZATION, known);
@@ -192,7 +237,10 @@ async fn once(
     let response = client
         .request(request)
         .await
-        .map_err(|error| broken(&error))?;
+        .map_err(|error| match error.is_connect() {
+            true => Broken::Unreached(reason(&error)),
+            false => broken(&error),
+        })?;
     let (parts, mut stream) = response.into_parts();
     // An error message may be longer than the limit of an answer.
     let most = match parts.status.is_success() {

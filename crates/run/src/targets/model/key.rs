@@ -14,7 +14,7 @@ const HIDDEN: &str = "***";
 
 /// The key of a server, if it has one.
 #[derive(Clone)]
-pub(super) enum ServerKey {
+pub(in crate::targets) enum ServerKey {
     /// The server needs none.
     None,
     /// The variable for the key is not set.
@@ -27,7 +27,7 @@ pub(super) enum ServerKey {
 
 impl ServerKey {
     /// Reads the key from the variable of this name.
-    pub(super) fn of(variable: Option<&str>) -> Self {
+    pub(in crate::targets) fn of(variable: Option<&str>) -> Self {
         let Some(variable) = variable else {
             return Self::None;
         };
@@ -43,32 +43,34 @@ impl ServerKey {
     }
 
     /// The key, where there is one.
-    pub(super) fn text(&self) -> Option<&str> {
+    pub(in crate::targets) fn text(&self) -> Option<&str> {
         match self {
             Self::Known(text) => Some(text),
             _ => None,
         }
     }
 
-    /// Whether a call can be made.
+    /// Whether a call of something, such as "the model `local`", can be made.
     ///
     /// # Errors
     ///
     /// A [`Misuse`] where the variable for the key holds no usable key.
-    pub(super) fn check(&self, model: &str) -> Result<(), Misuse> {
+    pub(in crate::targets) fn check(&self, of: &str) -> Result<(), Misuse> {
         let (variable, what, verb) = match self {
             Self::None | Self::Known(_) => return Ok(()),
             Self::Missing(variable) => (variable, "is not set", "set"),
             Self::Unusable(variable) => (variable, "holds characters that no key has", "correct"),
         };
         Err(Misuse::new(format!(
-            "the environment variable `{variable}`, which holds the key of the model `{model}`, {what}"
+            "the environment variable `{variable}`, which holds the key of {of}, {what}"
         ))
-        .help(format!("{verb} it, e.g. from a secret of the workflow under `env:`; nothing was called")))
+        .help(format!(
+            "{verb} it, e.g. from a secret of the workflow under `env:`; nothing was called"
+        )))
     }
 
     /// A text without the key.
-    pub(super) fn scrub(&self, text: &str) -> String {
+    pub(in crate::targets) fn scrub(&self, text: &str) -> String {
         match self.text().filter(|key| key.len() >= SHORTEST_SCRUBBED) {
             Some(key) => text.replace(key, HIDDEN),
             None => text.to_owned(),
@@ -103,11 +105,14 @@ mod tests {
     #[test]
     fn a_variable_that_is_not_set_is_told_by_its_name() {
         let key = ServerKey::of(Some("KELVIN_TEST_NO_SUCH_KEY"));
-        let refused = key.check("local").expect_err("not set").to_string();
+        let refused = key
+            .check("the model `local`")
+            .expect_err("not set")
+            .to_string();
         assert!(refused.contains("`KELVIN_TEST_NO_SUCH_KEY`"), "{refused}");
         assert!(refused.contains("`local`, is not set"), "{refused}");
-        assert!(ServerKey::of(None).check("local").is_ok());
-        let broken = ServerKey::Unusable("BROKEN".to_owned()).check("local");
+        assert!(ServerKey::of(None).check("the model `local`").is_ok());
+        let broken = ServerKey::Unusable("BROKEN".to_owned()).check("the model `local`");
         assert!(
             broken
                 .expect_err("not a key")

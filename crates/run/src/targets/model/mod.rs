@@ -9,20 +9,20 @@
 mod anthropic;
 pub mod base_url;
 #[cfg(feature = "models")]
-mod http;
+pub(super) mod http;
 #[cfg(feature = "models")]
-mod key;
+pub(super) mod key;
 mod open;
 #[cfg(feature = "models")]
 mod openai;
 #[cfg(feature = "models")]
-mod refusal;
+pub(super) mod refusal;
 mod replay;
 #[cfg(feature = "models")]
 mod server;
 mod settings;
 #[cfg(feature = "models")]
-mod wire;
+pub(super) mod wire;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -197,6 +197,7 @@ mod tests {
             root: folder.path().to_path_buf(),
             timeout: std::time::Duration::from_secs(1),
             max_output_bytes: 1_000,
+            decision_field: String::new(),
             interrupt: kelvin_system::signal::Interrupt::apart(),
         };
         let refused = model.chat(&Asking::default()).open(&site).err();

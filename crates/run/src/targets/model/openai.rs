@@ -1,6 +1,6 @@
 //! The wire format of OpenAI, which most servers speak: `/chat/completions` and `/embeddings`.
 
-use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use http::header::{HeaderName, HeaderValue};
 use serde_json::{Map, Value, json};
 
 use super::base_url::BaseUrl;
@@ -11,11 +11,7 @@ use kelvin_base::failure::Failure;
 /// The headers of both kinds of calls.
 fn headers(endpoint: &OpenAiEndpoint, key: Option<&str>) -> Vec<(HeaderName, HeaderValue)> {
     let mut headers = wire::plain(&endpoint.headers);
-    let with_key = key.and_then(|key| match &endpoint.api_key_header {
-        Some(name) => Some((name.parse().ok()?, wire::secret(key)?)),
-        None => Some((AUTHORIZATION, wire::secret(&format!("Bearer {key}"))?)),
-    });
-    headers.extend(with_key);
+    headers.extend(wire::key_header(endpoint.api_key_header.as_deref(), key));
     headers
 }
 

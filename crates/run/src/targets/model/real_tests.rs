@@ -24,6 +24,7 @@ fn a_real_embedder_and_a_real_language_model_answer() {
         root: folder.path().to_path_buf(),
         timeout: std::time::Duration::from_secs(120),
         max_output_bytes: 1 << 20,
+        decision_field: String::new(),
         interrupt: kelvin_system::signal::Interrupt::apart(),
     };
     let endpoint = json!({ "kind": "openai", "base_url": url.trim(), "model": "gemma" });

@@ -60,7 +60,7 @@ pub(super) fn of_body(body: &Value, bytes: &[u8], sends_key: bool) -> Option<Fai
 }
 
 /// The error text of the server, from any of the places where the usual formats have it.
-fn said(body: &[u8]) -> String {
+pub(in crate::targets) fn said(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
     let told = serde_json::from_slice::<Value>(body).ok();
     let told = told.as_ref().and_then(|body| {
@@ -78,7 +78,7 @@ fn said(body: &[u8]) -> String {
 
 /// How long an answer asks to wait: `Retry-After` in seconds or as a date. A date counts from the date
 /// of the answer where it has one, since the clocks of two machines differ.
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(in crate::targets) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(Duration::from_secs(seconds));

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use ::http::Method;
 use serde_json::Value;
 
-use super::http::{self, Broken, ExchangeLimits, Sent};
+use super::http::{self, ExchangeLimits, Sent};
 use super::key::ServerKey;
 use super::settings::usage;
 use super::wire::{Wire, malformed};
 use super::{Price, refusal};
 use crate::targets::{Ended, Invocation, Meter, Reply, Target, TargetSite};
 use kelvin_base::exit::Misuse;
-use kelvin_base::failure::{Failure, FailureKind};
+use kelvin_base::failure::Failure;
 
 /// A model behind a server.
 pub(super) struct ModelServer {
@@ -25,7 +26,7 @@ pub(super) struct ModelServer {
 
 impl Target for ModelServer {
     fn ready(&self) -> Result<(), Misuse> {
-        self.key.check(&self.name)
+        self.key.check(&format!("the model `{}`", self.name))
     }
 
     fn meter(&self) -> Option<&Meter> {
@@ -63,19 +64,20 @@ impl ModelServer {
     fn ask(&self, input: &str, reply: &mut Reply) -> Result<String, NoAnswer> {
         let request = self.wire.request(input)?;
         let sent = Sent {
+            method: Method::POST,
             url: self.wire.url().to_owned(),
             headers: self.wire.headers(self.key.text()),
             body: request.to_string().into_bytes(),
         };
-        let answer = http::exchange(
-            sent,
-            &ExchangeLimits {
-                timeout: self.site.timeout,
-                most: self.site.max_output_bytes,
-                interrupt: &self.site.interrupt,
-            },
-        );
-        let answer = answer.map_err(|broken| self.broken(broken))?;
+        let limits = ExchangeLimits {
+            timeout: self.site.timeout,
+            most: self.site.max_output_bytes,
+            interrupt: &self.site.interrupt,
+        };
+        let answer = http::exchange(sent, &limits).map_err(|broken| {
+            let failure = broken.failure(&limits, |text| self.key.scrub(text));
+            failure.map_or(NoAnswer::Interrupted, NoAnswer::from)
+        })?;
         // A server may repeat the request, with the key in it, in its answer.
         let text = self.key.scrub(&String::from_utf8_lossy(&answer.body));
         let bytes = text.as_bytes();
@@ -99,31 +101,5 @@ impl ModelServer {
         let output = self.wire.output(&body, input)?;
         // JSON can write the same text in several ways, so the key is looked for again.
         Ok(self.key.scrub(&output))
-    }
-
-    fn broken(&self, broken: Broken) -> NoAnswer {
-        let most = self.site.max_output_bytes;
-        match broken {
-            Broken::Interrupted => NoAnswer::Interrupted,
-            Broken::TimedOut => {
-                let seconds = self.site.timeout.as_secs_f64();
-                let message = format!(
-                    "the server gave no whole answer within {seconds} s, which is what `timeout_s` \
-                     allows"
-                );
-                Failure::new(FailureKind::Timeout, message).into()
-            }
-            Broken::TooLarge => {
-                let message = format!(
-                    "the server's answer is larger than the {most} bytes that `max_output_bytes` \
-                     allows"
-                );
-                Failure::new(FailureKind::OutputTooLarge, message).into()
-            }
-            Broken::Connection(how) => {
-                let message = format!("the server could not be asked: {}", self.key.scrub(&how));
-                Failure::new(FailureKind::Connection, message).into()
-            }
-        }
     }
 }

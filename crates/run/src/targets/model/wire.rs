@@ -1,7 +1,7 @@
 //! The common part of the wire formats: a call becomes a request, and the body of an answer becomes the
 //! output of the call.
 
-use http::header::{HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
 use kelvin_base::failure::{Failure, FailureKind};
@@ -68,8 +68,20 @@ pub(super) fn secret(text: &str) -> Option<HeaderValue> {
     Some(value)
 }
 
+/// The header with the key: that of the given name with the key as it is, or `Authorization: Bearer KEY`.
+pub(in crate::targets) fn key_header(
+    name: Option<&str>,
+    key: Option<&str>,
+) -> Option<(HeaderName, HeaderValue)> {
+    let key = key?;
+    match name {
+        Some(name) => Some((name.parse().ok()?, secret(key)?)),
+        None => Some((AUTHORIZATION, secret(&format!("Bearer {key}"))?)),
+    }
+}
+
 /// Headers from a configuration, which was checked: they can be sent.
-pub(super) fn plain<'h>(
+pub(in crate::targets) fn plain<'h>(
     headers: impl IntoIterator<Item = (&'h String, &'h String)>,
 ) -> Vec<(HeaderName, HeaderValue)> {
     let parse = |(name, value): (&String, &String)| {

@@ -136,6 +136,7 @@ impl TargetKind for PythonKind {
                 "it runs `{}`, and was taken because {}",
                 settings.function, interpreter.why
             )),
+            none_since: None,
         })
     }
 

@@ -328,7 +328,7 @@ fn read_all(from: &mut impl Read, take: &mut dyn FnMut(&[u8])) {
 }
 
 /// The kind of the failure of a process that has ended by itself.
-pub(super) fn how(status: ExitStatus) -> FailureKind {
+pub(in crate::targets) fn how(status: ExitStatus) -> FailureKind {
     match status.code() {
         Some(code) => FailureKind::Exit(code),
         None => FailureKind::Signal(status.signal().unwrap_or(0)),

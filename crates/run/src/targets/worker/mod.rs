@@ -20,11 +20,15 @@ use serde_json::{Value, json};
 use super::command::{
     self, CommandTemplate, CommandWord, Paths, PlainPaths, SupervisedProgram, Tail,
 };
-use super::{Ended, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
+use super::{Ended, FreshTarget, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
+#[cfg(feature = "models")]
+pub(super) use exchange::how;
 use exchange::{ExchangeEnd, RunningWorker, WorkerLimits, WorkerLoss};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::notice::{Code, Notice};
+#[cfg(feature = "models")]
+pub(super) use rpc::{output, token};
 
 /// What a configuration writes under the key of this target: a command line, or a mapping of the command line and of
 /// what bounds the process.
@@ -105,7 +109,7 @@ impl TargetKind for WorkerKind {
 
     fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let (line, bounds) = Self::read(settings)?;
-        let program = WorkerProgram::of_line(&line, site)?;
+        let program = WorkerProgram::of_line(&line, "worker", site)?;
         Ok(Box::new(WorkerTarget::new(program, bounds, site)))
     }
 
@@ -123,7 +127,7 @@ impl TargetKind for WorkerKind {
 
     fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse> {
         let (line, _) = Self::read(settings)?;
-        check(&line)?;
+        check(&line, "worker")?;
         command::look_up(&line, root)
     }
 
@@ -140,16 +144,16 @@ impl TargetKind for WorkerKind {
     }
 }
 
-/// Refuses a command line with placeholders that have no meaning here.
-fn check(line: &str) -> Result<(), Misuse> {
+/// Refuses a command line under a key with placeholders that have no meaning for a process that stays.
+pub(super) fn check(line: &str, key: &str) -> Result<(), Misuse> {
     let placeholders = ["{input}", "{output}", "{workspace}"];
     match placeholders.iter().find(|one| line.contains(**one)) {
         None => Ok(()),
         Some(found) => Err(Misuse::new(format!(
-            "the command of `worker` has `{found}`, but a worker is started once for many inputs"
+            "the command of `{key}` has `{found}`, but it is started once for many inputs"
         ))
         .help(format!(
-            "leave `{found}` out: the worker gets each input by a message, and answers with the output"
+            "leave `{found}` out: the process gets each input by a message, and answers with the output"
         ))),
     }
 }
@@ -176,13 +180,13 @@ impl WorkerProgram {
         }
     }
 
-    /// The program of a command line.
+    /// The program of a command line under a key.
     ///
     /// # Errors
     ///
     /// A [`Misuse`] where the quotes do not match, or a placeholder has no meaning here.
-    fn of_line(line: &str, site: &TargetSite) -> Result<Self, Misuse> {
-        check(line)?;
+    pub(super) fn of_line(line: &str, key: &str, site: &TargetSite) -> Result<Self, Misuse> {
+        check(line, key)?;
         let names = PlainPaths::default();
         let nowhere = Path::new("");
         let paths = Paths {
@@ -203,7 +207,7 @@ impl WorkerProgram {
             }
             CommandTemplate::Script(script) => {
                 let script = script.fill_plainly(&paths, &names).map_err(|error| {
-                    Misuse::new(format!("`{{root}}` cannot be named in `worker`: {error}"))
+                    Misuse::new(format!("`{{root}}` cannot be named in `{key}`: {error}"))
                 })?;
                 vec!["/bin/sh".into(), "-c".into(), script]
             }
@@ -216,14 +220,14 @@ impl WorkerProgram {
         })
     }
 
-    fn supervised(&self) -> SupervisedProgram {
+    pub(super) fn supervised(&self) -> SupervisedProgram {
         let first = self.words.first().cloned().unwrap_or_default();
         let mut program = SupervisedProgram::new(first, &self.folder);
         program.args(self.words.iter().skip(1));
         program
     }
 
-    fn first(&self) -> String {
+    pub(super) fn first(&self) -> String {
         let first = self.words.first().map_or(OsStr::new(""), |word| word);
         first.to_string_lossy().into_owned()
     }
@@ -483,15 +487,20 @@ impl Target for WorkerTarget {
         }
     }
 
-    fn afresh(&self) -> Option<Box<dyn Target + '_>> {
-        Some(Box::new(Self {
+    fn afresh(&self) -> Option<FreshTarget<'_>> {
+        let target = Box::new(Self {
             program: Arc::clone(&self.program),
             bounds: self.bounds,
             site: self.site.clone(),
             idle: Mutex::default(),
             refused: Arc::clone(&self.refused),
             remarks: Arc::clone(&self.remarks),
-        }))
+        });
+        Some(FreshTarget {
+            target,
+            noun: "worker",
+            remembers: false,
+        })
     }
 
     fn notices(&self) -> Vec<Notice> {

@@ -29,7 +29,7 @@ enum AskedInput<'a> {
 }
 
 /// A text that no other call has, and that tells nothing of the call.
-pub(super) fn token() -> String {
+pub(in crate::targets) fn token() -> String {
     // The standard library takes the keys of a new state from the random numbers of the system.
     let [high, low] = [(); 2].map(|()| RandomState::new().build_hasher().finish());
     format!("{high:016x}{low:016x}")
@@ -141,7 +141,7 @@ pub(super) fn read(line: &[u8], id: &str) -> WorkerLine {
 }
 
 /// The bytes of the output: of a text the text itself, of any other value its JSON as the worker has written it.
-fn output(result: &str) -> Option<Vec<u8>> {
+pub(in crate::targets) fn output(result: &str) -> Option<Vec<u8>> {
     match result.starts_with('"') {
         true => serde_json::from_str(result).ok().map(String::into_bytes),
         false => Some(result.as_bytes().to_vec()),

@@ -62,6 +62,7 @@ impl Yard {
             root: folder.path().to_owned(),
             timeout,
             max_output_bytes: 1000,
+            decision_field: String::new(),
             interrupt: Arc::clone(&interrupt),
         };
         Self {
@@ -156,6 +157,7 @@ fn one_process_answers_all_calls_and_ends_with_the_run() {
         root: yard.path().to_owned(),
         timeout: Duration::from_secs(1),
         max_output_bytes: 1,
+        decision_field: String::new(),
         interrupt: Arc::clone(&interrupt),
     };
     let rest = Yard {
@@ -325,7 +327,11 @@ fn a_worker_is_replaced_after_its_number_of_calls_and_a_fresh_one_shares_nothing
         sample: "",
         workplace: None,
     };
-    let fresh = yard.target.afresh().expect("a worker keeps its memory");
+    let fresh = yard
+        .target
+        .afresh()
+        .expect("a worker keeps its memory")
+        .target;
     assert!(matches!(fresh.call(&call, &mut output), Ended::Answered(_)));
     assert_eq!(output, b"1");
 }

@@ -1,0 +1,406 @@
+//! Asks a service: one call is one request to the configured address, and no other host is ever asked.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::http::Method;
+use ::http::Uri;
+use ::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use serde_json::{Value, json};
+
+use super::body::RequestBody;
+use super::host::{HostedService, ServiceHost, Unanswered};
+use super::{HttpMethod, HttpSettings, PORT};
+use crate::targets::model::base_url;
+use crate::targets::model::http::{self as client, Broken, ExchangeLimits, HttpResponse, Sent};
+use crate::targets::model::key::ServerKey;
+use crate::targets::model::{refusal, wire};
+use crate::targets::worker;
+use crate::targets::{Ended, FreshTarget, Invocation, Reply, Target, TargetSite};
+use kelvin_base::exit::Misuse;
+use kelvin_base::failure::{Failure, FailureKind, Streams};
+
+/// The time in which a service has to say that it is there, where no call is made.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The most names of fields that a message has.
+const NAMES: usize = 12;
+/// The most characters of a name or a type that a message has.
+const NAME_CHARS: usize = 40;
+
+/// Asks a service.
+pub(super) struct HttpTarget {
+    settings: Arc<HttpSettings>,
+    key: ServerKey,
+    headers: Vec<(HeaderName, HeaderValue)>,
+    body: Arc<RequestBody>,
+    site: TargetSite,
+    /// What starts the service, where that is done here.
+    host: Option<ServiceHost>,
+}
+
+impl HttpTarget {
+    /// A service with its settings. Nothing is started or sent before the first call.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where the command that starts it cannot be read.
+    pub(super) fn open(settings: HttpSettings, site: &TargetSite) -> Result<Self, Misuse> {
+        let key = ServerKey::of(settings.api_key_env.as_deref());
+        let mut headers = wire::plain(&settings.headers);
+        headers.extend(wire::key_header(
+            settings.api_key_header.as_deref(),
+            key.text(),
+        ));
+        let mut kinds = headers.iter().filter(|(name, _)| name == CONTENT_TYPE);
+        let is_json = kinds.all(|(_, kind)| kind.to_str().is_ok_and(|kind| kind.contains("json")));
+        let host = match &settings.start {
+            Some(line) => {
+                let url = base_url::check_whole(&settings.url.replace(PORT, "1"));
+                let url = url.map_err(|refused| Misuse::new(refused.what).help(refused.help))?;
+                Some(ServiceHost::open(line, url.host(), site)?)
+            }
+            None => None,
+        };
+        Ok(Self {
+            body: Arc::new(RequestBody {
+                template: settings.body.clone(),
+                is_json,
+            }),
+            settings: Arc::new(settings),
+            key,
+            headers,
+            site: site.clone(),
+            host,
+        })
+    }
+
+    fn limits(&self, timeout: Duration) -> ExchangeLimits<'_> {
+        ExchangeLimits {
+            timeout,
+            most: self.site.max_output_bytes,
+            interrupt: &self.site.interrupt,
+        }
+    }
+
+    fn url(&self, service: Option<&Arc<HostedService>>) -> String {
+        let url = self.settings.url.trim();
+        match service {
+            Some(service) => url.replace(PORT, &service.port.to_string()),
+            None => url.to_owned(),
+        }
+    }
+
+    /// The output of a call. How long the service asks to wait goes into the reply.
+    fn ask(
+        &self,
+        call: &Invocation<'_>,
+        service: Option<&Arc<HostedService>>,
+        reply: &mut Reply,
+    ) -> Result<Vec<u8>, Unanswered> {
+        let is_record = call.input_file.extension().is_some_and(|end| end == "json");
+        let body = self.body.of_input(call.input, is_record, &worker::token());
+        let body = body.map_err(|what| Failure::new(FailureKind::NotStarted, what))?;
+        let sent = Sent {
+            method: match self.settings.method {
+                HttpMethod::Post => Method::POST,
+                HttpMethod::Put => Method::PUT,
+                HttpMethod::Patch => Method::PATCH,
+            },
+            url: self.url(service),
+            headers: self.headers.clone(),
+            body,
+        };
+        let limits = self.limits(self.site.timeout);
+        let answer = client::exchange(sent, &limits);
+        let answer = answer.map_err(|broken| self.broken(broken, &limits, service))?;
+        // A service may repeat the request, with the key in it, in its answer.
+        let text = self.key.scrub(&String::from_utf8_lossy(&answer.body));
+        if !(200..300).contains(&answer.status) {
+            reply.retry_after = refusal::retry_after(&answer.headers);
+            return Err(self.refused(&answer, &text).into());
+        }
+        let output = self.output(&answer, &text)?;
+        // JSON can write the same text in several ways, so the key is looked for again.
+        Ok(match String::from_utf8(output) {
+            Ok(output) => self.key.scrub(&output).into_bytes(),
+            Err(error) => error.into_bytes(),
+        })
+    }
+
+    /// The end of a call whose exchange broke. A service that was started here and has ended, or does not answer any
+    /// more, is replaced.
+    fn broken(
+        &self,
+        broken: Broken,
+        limits: &ExchangeLimits<'_>,
+        service: Option<&Arc<HostedService>>,
+    ) -> Unanswered {
+        let is_late = broken == Broken::TimedOut;
+        let is_unreached = matches!(broken, Broken::Unreached(_));
+        let is_cut = is_unreached || matches!(broken, Broken::Connection(_));
+        let Some(failure) = broken.failure(limits, |text| self.key.scrub(text)) else {
+            return Unanswered::Interrupted;
+        };
+        let Some((host, service)) = self.host.as_ref().zip(service) else {
+            return failure.into();
+        };
+        let failure = match service.is_lost().filter(|_| is_cut) {
+            Some(kind) => {
+                // Somebody who stops a run often stops its processes too.
+                if self.site.interrupt.tripped() {
+                    return Unanswered::Interrupted;
+                }
+                let how = crate::targets::command::ended(&kind);
+                let what =
+                    format!("the service of `run.http.start` was lost during the call: {how}");
+                Failure::new(FailureKind::WorkerLost, what)
+            }
+            None => failure,
+        };
+        if is_late || failure.kind == FailureKind::WorkerLost {
+            host.replace(service);
+        }
+        let stderr = self.key.scrub(&service.log());
+        let failure = failure.printed(Streams {
+            stderr,
+            ..Streams::default()
+        });
+        match is_unreached && failure.kind == FailureKind::WorkerLost {
+            true => Unanswered::EndedBefore(Box::new(failure)),
+            false => failure.into(),
+        }
+    }
+
+    /// The output of a call, of another service where one had ended and nobody knew it.
+    fn answer(&self, call: &Invocation<'_>, reply: &mut Reply) -> Result<Vec<u8>, Unanswered> {
+        let mut once = || {
+            let service = self.host.as_ref().map(ServiceHost::service).transpose()?;
+            self.ask(call, service.as_ref(), reply)
+        };
+        match once() {
+            Err(Unanswered::EndedBefore(_)) => once(),
+            end => end,
+        }
+    }
+
+    /// The failure of an answer that is none. What the service says, and to where it redirects, is no part of the
+    /// message, since it may differ from time to time.
+    fn refused(&self, answer: &HttpResponse, text: &str) -> Failure {
+        let status = answer.status;
+        let kind = match status {
+            429 => FailureKind::RateLimit,
+            _ => FailureKind::Status(status),
+        };
+        let sends_key = self.key.text().is_some();
+        let mut said = refusal::said(text.as_bytes());
+        let what = match status {
+            300..400 => {
+                let to = answer.headers.get(LOCATION).and_then(|to| to.to_str().ok());
+                said = to.map_or(said, |to| format!("it redirects to {}", host_of(to)));
+                "the service redirects to another address, which is not asked: correct `run.http.url`"
+            }
+            401 | 403 if sends_key => "the service refused the key",
+            401 | 403 => "the service wants a key, and `run.http.api_key_env` names none",
+            404 => "the service knows no such address: correct `run.http.url`",
+            405 => "the service takes no such request: correct `run.http.method`",
+            429 => "the service takes no more calls for now",
+            400..500 => "the service refused the call",
+            _ => "the service could not answer the call",
+        };
+        Failure::new(kind, format!("{what} (HTTP status {status})")).printed(Streams {
+            stderr: said,
+            ..Streams::default()
+        })
+    }
+
+    /// The output, from the body of an answer.
+    fn output(&self, answer: &HttpResponse, text: &str) -> Result<Vec<u8>, Failure> {
+        let fails = |kind, what: String| {
+            Failure::new(kind, what).printed(Streams {
+                stdout: refusal::said(text.as_bytes()),
+                ..Streams::default()
+            })
+        };
+        let kind = answer.headers.get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
+        let Ok(value) = serde_json::from_str::<Value>(text) else {
+            if self.settings.decision.is_none() && kind.starts_with("text/plain") {
+                return Ok(text.as_bytes().to_vec());
+            }
+            let kind = match kind.split(';').next().unwrap_or_default().trim() {
+                "" => "of no type".to_owned(),
+                kind => format!("of the type `{}`", shown(kind)),
+            };
+            let wanted = match &self.settings.decision {
+                Some(pointer) => format!("`run.http.decision` looks for `{pointer}` in JSON"),
+                None => {
+                    "without `run.http.decision` it has to be JSON, or have the type `text/plain`"
+                        .to_owned()
+                }
+            };
+            let length = answer.body.len();
+            let what = format!("its answer is no JSON, found {length} bytes {kind}: {wanted}");
+            return Err(fails(FailureKind::OutputNotJson, what));
+        };
+        let Some(pointer) = &self.settings.decision else {
+            let output = worker::output(text);
+            return output.ok_or_else(|| {
+                let what = "its answer is a text that is not Unicode".to_owned();
+                fails(FailureKind::OutputNotJson, what)
+            });
+        };
+        let Some(decision) = value.pointer(pointer) else {
+            let what = format!(
+                "its answer has nothing at `{pointer}`, which `run.http.decision` names: found {}",
+                found(&value)
+            );
+            return Err(fails(FailureKind::DecisionMissing, what));
+        };
+        Ok(in_field(decision, &self.site.decision_field))
+    }
+}
+
+impl Target for HttpTarget {
+    fn ready(&self) -> Result<(), Misuse> {
+        self.key.check("the service of `run.http`")
+    }
+
+    fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
+        if call.workplace.is_some() {
+            let message = "a service has no working directory of its own for a call";
+            let failure = Box::new(Failure::new(FailureKind::NotStarted, message));
+            let reply = Reply::default();
+            return Ended::Failed { failure, reply };
+        }
+        let mut reply = Reply::default();
+        match self.answer(call, &mut reply) {
+            Ok(answer) => {
+                *output = answer;
+                Ended::Answered(reply)
+            }
+            Err(Unanswered::Interrupted) => Ended::Interrupted,
+            Err(Unanswered::Failed(failure) | Unanswered::EndedBefore(failure)) => {
+                Ended::Failed { failure, reply }
+            }
+        }
+    }
+
+    fn afresh(&self) -> Option<FreshTarget<'_>> {
+        let host = self.host.as_ref().map(ServiceHost::afresh);
+        let remembers = host.is_none();
+        let target = Box::new(Self {
+            settings: Arc::clone(&self.settings),
+            key: self.key.clone(),
+            headers: self.headers.clone(),
+            body: Arc::clone(&self.body),
+            site: self.site.clone(),
+            host,
+        });
+        Some(FreshTarget {
+            target,
+            noun: "service",
+            remembers,
+        })
+    }
+
+    /// Whether any answer comes back, whatever it is: a service need not take a request without an input. No key is
+    /// sent.
+    fn answers(&self) -> Option<Result<String, String>> {
+        let service = match self.host.as_ref().map(ServiceHost::service).transpose() {
+            Ok(service) => service,
+            Err(Unanswered::Failed(failure) | Unanswered::EndedBefore(failure)) => {
+                let said = failure.stderr.lines().last().unwrap_or_default();
+                let said = match said {
+                    "" => String::new(),
+                    said => format!("; it printed: {said}"),
+                };
+                return Some(Err(format!("{}{said}", failure.message)));
+            }
+            Err(Unanswered::Interrupted) => return None,
+        };
+        let sent = Sent {
+            method: Method::HEAD,
+            url: self.url(service.as_ref()),
+            headers: Vec::new(),
+            body: Vec::new(),
+        };
+        let limits = self.limits(PATIENCE.min(self.site.timeout));
+        let url = self.settings.url.trim();
+        match client::exchange(sent, &limits) {
+            Ok(answer) => Some(Ok(format!(
+                "`{url}` answers (HTTP status {} to a HEAD request)",
+                answer.status
+            ))),
+            // What is said in many bytes is an answer too.
+            Err(Broken::TooLarge) => Some(Ok(format!("`{url}` answers"))),
+            Err(broken) => {
+                let failure = broken.failure(&limits, |text| self.key.scrub(text))?;
+                Some(Err(format!("`{url}` gives no answer: {}", failure.message)))
+            }
+        }
+    }
+}
+
+/// The smallest output that has a value in a field. A text that is the whole output is written as it is.
+fn in_field(value: &Value, field: &str) -> Vec<u8> {
+    let output = match field.strip_prefix('/') {
+        Some(pointer) => {
+            let keys = pointer.split('/').rev();
+            keys.fold(
+                value.clone(),
+                |inside, key| json!({ key.replace("~1", "/").replace("~0", "~"): inside }),
+            )
+        }
+        None if field.is_empty() => match value {
+            Value::String(text) => return text.clone().into_bytes(),
+            value => value.clone(),
+        },
+        None => json!({ field: value }),
+    };
+    output.to_string().into_bytes()
+}
+
+/// What a value is, for a message.
+fn found(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(_) => "a boolean".to_owned(),
+        Value::Number(_) => "a number".to_owned(),
+        Value::String(_) => "a text".to_owned(),
+        Value::Array(items) => format!("a list of {}", items.len()),
+        Value::Object(fields) if fields.is_empty() => "an empty object".to_owned(),
+        Value::Object(fields) => {
+            let names: Vec<String> = fields
+                .keys()
+                .take(NAMES)
+                .map(|name| format!("`{}`", shown(name)))
+                .collect();
+            let more = match fields.len() > NAMES {
+                true => " and more",
+                false => "",
+            };
+            format!("an object with {}{more}", names.join(", "))
+        }
+    }
+}
+
+/// A short text from outside on one line, without what could end its quotes.
+fn shown(text: &str) -> String {
+    let tame = |c: char| match c {
+        '`' => '\'',
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    text.chars().take(NAME_CHARS).map(tame).collect()
+}
+
+/// The host of an address to which a service redirects.
+fn host_of(to: &str) -> String {
+    let uri = to.parse::<Uri>().ok();
+    let host = uri.as_ref().and_then(|uri| uri.authority());
+    match host {
+        Some(host) => shown(host.as_str()),
+        None => format!("`{}`", shown(to)),
+    }
+}

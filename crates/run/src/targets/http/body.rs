@@ -1,0 +1,201 @@
+//! The body of a request: the input in a template, or the input alone.
+
+use minijinja::value::Kwargs;
+use minijinja::{Environment, ErrorKind, UndefinedBehavior, context};
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// What a body is made of.
+pub(super) struct RequestBody {
+    /// The template, where there is one.
+    pub(super) template: Option<String>,
+    /// Whether it has to be JSON.
+    pub(super) is_json: bool,
+}
+
+#[cfg_attr(
+    not(feature = "models"),
+    expect(dead_code, reason = "only the clients for servers send anything")
+)]
+impl RequestBody {
+    /// The body for an input, which may be a record. The text differs from call to call and tells nothing of it.
+    ///
+    /// # Errors
+    ///
+    /// Why the template gives no body, in words that quote nothing of the input.
+    pub(super) fn of_input(
+        &self,
+        input: &str,
+        is_record: bool,
+        call: &str,
+    ) -> Result<Vec<u8>, String> {
+        let Some(template) = &self.template else {
+            return Ok(alone(input, is_record).into_bytes());
+        };
+        let record = || serde_json::from_str::<minijinja::Value>(input).ok();
+        let value = is_record.then(record).flatten();
+        let value = value.unwrap_or_else(|| minijinja::Value::from(input));
+        let body = render(template, value, call)
+            .map_err(|error| format!("`run.http.body` cannot be filled: {}", in_words(&error)))?;
+        if self.is_json
+            && let Err(error) = serde_json::from_str::<IgnoredAny>(&body)
+        {
+            return Err(format!(
+                "`run.http.body` makes no JSON of this input (line {}, column {} of what it makes): \
+                 `{{{{ input | tojson }}}}` writes a text with its quotes; where JSON is not meant, `headers` \
+                 names another `Content-Type`",
+                error.line(),
+                error.column()
+            ));
+        }
+        Ok(body.into_bytes())
+    }
+}
+
+/// The body without a template. A record keeps its bytes.
+fn alone(input: &str, is_record: bool) -> String {
+    let record = serde_json::from_str::<&RawValue>(input).ok();
+    match record.filter(|_| is_record) {
+        Some(record) => format!("{{\"input\": {}}}", record.get()),
+        None => json!({ "input": input }).to_string(),
+    }
+}
+
+fn render(template: &str, input: minijinja::Value, call: &str) -> Result<String, minijinja::Error> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.add_filter("tojson", tojson);
+    environment
+        .template_from_str(template)?
+        .render(context! { input, call })
+}
+
+/// The filter of that name, which would make null of a field that is not there.
+fn tojson(
+    value: &minijinja::Value,
+    indent: Option<minijinja::Value>,
+    named: Kwargs,
+) -> Result<minijinja::Value, minijinja::Error> {
+    match value.is_undefined() {
+        true => Err(minijinja::Error::from(ErrorKind::UndefinedError)),
+        false => minijinja::filters::tojson(value, indent, named),
+    }
+}
+
+/// An error without anything that the input may have brought in.
+fn in_words(error: &minijinja::Error) -> String {
+    let detail = match error.kind() {
+        ErrorKind::SyntaxError
+        | ErrorKind::UnknownFilter
+        | ErrorKind::UnknownFunction
+        | ErrorKind::UnknownTest
+        | ErrorKind::UnknownMethod => error.detail(),
+        _ => None,
+    };
+    let detail = detail.map_or_else(String::new, |detail| format!(": {detail}"));
+    let line = error
+        .line()
+        .map_or_else(String::new, |line| format!(" in line {line}"));
+    format!("{}{detail}{line}", error.kind())
+}
+
+/// What is wrong with a template, and what to do about it, as far as that is known before there is an input.
+pub(super) fn problem(template: &str, is_json: bool) -> Option<(String, &'static str)> {
+    if let Err(error) = Environment::new().template_from_str(template) {
+        return Some((
+            format!("`body` is no template: {}", in_words(&error)),
+            "write it as `{\"text\": {{ input | tojson }}}`, between single quotes",
+        ));
+    }
+    // The usual slip: quotes around a text that may have quotes and line ends itself.
+    let is_valid = |input: &str| {
+        let body = render(template, minijinja::Value::from(input), "call").ok();
+        body.map(|body| serde_json::from_str::<Value>(&body).is_ok())
+    };
+    let breaks = is_json && is_valid("a") == Some(true) && is_valid("\"a\"\n") == Some(false);
+    breaks.then(|| {
+        (
+            "`body` is JSON only for an input without quotes and line ends".to_owned(),
+            "write `{{ input | tojson }}`, without quotes around it",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(template: Option<&str>, input: &str, is_record: bool) -> Result<String, String> {
+        let body = RequestBody {
+            template: template.map(str::to_owned),
+            is_json: true,
+        };
+        let made = body.of_input(input, is_record, "c4ll")?;
+        Ok(String::from_utf8(made).expect("text"))
+    }
+
+    #[test]
+    fn a_record_is_an_object_with_its_own_bytes_and_markdown_is_a_text() {
+        let record = r#"{"z": 1.50, "a": 123456789012345678901234567890}"#;
+        assert_eq!(
+            made(None, record, true),
+            Ok(format!("{{\"input\": {record}}}"))
+        );
+        assert_eq!(
+            made(None, record, false),
+            Ok(json!({ "input": record }).to_string())
+        );
+        // What is no JSON is a text, whatever the name of its file is.
+        assert_eq!(
+            made(None, "# a\n\"b\"", true),
+            Ok(r##"{"input":"# a\n\"b\""}"##.to_owned())
+        );
+    }
+
+    #[test]
+    fn a_template_has_the_input_with_its_fields_in_their_order() {
+        let template = Some(
+            r#"{"q": {{ input.q | tojson }}, "all": {{ input | tojson }}, "id": "{{ call }}"}"#,
+        );
+        let body = made(template, r#"{"z": "a\"b", "q": [1, "x"]}"#, true);
+        let want = r#"{"q": [1, "x"], "all": {"z": "a\"b", "q": [1, "x"]}, "id": "c4ll"}"#;
+        let body = body.expect("a body").replace(", ", ",").replace(": ", ":");
+        assert_eq!(body, want.replace(", ", ",").replace(": ", ":"));
+        let text = made(
+            Some(r#"{"t": {{ input | tojson }}}"#),
+            "<a>\n'b' \"c\" ü",
+            false,
+        );
+        let text: Value = serde_json::from_str(&text.expect("a body")).expect("JSON");
+        assert_eq!(text["t"], "<a>\n'b' \"c\" ü");
+    }
+
+    #[test]
+    fn a_template_that_fits_no_input_is_told_without_the_input() {
+        let secret = "pass\"word";
+        for template in [
+            r#"{"t": "{{ input }}"}"#,
+            r#"{"t": {{ input.absent | tojson }}}"#,
+            r#"{"t": {{ inputs | tojson }}}"#,
+            r#"{"t": {{ input + 1 }}}"#,
+        ] {
+            let why = made(Some(template), secret, false).expect_err(template);
+            assert!(
+                why.contains("`run.http.body`") && !why.contains("word"),
+                "{why}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_template_is_looked_at_before_there_is_an_input() {
+        let of = |template| problem(template, true).map(|(what, _)| what);
+        assert_eq!(of(r#"{"t": {{ input | tojson }}}"#), None);
+        assert_eq!(of(r#"{"t": {{ input.text | tojson }}}"#), None);
+        assert!(of("{{ input").expect("unclosed").contains("no template"));
+        let quoted = r#"{"t": "{{ input }}"}"#;
+        assert!(of(quoted).expect("quotes").contains("without quotes"));
+        assert_eq!(problem(quoted, false), None);
+    }
+}

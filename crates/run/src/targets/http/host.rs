@@ -1,0 +1,298 @@
+//! A service that is started for a run: its process with everything below it, its port, and what it prints.
+
+use std::io::{self, PipeReader, Read as _};
+use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+
+use super::PORT;
+use crate::targets::TargetSite;
+use crate::targets::command::{self, Running, StopOrder, Tail};
+use crate::targets::worker::{self, WorkerProgram};
+use kelvin_base::exit::Misuse;
+use kelvin_base::failure::{Failure, FailureKind, Streams};
+use kelvin_system::signal::{Interrupt, timespec};
+
+/// How often a service is asked whether it accepts connections.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The time that one connection may take.
+const CONNECT: Duration = Duration::from_millis(500);
+/// The time that a service has to end by itself once it was told to.
+const GRACE: Duration = Duration::from_millis(300);
+/// The time in which the end of a process shows that has cut its connections.
+const LAST: Duration = Duration::from_millis(200);
+
+/// Why there is no answer.
+pub(super) enum Unanswered {
+    Interrupted,
+    Failed(Box<Failure>),
+    /// The service has ended before it was asked; the failure where another one is not asked either.
+    EndedBefore(Box<Failure>),
+}
+
+impl From<Failure> for Unanswered {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
+    }
+}
+
+/// Starts the service of a run, and another one where it is lost.
+pub(super) struct ServiceHost {
+    line: String,
+    /// The machine in the address, which is this one.
+    name: String,
+    site: TargetSite,
+    running: Mutex<Option<Arc<HostedService>>>,
+    /// Why it cannot be started: another time it could not either.
+    failed: Arc<OnceLock<Failure>>,
+}
+
+impl ServiceHost {
+    /// The host of a command line.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where the command line cannot be started.
+    pub(super) fn open(line: &str, name: &str, site: &TargetSite) -> Result<Self, Misuse> {
+        // A command line that cannot be read is told before the run.
+        WorkerProgram::of_line(&line.replace(PORT, "1"), "http.start", site)?;
+        Ok(Self {
+            line: line.to_owned(),
+            name: name.trim_matches(['[', ']']).to_owned(),
+            site: site.clone(),
+            running: Mutex::default(),
+            failed: Arc::default(),
+        })
+    }
+
+    /// The same host, which has started nothing yet.
+    pub(super) fn afresh(&self) -> Self {
+        Self {
+            line: self.line.clone(),
+            name: self.name.clone(),
+            site: self.site.clone(),
+            running: Mutex::default(),
+            failed: Arc::clone(&self.failed),
+        }
+    }
+
+    /// The service, which accepts connections.
+    ///
+    /// # Errors
+    ///
+    /// The end of the call that needs it, where it cannot be started or the run was stopped.
+    pub(super) fn service(&self) -> Result<Arc<HostedService>, Unanswered> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.site.interrupt.tripped() {
+            return Err(Unanswered::Interrupted);
+        }
+        if let Some(known) = &*running
+            && known.ended(Duration::ZERO).is_none()
+        {
+            return Ok(Arc::clone(known));
+        }
+        // One that ended between two calls had no call, so nothing is lost with it.
+        *running = None;
+        if let Some(failure) = self.failed.get() {
+            return Err(failure.clone().into());
+        }
+        match self.start() {
+            Ok(Some(service)) => Ok(Arc::clone(running.insert(Arc::new(service)))),
+            Ok(None) => Err(Unanswered::Interrupted),
+            Err(failure) => Err(self.failed.get_or_init(|| failure).clone().into()),
+        }
+    }
+
+    /// Starts another service for the next call. The calls that this one still has are not disturbed.
+    pub(super) fn replace(&self, service: &Arc<HostedService>) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, service))
+        {
+            *running = None;
+        }
+    }
+
+    /// Starts a service and waits until it accepts connections; none where the run was stopped.
+    fn start(&self) -> Result<Option<HostedService>, Failure> {
+        let shown = format!("the service of `run.http.start` (`{}`)", self.line.trim());
+        let unready = |kind, how: &str, log: &str| {
+            Failure::new(kind, format!("{shown} was not ready: {how}")).printed(Streams {
+                stderr: log.to_owned(),
+                ..Streams::default()
+            })
+        };
+        let not_started = |error: &io::Error| {
+            let how = format!("it could not be started: {error}");
+            unready(FailureKind::NotStarted, &how, "")
+        };
+        let port = free_port(&self.name).map_err(|error| not_started(&error))?;
+        let service = self.process(port).map_err(|error| not_started(&error))?;
+        let deadline = Instant::now() + self.site.timeout;
+        loop {
+            if let Some(kind) = service.ended(Duration::ZERO) {
+                let how = format!("{} before it accepted a connection", command::ended(&kind));
+                return Err(unready(FailureKind::NotStarted, &how, &service.log()));
+            }
+            if accepts(&self.name, port) {
+                return Ok(Some(service));
+            }
+            if Instant::now() >= deadline {
+                let how = format!(
+                    "it accepted no connection on port {port} within {} s, which is what `timeout_s` allows; the \
+                     command gets the port as `PORT` and `{PORT}`",
+                    self.site.timeout.as_secs_f64()
+                );
+                return Err(unready(FailureKind::Timeout, &how, &service.log()));
+            }
+            if !self.site.interrupt.sleep(LOOK_EVERY) {
+                return Ok(None);
+            }
+        }
+    }
+
+    fn process(&self, port: u16) -> io::Result<HostedService> {
+        let line = self.line.replace(PORT, &port.to_string());
+        let program = WorkerProgram::of_line(&line, "http.start", &self.site)
+            .map_err(|misuse| io::Error::other(misuse.what))?;
+        let mut supervised = program.supervised();
+        supervised.envs([("PORT", port.to_string())]);
+        let (log, output) = io::pipe()?;
+        let nothing = std::fs::File::open("/dev/null")?;
+        let streams = [nothing.into(), output.try_clone()?.into(), output.into()];
+        let running = Running::start(&supervised, &streams)?;
+        // With the last copy of a write end that is kept here, the log could not end.
+        drop(streams);
+        let tail = Arc::<Mutex<Tail>>::default();
+        let into = Arc::clone(&tail);
+        thread::Builder::new()
+            .name("service".to_owned())
+            .spawn(move || keep(log, &into))?;
+        Ok(HostedService {
+            port,
+            process: Mutex::new(HostedProcess::Running(running)),
+            log: tail,
+            interrupt: Arc::clone(&self.site.interrupt),
+            _program: program,
+        })
+    }
+}
+
+/// Keeps the end of what a service prints. A pipe that nobody reads would stop it once it is full.
+fn keep(mut log: PipeReader, tail: &Mutex<Tail>) {
+    let mut buffer = [0; 8 * 1024];
+    loop {
+        match log.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(read) => locked(tail).push(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A port that nobody listens on, and that no other service of this process was given.
+fn free_port(name: &str) -> io::Result<u16> {
+    static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
+    let mut given = locked(&GIVEN);
+    loop {
+        let port = TcpListener::bind((name, 0))?.local_addr()?.port();
+        if !given.contains(&port) {
+            given.push(port);
+            return Ok(port);
+        }
+    }
+}
+
+fn accepts(name: &str, port: u16) -> bool {
+    let addresses = (name, port).to_socket_addrs();
+    let mut addresses = addresses.into_iter().flatten();
+    addresses.any(|address| TcpStream::connect_timeout(&address, CONNECT).is_ok())
+}
+
+/// A running service. When the value is dropped, everything that the service has started is ended.
+pub(super) struct HostedService {
+    /// The port on which it listens.
+    pub(super) port: u16,
+    process: Mutex<HostedProcess>,
+    log: Arc<Mutex<Tail>>,
+    interrupt: Arc<Interrupt>,
+    /// Holds the paths that its script names.
+    _program: WorkerProgram,
+}
+
+enum HostedProcess {
+    Running(Running),
+    Ended(FailureKind),
+}
+
+impl HostedService {
+    /// How it has ended, if it does within this time.
+    pub(super) fn ended(&self, within: Duration) -> Option<FailureKind> {
+        let mut process = locked(&self.process);
+        let running = match &*process {
+            HostedProcess::Ended(kind) => return Some(kind.clone()),
+            HostedProcess::Running(running) => running,
+        };
+        let has_ended = running.fd().is_ok_and(|fd| {
+            let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+            matches!(poll(&mut fds, Some(&timespec(within))), Ok(1))
+        });
+        if !has_ended {
+            return None;
+        }
+        let unknown = HostedProcess::Ended(FailureKind::Signal(0));
+        let HostedProcess::Running(running) = std::mem::replace(&mut *process, unknown) else {
+            return None;
+        };
+        if let Ok(status) = running.end() {
+            *process = HostedProcess::Ended(worker::how(status));
+        }
+        match &*process {
+            HostedProcess::Ended(kind) => Some(kind.clone()),
+            HostedProcess::Running(_) => None,
+        }
+    }
+
+    /// How it has ended, where it is to blame for a connection that broke.
+    pub(super) fn is_lost(&self) -> Option<FailureKind> {
+        self.ended(LAST)
+    }
+
+    /// The end of what it has printed.
+    pub(super) fn log(&self) -> String {
+        locked(&self.log).text()
+    }
+}
+
+impl Drop for HostedService {
+    fn drop(&mut self) {
+        if self.ended(Duration::ZERO).is_some() {
+            return;
+        }
+        if !self.interrupt.tripped() {
+            if let HostedProcess::Running(running) = &*locked(&self.process) {
+                // One that does not listen is killed.
+                let _ = running.stop(StopOrder::Ask);
+            }
+            if self.ended(GRACE).is_some() {
+                return;
+            }
+        }
+        let gone = HostedProcess::Ended(FailureKind::Signal(0));
+        let process = std::mem::replace(&mut *locked(&self.process), gone);
+        if let HostedProcess::Running(running) = process {
+            let _ = running.stop(StopOrder::Kill);
+            // Nothing depends on how it ends.
+            let _ = running.end();
+        }
+    }
+}

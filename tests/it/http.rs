@@ -1,0 +1,602 @@
+use std::fs;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::models::server::{Faults, Reaction};
+use crate::project::{GROUNDED, Project};
+use crate::repository;
+
+/// Decides by the governing units alone, in any order.
+const DECIDE: &str = r###"
+def decide(text):
+    units = text.split("\n## ")[1:]
+    lines = [line for unit in units if unit.startswith("Rule") for line in unit.splitlines()]
+    return " ".join(sorted(line for line in lines if line))
+"###;
+
+/// A service of a few lines, with a function `decide` before it. It writes down its number and each call. It starts
+/// quicker than one of `http.server`, since a test may start fifty of them.
+const SERVE: &str = r#"
+import json, os, socketserver, time
+open("started", "a").write(f"{os.getpid()}\n")
+class Handler(socketserver.StreamRequestHandler):
+    def handle(self):
+        while self.rfile.readline():
+            length = 0
+            for line in iter(self.rfile.readline, b"\r\n"):
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            text = json.loads(self.rfile.read(length))["text"]
+            open("calls", "a").write("x\n")
+            body = json.dumps({"result": {"label": decide(text)}}).encode()
+            self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body))
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+Server(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+"#;
+
+/// A pipeline that is a service, which is started.
+const STARTED: &str = "{url: \"http://127.0.0.1:{port}/decide\", start: python3 -S app.py, \
+                       body: '{\"text\": {{ input | tojson }}}', decision: /result/label}";
+
+fn configured(project: &Project, http: &str, more: &str) {
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "run:\n  http: {http}\ncases: cases\ndecision_field: decision\ngoverning_types: [rule]\njobs: 2\n\
+             fingerprint: [\"*.py\"]\n{more}"
+        ),
+    );
+}
+
+/// A project whose service decides by this function.
+fn started(function: &str, more: &str) -> Project {
+    let project = Project::new("");
+    project.write("app.py", &format!("{function}\n{SERVE}"));
+    configured(&project, STARTED, more);
+    project
+}
+
+/// Eight calls, and twelve that find out whether the order matters.
+const FEW: &str = "variants: {reorder: 1, pad_length: 0, pad_content: 0, swap: 0}\n";
+
+/// A project whose service is this server.
+fn with_server(server: &Faults, more: &str) -> Project {
+    let project = Project::new("");
+    project.write("app.py", "# The service runs elsewhere.\n");
+    let http = format!("{{url: \"{}/decide\"}}", server.url());
+    configured(&project, &http, &format!("{FEW}{more}"));
+    project
+}
+
+fn answers(body: &Value) -> Reaction {
+    Reaction::Answer(200, Vec::new(), body.to_string())
+}
+
+/// The notices of a report with this code.
+fn notices(project: &Project, code: &str) -> Vec<String> {
+    let report = project.json("kelvin/report.json");
+    let all = report["notices"].as_array().cloned().unwrap_or_default();
+    let of_code = all.iter().filter(|notice| notice["code"] == code);
+    of_code
+        .map(|notice| notice["text"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+fn cost(project: &Project, what: &str) -> u64 {
+    let report = project.json("kelvin/report.json");
+    report["run"]["session"]["cost"][what].as_u64().unwrap_or(0)
+}
+
+fn until(what: &str, happened: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !happened() {
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "{what} did not happen"
+        );
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[track_caller]
+fn all_dead(project: &Project) {
+    let numbers = project.read("started");
+    let lives = |pid: &str| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
+        stat.is_ok_and(|stat| {
+            !stat
+                .rsplit(')')
+                .next()
+                .unwrap_or("")
+                .trim()
+                .starts_with('Z')
+        })
+    };
+    assert!(!numbers.is_empty(), "nobody wrote a number");
+    for pid in numbers.lines() {
+        until(&format!("the end of {pid}"), || !lives(pid));
+    }
+}
+
+#[test]
+fn a_service_has_the_figures_of_the_same_command_and_one_process_answers_a_run() {
+    let command = Project::new(GROUNDED);
+    command.check();
+    let service = started(DECIDE, "");
+    service.check();
+    let metrics = |project: &Project| project.json("kelvin/report.json")["metrics"].clone();
+    assert_eq!(
+        metrics(&command)["evidence.sensitivity"]["value"],
+        json!(1.0)
+    );
+    assert_eq!(metrics(&service), metrics(&command));
+    assert_eq!(service.calls(), 52 + 12);
+    // One for the run, and one for each order and each input alone.
+    assert_eq!(service.read("started").lines().count(), 1 + 6);
+    assert!(notices(&service, "order_matters").is_empty());
+    let output = service.json("kelvin/alder/baseline/output.json");
+    assert!(output["decision"].is_string(), "{output}");
+    all_dead(&service);
+}
+
+#[test]
+fn an_unchanged_service_passes_the_gate_and_one_that_forgets_the_rule_is_red() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, "");
+    repository::rooms(&project, 16);
+    project.write("app.py", &format!("{DECIDE}\n{SERVE}"));
+    project.write(".gitignore", "/kelvin/\n/calls\n/started\n__pycache__/\n");
+    configured(
+        &project,
+        STARTED,
+        FEW.replace("swap: 0", "swap: 1").as_str(),
+    );
+    repository::commit(&project, "a service");
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    repository::save(&project);
+    let gate = |name: &str, old: &str, new: &str, options: &[&str], code: i32| {
+        repository::git(project.root(), &["checkout", "--quiet", "-B", name, "main"]);
+        let text = project.read("app.py");
+        assert!(text.contains(old));
+        project.write("app.py", &text.replace(old, new));
+        repository::commit(&project, name);
+        let said = project.kelvin(&[&["gate"], options].concat());
+        assert_eq!(
+            said.code,
+            Some(code),
+            "{name}: {}{}",
+            said.stdout,
+            said.stderr
+        );
+    };
+    gate("same", "import json", "# the same\nimport json", &[], 0);
+    gate("deaf", "\"Rule\"", "\"Nothing\"", &[], 3);
+    // The base is measured now, by a service that its own checkout starts.
+    gate(
+        "deaf",
+        "\"Rule\"",
+        "\"Nothing\"",
+        &["--baseline", "compute"],
+        3,
+    );
+    let judgement = project.read("kelvin/gate.json");
+    assert!(judgement.contains("\"the base commit\""), "{judgement}");
+}
+
+#[test]
+fn a_base_is_not_measured_by_the_service_of_its_change() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, "");
+    let server = Faults::start(|_, _| answers(&json!({ "decision": "go" })));
+    project.write("app.py", "# The service runs elsewhere.\n");
+    let http = format!("{{url: \"{}/decide\"}}", server.url());
+    configured(
+        &project,
+        &http,
+        &format!("{FEW}baseline: {{compute: true}}\n"),
+    );
+    repository::commit(&project, "a service");
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    repository::branch(&project, "change", "");
+    let said = project.kelvin(&["gate"]);
+    let verdict = project.json("kelvin/gate.json");
+    assert_eq!(verdict["verdict"], json!("no_baseline"), "{}", said.stdout);
+    let all = format!("{}{verdict}", said.stdout);
+    assert!(all.contains("the same service answers for both"), "{all}");
+    let said = project.kelvin(&["lint"]);
+    assert!(
+        said.stdout.contains("the same service answers for both"),
+        "{}",
+        said.stdout
+    );
+    let said = project.kelvin(&["doctor"]);
+    assert!(
+        said.stdout.contains("the same service answers for both"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
+fn a_service_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes() {
+    // All that it was asked, which only a service of its own for each order shows.
+    let all = "asked = []\ndef decide(text):\n    asked.append(len(text))\n    return sum(asked)\n";
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, "");
+    project.write("app.py", &format!("{all}\n{SERVE}"));
+    project.write(".gitignore", "/kelvin/\n/calls\n/started\n__pycache__/\n");
+    configured(&project, STARTED, FEW);
+    repository::commit(&project, "a service");
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    let said = project.check();
+    let told = notices(&project, "order_matters");
+    assert_eq!(told.len(), 1, "{}", said.stdout);
+    assert!(
+        told[0].contains("`alder/baseline`") && told[0].contains("the service was asked"),
+        "{told:?}"
+    );
+    assert!(!told[0].contains("recycle_after"), "{told:?}");
+    project.kelvin(&["baseline", "save"]).expect(0);
+    repository::branch(&project, "change", "");
+    project.kelvin(&["gate"]);
+    let verdict = project.json("kelvin/gate.json");
+    assert_ne!(verdict["verdict"], json!("pass"));
+    assert_eq!(
+        verdict["reasons"][0]["code"],
+        json!("order_matters"),
+        "{verdict}"
+    );
+}
+
+#[test]
+fn a_running_service_that_remembers_the_last_request_is_told_and_one_with_more_is_not_called_noise()
+{
+    let last = std::sync::Mutex::new(String::new());
+    let server = Faults::start(move |_, request| {
+        let mut last = last.lock().expect("no panic");
+        let decision = std::mem::replace(&mut *last, request.body.clone());
+        answers(&json!({ "decision": decision.len() }))
+    });
+    let project = with_server(&server, "");
+    project.check();
+    let told = notices(&project, "order_matters");
+    assert_eq!(
+        told.len(),
+        1,
+        "{:?}",
+        project.json("kelvin/report.json")["notices"]
+    );
+    assert!(told[0].contains("the service was asked before"), "{told:?}");
+    let said = project.kelvin(&["doctor"]);
+    assert!(said.stdout.contains("warn     order"), "{}", said.stdout);
+
+    let counting = Faults::start(|number, _| answers(&json!({ "decision": number })));
+    let project = with_server(&counting, "");
+    project.check();
+    let told = notices(&project, "order_unknown");
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].contains("a service that remembers more"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_limit_is_waited_for_and_trouble_is_asked_again_and_both_are_counted() {
+    let server = Faults::start(|number, _| match number {
+        0 => Reaction::Answer(
+            429,
+            vec![("retry-after", "1".to_owned())],
+            "later".to_owned(),
+        ),
+        // The trial of the order is asked again too.
+        1 | 3 => Reaction::Answer(500, Vec::new(), "trouble".to_owned()),
+        _ => answers(&json!({ "decision": "go" })),
+    });
+    let project = with_server(&server, "retry: {initial_delay_s: 0, jitter_max_s: 0}\n");
+    let start = Instant::now();
+    project.check();
+    assert!(start.elapsed() >= Duration::from_secs(1));
+    assert_eq!(cost(&project, "retries"), 3);
+    assert_eq!(server.requests().len(), 8 + 12 + 3);
+    assert_eq!(cost(&project, "invocations"), 8 + 12 + 3);
+    for metric in ["evidence.invariance"] {
+        let report = project.json("kelvin/report.json");
+        assert_eq!(report["metrics"][metric]["n_failed"], json!(0), "{metric}");
+    }
+    for notice in ["order_matters", "order_unknown"] {
+        assert!(notices(&project, notice).is_empty());
+    }
+}
+
+#[test]
+fn what_a_service_does_wrong_is_a_failure_with_what_came() {
+    let other = Faults::start(|_, _| answers(&json!({ "decision": "stolen" })));
+    let port = other.port();
+    let elsewhere = format!("http://localhost:{port}/");
+    let server = Faults::start(move |_, request| {
+        let is_of = |name: &str| request.body.contains(&format!("Request {name}"));
+        match () {
+            () if is_of("alder") => {
+                Reaction::Answer(302, vec![("location", elsewhere.clone())], String::new())
+            }
+            () if is_of("birch") => {
+                Reaction::Answer(200, Vec::new(), "<h1>Log in</h1>\u{1b}[31m".to_owned())
+            }
+            () if is_of("cedar") => Reaction::Answer(200, Vec::new(), "1".repeat(3000)),
+            () => Reaction::Answer(400, Vec::new(), "<script>no `text`</script>".to_owned()),
+        }
+    });
+    let project = with_server(&server, "max_output_bytes: 2000\n");
+    let said = project.kelvin(&["check"]).expect(2);
+    assert!(other.requests().is_empty(), "no other host is asked");
+    let report = project.json("kelvin/report.json");
+    let failure =
+        |case: &str| report["probes"]["evidence"]["items"][case]["baseline"][0]["failure"].clone();
+    for (case, kind, message, printed) in [
+        (
+            "alder",
+            json!({ "status": 302 }),
+            "is not asked",
+            format!("redirects to localhost:{port}"),
+        ),
+        (
+            "birch",
+            json!("output_not_json"),
+            "run.http.decision",
+            "Log in".to_owned(),
+        ),
+        (
+            "cedar",
+            json!("output_too_large"),
+            "`max_output_bytes`",
+            String::new(),
+        ),
+        (
+            "dogwood",
+            json!({ "status": 400 }),
+            "refused the call",
+            "no `text`".to_owned(),
+        ),
+    ] {
+        let failure = failure(case);
+        assert_eq!(failure["kind"], kind, "{failure}");
+        assert!(
+            failure["message"]
+                .as_str()
+                .is_some_and(|text| text.contains(message)),
+            "{failure}"
+        );
+        assert!(
+            failure.to_string().contains(&printed),
+            "{printed}: {failure}"
+        );
+    }
+    assert!(!said.stdout.contains('\u{1b}') && !said.stderr.contains('\u{1b}'));
+    let page = project.read("kelvin/report.html");
+    assert!(!page.contains("<script>no"), "the page shows it as text");
+}
+
+#[test]
+fn a_run_that_was_killed_is_resumed_with_another_service_and_repeats_nothing_that_had_finished() {
+    let slow = DECIDE.replace(
+        "def decide(text):",
+        "def decide(text):\n    time.sleep(0.03)",
+    );
+    let project = started(&slow, "");
+    let noted = || {
+        let journal = fs::read_to_string(project.path("kelvin/.journal.jsonl"));
+        journal.map_or(0, |text| text.matches("\"case\"").count())
+    };
+    let mut kelvin = project.start(&["check"]);
+    until("twenty calls that are kept", || noted() >= 20);
+    let known = noted();
+    kelvin.kill().expect("it runs");
+    kelvin.wait().expect("it ends");
+    all_dead(&project);
+    let before = project.calls();
+    project.kelvin(&["check", "--resume"]).expect(0);
+    assert!(cost(&project, "resumed") >= known as u64);
+    assert!(
+        project.calls() - before <= 52 - known,
+        "{} after {before}",
+        project.calls()
+    );
+    let (resumed, items) = (project.report(), project.files("kelvin/alder"));
+    project.check();
+    assert_eq!(project.report().to_string(), resumed.to_string());
+    assert_eq!(project.files("kelvin/alder"), items);
+}
+
+#[test]
+fn an_interrupted_run_leaves_no_service_and_none_of_its_children() {
+    let forks = "import os, time\nfor n in range(20):\n    if os.fork() == 0:\n        os.setsid()\n        \
+                 open('started', 'a').write(f'{os.getpid()}\\n')\n        time.sleep(1000)\n        os._exit(0)\n\
+                 def decide(text):\n    time.sleep(1000)";
+    for signal in ["-KILL", "-INT"] {
+        let project = started(forks, "");
+        let mut kelvin = project.start(&["check"]);
+        let written = || fs::read_to_string(project.path("started")).unwrap_or_default();
+        until("its processes", || written().lines().count() >= 21);
+        let sent = Command::new("kill")
+            .args([signal, &kelvin.id().to_string()])
+            .status();
+        assert!(sent.expect("kill starts").success());
+        kelvin.wait().expect("it ends");
+        all_dead(&project);
+    }
+}
+
+#[test]
+fn a_request_has_a_record_as_it_is_and_tells_neither_the_case_nor_the_variant_nor_the_repeat() {
+    let server = Faults::start(|_, _| answers(&json!({ "decision": "go" })));
+    let project = with_server(&server, "repeats: 2\n");
+    let lines: String = (0..4)
+        .map(|at| {
+            let case = json!({ "id": format!("case-{at}"), "rule": format!("Rule {at} holds."), "notes": ["one", at.to_string()] });
+            format!("{case}\n")
+        })
+        .collect();
+    project.write("cases.jsonl", &lines);
+    let config = project
+        .read("kelvin.yaml")
+        .replace("cases: cases\n", "cases: cases.jsonl\n");
+    project.write("kelvin.yaml", &config);
+    project.check();
+    let requests = server.requests();
+    assert!(requests.len() >= 16 + 12, "{}", requests.len());
+    let mut heads: Vec<String> = Vec::new();
+    for request in &requests {
+        let body = request.json();
+        assert_eq!(body.as_object().expect("an object").len(), 1);
+        assert!(
+            body["input"]["rule"].is_string() && body["input"]["notes"].is_array(),
+            "{body}"
+        );
+        let lines = request
+            .head
+            .lines()
+            .filter(|line| !line.to_ascii_lowercase().starts_with("content-length"));
+        heads.push(lines.collect::<Vec<_>>().join("\n"));
+    }
+    heads.sort();
+    heads.dedup();
+    assert_eq!(heads.len(), 1, "every request has the same head: {heads:?}");
+}
+
+#[test]
+fn the_doctor_says_whether_the_address_answers() {
+    let server = Faults::start(|_, _| answers(&json!({ "decision": "go" })));
+    let project = with_server(&server, "");
+    let said = project.kelvin(&["doctor"]);
+    for words in [
+        "none, since a service is asked by HTTP",
+        "answers (HTTP status 200",
+        "each was answered alike",
+    ] {
+        assert!(said.stdout.contains(words), "{words}: {}", said.stdout);
+    }
+    let closed = format!(
+        "{{url: \"http://127.0.0.1:{}/\"}}",
+        crate::server::free_port()
+    );
+    configured(&project, &closed, "");
+    let said = project.kelvin(&["doctor"]).expect(1);
+    let line = said
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("missing  service"));
+    assert!(
+        line.is_some_and(|line| line.contains("nobody listens")),
+        "{}",
+        said.stdout
+    );
+    // A service that is started is started for the doctor too.
+    let project = started(
+        "def decide(text):\n    return 1\nraise SystemExit('no model here')",
+        "",
+    );
+    let said = project.kelvin(&["doctor"]).expect(1);
+    let line = said
+        .stdout
+        .lines()
+        .find(|line| line.starts_with("missing  service"));
+    let line = line.unwrap_or_else(|| panic!("{}", said.stdout));
+    assert!(
+        line.contains("exit code 1") && line.contains("no model here"),
+        "{line}"
+    );
+}
+
+#[test]
+fn a_configuration_that_cannot_work_is_told_with_its_line_before_anything_is_asked() {
+    let project = Project::new("");
+    for (http, words) in [
+        (
+            "{url: \"http://a:1/\", headers: {Authorization: \"Bearer ${TOKEN}\"}}",
+            "`api_key_env`",
+        ),
+        (
+            "{url: \"http://a:1/\", headers: {X-Team: \"${TEAM}\"}}",
+            "is sent as it is",
+        ),
+        (
+            "{url: \"http://gateway.internal/\", api_key_env: TOKEN}",
+            "without encryption",
+        ),
+        (
+            "{url: \"http://u:secret@a/\"}",
+            "`url` holds a user name or a password",
+        ),
+        (
+            "{url: \"http://127.0.0.1:1/\", start: serve}",
+            "no `{port}`",
+        ),
+        (
+            "{url: \"http://127.0.0.1:1/\", body: '{\"t\": \"{{ input }}\"}'}",
+            "without quotes around it",
+        ),
+        (
+            "{url: \"http://127.0.0.1:1/\", decision: label}",
+            "write `/label`",
+        ),
+        (
+            "{url: \"http://127.0.0.1:1/\", method: GET}",
+            "must be `POST`, `PUT` or `PATCH`",
+        ),
+    ] {
+        configured(&project, http, "");
+        let said = project.kelvin(&["lint"]).expect(1);
+        let all = format!("{}{}", said.stdout, said.stderr);
+        assert!(
+            all.contains(words) && all.contains("kelvin.yaml:2:"),
+            "{words}: {all}"
+        );
+    }
+    project.write(
+        "kelvin.yaml",
+        "run: {http: {url: \"http://127.0.0.1:1/\"}}\nscenarios: scenarios.jsonl\ninvariants:\n  \
+         done: {description: a, check: {type: command_exit, command: \"true\"}}\n",
+    );
+    project.write("scenarios.jsonl", "{\"id\": \"one\", \"prompt\": \"go\"}\n");
+    let said = project.kelvin(&["check"]).expect(1);
+    assert!(
+        said.stderr.contains("workspace of its own"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn the_service_of_the_documentation_serves() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/configuration.md");
+    let page = fs::read_to_string(page).expect("read");
+    let section = page
+        .split("### A service behind HTTP\n")
+        .nth(1)
+        .expect("the section");
+    let block = |kind: &str| {
+        let block = section
+            .split(&format!("```{kind}\n"))
+            .nth(1)
+            .expect("a block");
+        block.split("```").next().expect("its text").to_owned()
+    };
+    let project = Project::new("");
+    project.write("app.py", &block("python"));
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "{}cases: cases\ndecision_field: decision\ngoverning_types: [rule]\njobs: 2\n{FEW}",
+            block("yaml")
+        ),
+    );
+    project.check();
+    let output = project.json("kelvin/alder/baseline/output.json");
+    let input = project.read("kelvin/alder/baseline/input.md");
+    assert_eq!(output["decision"], json!(input.chars().count()));
+}
