@@ -110,11 +110,17 @@ fn rows(schema: &Value, section: &str, rows: &mut Vec<String>) {
         };
         let meaning = inner["description"].as_str().unwrap_or(own);
         assert!(!meaning.is_empty(), "{name} is not described");
+        // The ways to call a pipeline are the same wherever one is named.
+        let is_known = key == "run" && !section.is_empty() && branches(inner).len() > 1;
         rows.push(format!(
-            "| `{name}` | {} | {default} | {} |",
+            "| `{name}` | {} | {default} | {}{} |",
             wanted(inner),
-            meaning.replace('\n', " ")
+            meaning.replace('\n', " "),
+            if is_known { " Its keys are those of `run`." } else { "" }
         ));
+        if is_known {
+            continue;
+        }
         for branch in branches(inner) {
             self::rows(branch, &format!("{name}."), rows);
             if let Some(any) = branch

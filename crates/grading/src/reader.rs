@@ -122,7 +122,7 @@ impl Reader for AnswerReader {
         let text = text_of(answer).unwrap_or_default();
         let Some(field) = &self.field else {
             // An answer that looks like such an object would be taken apart.
-            return match only_text(&text) {
+            return match only_text(text) {
                 None => text.as_bytes().to_vec(),
                 Some(_) => json!({ "answer": text }).to_string().into_bytes(),
             };
