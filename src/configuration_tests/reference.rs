@@ -116,7 +116,11 @@ fn rows(schema: &Value, section: &str, rows: &mut Vec<String>) {
             "| `{name}` | {} | {default} | {}{} |",
             wanted(inner),
             meaning.replace('\n', " "),
-            if is_known { " Its keys are those of `run`." } else { "" }
+            if is_known {
+                " Its keys are those of `run`."
+            } else {
+                ""
+            }
         ));
         if is_known {
             continue;
