@@ -21,6 +21,8 @@ pub(super) struct Nothing {
     pub(super) is_wrong: bool,
     /// Whether the run may have published its result itself. Then that result stays.
     pub(super) may_have_published: bool,
+    /// Whether no job of the run was started.
+    pub(super) was_skipped: bool,
 }
 
 impl Nothing {
@@ -30,6 +32,7 @@ impl Nothing {
             reason: reason.into(),
             is_wrong: false,
             may_have_published: false,
+            was_skipped: false,
         }
     }
 
@@ -183,7 +186,10 @@ fn none(client: &Client, run: &WorkflowRun, name: &str) -> Nothing {
             others.join(", ")
         )),
     }
-    Nothing::new(what, reason)
+    Nothing {
+        was_skipped: run.conclusion.as_deref() == Some("skipped"),
+        ..Nothing::new(what, reason)
+    }
 }
 
 /// A caveat beside a verdict that passes, where the run of that verdict did not end well: another job or a later step

@@ -53,10 +53,6 @@ pub(crate) fn post(
         (places.say)(&format!("run {} has not ended yet\n", request.run));
         return Ok(Vec::new());
     }
-    if run.conclusion.as_deref() == Some("skipped") {
-        (places.say)(&format!("run {} was not asked to measure\n", request.run));
-        return Ok(Vec::new());
-    }
     if run.event == "push" {
         keep_later(request, &run, places.say)?;
         return Ok(Vec::new());
@@ -176,6 +172,7 @@ fn replace(
         reason,
         is_wrong,
         may_have_published,
+        was_skipped,
     } = nothing;
     (places.say)(&format!("{what}: {}\n", safe::line(&reason)));
     let mut urls = Vec::new();
@@ -191,9 +188,11 @@ fn replace(
                 false => Level::Warning,
             },
         };
-        let reach = match may_have_published {
-            true => Reach::EarlierRuns,
-            false => Reach::Everywhere,
+        let reach = match (was_skipped, may_have_published) {
+            // A run that waits for a label or a word says nothing about a commit that was measured before.
+            (true, _) => Reach::OtherCommits,
+            (false, true) => Reach::EarlierRuns,
+            (false, false) => Reach::Everywhere,
         };
         urls.extend(fail(&failure, places.next(), reach));
     }

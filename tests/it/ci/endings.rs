@@ -106,6 +106,15 @@ fn show(rig: &mut Rig, bundle: &[u8], is_shown: impl Fn(&Row) -> bool) -> usize 
     for row in table().iter().filter(|row| is_shown(row)) {
         rig.server.state().comments.clone_from(&kept);
         leave(rig, row, run, bundle);
+        if row.conclusion == "skipped" {
+            // A run that nobody asked for says nothing of a commit that was measured before.
+            post(rig, run).expect(row.code);
+            assert!(rig.comments()[0].contains(PASS), "{row:?}");
+            let head = rig.head.clone();
+            for comment in rig.server.state().comments.values_mut() {
+                comment.body = comment.body.replace(&head, &"0".repeat(40));
+            }
+        }
         let said = post(rig, run);
         rig.server.state().faults.clear();
         assert_eq!(said.code, Some(row.code), "{row:?}: {}", said.stderr);

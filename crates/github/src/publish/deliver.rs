@@ -9,7 +9,8 @@ use anyhow::Context as _;
 
 use super::failure::{self, UnmeasuredRun};
 use super::post::{
-    self, CommentMode, CommentStamp, Conclusion, OpenCheckRun, Posted, ShownCheckRun, Sticky,
+    self, CommentMode, CommentStamp, Conclusion, KeptComments, OpenCheckRun, Posted, ShownCheckRun,
+    Sticky,
 };
 use super::{Level, Publication, annotations, commands, outputs};
 use crate::Client;
@@ -102,6 +103,8 @@ pub enum Reach {
     Everywhere,
     /// In all places, but texts of the same attempt of the run stay.
     EarlierRuns,
+    /// In all places, but texts about the same commit stay.
+    OtherCommits,
     /// Only in this job: the comment and the check run are about another commit than the current one, and stay.
     JobOnly,
 }
@@ -168,7 +171,11 @@ fn replace(failure: &UnmeasuredRun<'_>, surfaces: &Surfaces<'_>, reach: Reach) -
         },
         stamp: &CommentStamp::of(context),
         quiet: true,
-        keeps_its_own: reach == Reach::EarlierRuns,
+        keeps: match reach {
+            Reach::EarlierRuns => KeptComments::OfAttempt,
+            Reach::OtherCommits => KeptComments::OfCommit,
+            Reach::Everywhere | Reach::JobOnly => KeptComments::Nothing,
+        },
     };
     match post::comment(client, &sticky, &mut |_| failure::page(failure)) {
         Ok(posted) => posted.url().map(str::to_owned),
@@ -210,7 +217,7 @@ fn comment(publication: &Publication<'_>, surfaces: &Surfaces<'_>) -> Option<Str
         mode: surfaces.comment,
         stamp: &stamp,
         quiet: context.caveat.is_none() && publication.judgement.is_some_and(is_quiet),
-        keeps_its_own: false,
+        keeps: KeptComments::Nothing,
     };
     let mut body = |budget| super::comment::render(publication, budget);
     match post::comment(client, &sticky, &mut body) {

@@ -65,8 +65,20 @@ pub struct Sticky<'a> {
     pub stamp: &'a CommentStamp,
     /// Whether there is nothing to report: a pass without a change.
     pub quiet: bool,
-    /// Whether a comment of the same attempt stays unchanged.
-    pub keeps_its_own: bool,
+    /// Which comments stay as they are.
+    pub keeps: KeptComments,
+}
+
+/// The comments that are not replaced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeptComments {
+    /// None of them.
+    #[default]
+    Nothing,
+    /// Those that the same attempt of the run has written.
+    OfAttempt,
+    /// Those about the same commit, by whichever run.
+    OfCommit,
 }
 
 /// Renders a comment within a number of bytes.
@@ -205,8 +217,15 @@ impl CommentWriter<'_, '_> {
         if self.sticky.stamp.is_older_than(theirs) {
             return Ok(skipped("a newer run has already written the comment"));
         }
-        if self.sticky.keeps_its_own && self.sticky.stamp == theirs {
-            return Ok(skipped("the run has written the comment itself"));
+        let ours = self.sticky.stamp;
+        match self.sticky.keeps {
+            KeptComments::OfAttempt if ours == theirs => {
+                return Ok(skipped("the run has written the comment itself"));
+            }
+            KeptComments::OfCommit if ours.head == theirs.head => {
+                return Ok(skipped("the comment is about this commit already"));
+            }
+            _ => {}
         }
         let client = self.client;
         let id = comment.id;

@@ -7,7 +7,7 @@ mod marker;
 mod notice;
 
 pub use check_run::{Conclusion, OpenCheckRun, ShownCheckRun, close, external_id};
-pub use comment::{CommentMode, Posted, Sticky, comment};
+pub use comment::{CommentMode, KeptComments, Posted, Sticky, comment};
 pub use marker::CommentStamp;
 pub use notice::{ApprovalNotice, ask, latest, made};
 

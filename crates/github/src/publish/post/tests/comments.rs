@@ -13,7 +13,7 @@ fn sticky(mode: CommentMode, quiet: bool, stamp: &CommentStamp) -> Sticky<'_> {
         mode,
         stamp,
         quiet,
-        keeps_its_own: false,
+        keeps: KeptComments::Nothing,
     }
 }
 

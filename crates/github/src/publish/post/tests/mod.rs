@@ -4,7 +4,7 @@ mod checks;
 mod comments;
 mod races;
 
-use super::{CommentMode, CommentStamp, Posted, Sticky, comment};
+use super::{CommentMode, CommentStamp, KeptComments, Posted, Sticky, comment};
 use crate::fake::{HEAD, PULL, Server};
 use crate::{Client, Error};
 
@@ -25,7 +25,7 @@ fn post(client: &Client, key: &str, stamp: &CommentStamp, text: &str) -> Result<
         mode: CommentMode::Update,
         stamp,
         quiet: false,
-        keeps_its_own: false,
+        keeps: KeptComments::Nothing,
     };
     comment(client, &sticky, &mut |budget| {
         text.chars().take(budget).collect()
