@@ -3,7 +3,7 @@
 use std::io::{self, PipeReader, Read as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -169,13 +169,14 @@ impl ServiceHost {
         drop(streams);
         let tail = Arc::<Mutex<Tail>>::default();
         let into = Arc::clone(&tail);
-        thread::Builder::new()
+        let reader = thread::Builder::new()
             .name("service".to_owned())
             .spawn(move || keep(log, &into))?;
         Ok(HostedService {
             port,
             process: Mutex::new(HostedProcess::Running(running)),
             log: tail,
+            reader: Mutex::new(Some(reader)),
             interrupt: Arc::clone(&self.site.interrupt),
             _program: program,
         })
@@ -224,6 +225,8 @@ pub(super) struct HostedService {
     pub(super) port: u16,
     process: Mutex<HostedProcess>,
     log: Arc<Mutex<Tail>>,
+    /// Reads the log until nobody writes it any more.
+    reader: Mutex<Option<JoinHandle<()>>>,
     interrupt: Arc<Interrupt>,
     /// Holds the paths that its script names.
     _program: WorkerProgram,
@@ -255,6 +258,10 @@ impl HostedService {
         };
         if let Ok(status) = running.end() {
             *process = HostedProcess::Ended(worker::how(status));
+            // Nothing of it is left that could write, so the log ends at once.
+            if let Some(reader) = locked(&self.reader).take() {
+                let _ = reader.join();
+            }
         }
         match &*process {
             HostedProcess::Ended(kind) => Some(kind.clone()),
