@@ -473,7 +473,7 @@ fn a_service_that_ends_or_hangs_costs_its_call_and_is_replaced() {
     let third = yard.ask("x").expect("an answer");
     assert_ne!(second, third);
     until("the end of the one that hangs", || !lives(&second));
-    // Between two calls nothing is lost with it.
+    // Between two calls its end costs the next one at most: a kept connection may break only once it is used.
     assert!(
         std::process::Command::new("kill")
             .args(["-KILL", &third])
@@ -481,7 +481,8 @@ fn a_service_that_ends_or_hangs_costs_its_call_and_is_replaced() {
             .is_ok()
     );
     until("its end", || !lives(&third));
-    assert_ne!(yard.ask("x").expect("an answer"), third);
+    let next = yard.ask("x").or_else(|_| yard.ask("x"));
+    assert_ne!(next.expect("an answer"), third);
 }
 
 #[test]
