@@ -3,6 +3,7 @@
 //! `tests/action/act` installs `act` and runs this; by itself it is left out.
 
 mod approval;
+mod asked_for;
 
 use std::fs;
 use std::path::{Path, PathBuf};
