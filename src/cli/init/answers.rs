@@ -1,13 +1,12 @@
 //! Answers in prose: the prompts, and the language model that grades.
 
 use super::kind::{QUESTIONS, REFERENCES, is_text};
-use super::searches::{pick, unknown};
+use super::searches::{name, pick, unknown};
 use super::steps::Steps;
 use super::survey::{Survey, field};
 use kelvin_base::exit::Misuse;
-use kelvin_page::safe;
 
-/// Where a model is asked unless somebody says otherwise, and the variable with its key.
+/// Where a model is asked unless somebody says otherwise.
 const ADDRESS: &str = "https://api.openai.com/v1";
 
 /// Determines the prompts, the names of their fields, and the judge.
@@ -26,20 +25,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
         let mut named = vec![("prompt", prompt)];
         named.extend(reference.map(|reference| ("reference", reference)));
         named.extend(field(&file.record, &["id"], &|_| true).map(|id| ("id", id)));
-        for (name, field) in &named {
-            if name != field {
-                steps.tell(&format!("`{}` is taken for `{name}`", safe::line(field)))?;
-            }
-        }
-        steps.said.fields = match named.iter().all(|(name, field)| name == field)
-            && file.record.len() == named.len()
-        {
-            true => Vec::new(),
-            false => named
-                .into_iter()
-                .map(|(name, field)| (name.to_owned(), field))
-                .collect(),
-        };
+        name(steps, &file.record, named)?;
     }
     let Some(ask) = steps.ask else {
         return Err(Misuse::new("which language model grades the answers is not known")

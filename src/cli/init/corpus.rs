@@ -14,12 +14,14 @@ const IDS: [&str; 2] = ["case_id", "case"];
 
 /// Determines the cases, and reads them.
 pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<Corpus> {
+    // What could not be read is not taken once more without a question.
+    let mut is_refused = false;
     loop {
         let named = steps.said.cases.take();
         let cases = match (named, steps.ask) {
             (Some(cases), _) => cases,
             // Where one file has records and no folder has cases, nothing is open.
-            (None, _) if !survey.has_cases && survey.data.len() == 1 => {
+            (None, _) if !is_refused && !survey.has_cases && survey.data.len() == 1 => {
                 let path = survey.data[0].path.clone();
                 let shown = safe::line(&path);
                 steps.tell(&format!(
@@ -78,7 +80,10 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
                     }
                 });
             }
-            Err(error) => steps.tell(&safe::lines(&format!("{error:#}")))?,
+            Err(error) => {
+                is_refused = true;
+                steps.tell(&safe::lines(&format!("{error:#}")))?;
+            }
         }
     }
 }

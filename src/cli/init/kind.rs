@@ -179,7 +179,6 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<P
     }
     let (likely, is_decided) = likely(&steps.said, survey);
     let kind = match steps.ask {
-        // Without a file and without a function nothing tells what it does, and the questions for decisions say most.
         Some(ask) if !is_decided => {
             let choices: Vec<String> = PipelineKind::ALL.map(|kind| kind.shown().to_owned()).into();
             let default = PipelineKind::ALL.iter().position(|kind| *kind == likely);

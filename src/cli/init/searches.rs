@@ -1,5 +1,7 @@
 //! A search: the golden questions, and which of their fields is what.
 
+use serde_json::{Map, Value};
+
 use super::kind::{DOCUMENTS, QUESTIONS, is_text, names_documents};
 use super::steps::Steps;
 use super::survey::{Survey, field};
@@ -46,25 +48,35 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
     for name in ["id", "expected_chunk_ids", "must_contain"] {
         named.extend(field(record, &[name], &|_| true).map(|field| (name, field)));
     }
-    for (name, field) in &named {
-        if name != field {
-            steps.tell(&format!("`{}` is taken for `{name}`", safe::line(field)))?;
-        }
+    name(steps, record, named)?;
+    steps.config().map(|_| ())
+}
+
+/// Notes which fields of a file are what. Where each has the name that is read, and there is no other field, nothing has
+/// to be written.
+pub(super) fn name(
+    steps: &mut Steps<'_>,
+    record: &Map<String, Value>,
+    named: Vec<(&str, String)>,
+) -> anyhow::Result<()> {
+    let others: Vec<_> = named.iter().filter(|(name, field)| name != field).collect();
+    for (name, field) in &others {
+        steps.tell(&format!("`{}` is taken for `{name}`", safe::line(field)))?;
     }
-    steps.said.fields = named
-        .into_iter()
-        .filter(|(name, field)| name != field)
+    let is_as_read = others.is_empty() && record.len() == named.len();
+    let written = named.into_iter().filter(|_| !is_as_read);
+    steps.said.fields = written
         .map(|(name, field)| (name.to_owned(), field))
         .collect();
-    steps.config().map(|_| ())
+    Ok(())
 }
 
 /// Asks for one of the fields of a record whose values fit.
 pub(super) fn pick(
     ask: &dyn ask::Ask,
-    record: &serde_json::Map<String, serde_json::Value>,
+    record: &Map<String, Value>,
     question: &str,
-    fits: &dyn Fn(&serde_json::Value) -> bool,
+    fits: &dyn Fn(&Value) -> bool,
 ) -> anyhow::Result<String> {
     let fields: Vec<&String> = record
         .iter()

@@ -17,12 +17,11 @@ const OFFERED: usize = 8;
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Files with records, of other programs.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 5] = [
     "package.json",
     "package-lock.json",
     "tsconfig.json",
     "composer.json",
-    "requirements.csv",
     "expected.csv",
 ];
 
@@ -77,27 +76,16 @@ impl Survey {
     /// The functions that may be a pipeline of a kind, the likeliest first. Those are likely whose name says what such a
     /// pipeline does.
     pub(super) fn functions(&self, kind: PipelineKind) -> Vec<&str> {
-        let words = kind.verbs();
-        let rank = |address: &&str| {
-            let name = address.rsplit(':').next().unwrap_or(address).to_lowercase();
-            let found = words
-                .iter()
-                .position(|word| name.split('_').any(|part| part == *word));
-            found.unwrap_or(words.len())
-        };
         let mut functions: Vec<&str> = self.functions.iter().map(String::as_str).collect();
-        functions.sort_by_key(rank);
+        functions.sort_by_key(|address| verb_in(address, kind).unwrap_or(usize::MAX));
         functions.truncate(OFFERED);
         functions
     }
 
     /// The one function that is surely meant: the only one, or the only one whose name says so.
     pub(super) fn function(&self, kind: PipelineKind) -> Option<&str> {
-        let says_so = |address: &&str| {
-            let name = address.rsplit(':').next().unwrap_or(address).to_lowercase();
-            name.split('_').any(|part| kind.verbs().contains(&part))
-        };
         let functions = self.functions(kind);
+        let says_so = |address: &&str| verb_in(address, kind).is_some();
         let named: Vec<&str> = functions.iter().copied().filter(says_so).collect();
         match (functions.as_slice(), named.as_slice()) {
             ([only], _) | (_, [only]) => Some(only),
@@ -112,6 +100,22 @@ impl Survey {
     }
 }
 
+/// The place of the verb in the name of a function among those of a kind; none where it has no such verb.
+fn verb_in(address: &str, kind: PipelineKind) -> Option<usize> {
+    let name = address.rsplit(':').next().unwrap_or(address).to_lowercase();
+    let mut verbs = kind.verbs().iter();
+    verbs.position(|verb| name.split('_').any(|part| part == *verb))
+}
+
+/// Whether Python takes a text for a name.
+pub(super) fn is_identifier(text: &str) -> bool {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .is_some_and(|first| first.is_alphabetic() || first == '_')
+        && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
+}
+
 /// The public functions at the top of a file that take something.
 fn functions(file: &Path, below: &str) -> Vec<String> {
     let name = below.rsplit('/').next().unwrap_or(below);
@@ -122,14 +126,7 @@ fn functions(file: &Path, below: &str) -> Vec<String> {
     let module = below.trim_end_matches(".py");
     let module = module.strip_suffix("/__init__").unwrap_or(module);
     let parts: Vec<&str> = module.split('/').collect();
-    let is_module = parts.iter().all(|part| {
-        let mut letters = part.chars();
-        letters
-            .next()
-            .is_some_and(|first| first.is_alphabetic() || first == '_')
-            && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
-    });
-    if is_other || !is_module {
+    if is_other || !parts.iter().all(|part| is_identifier(part)) {
         return Vec::new();
     }
     let mut text = Vec::new();

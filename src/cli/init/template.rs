@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::kind::PipelineKind;
 use super::request::Request;
+use super::survey::is_identifier;
 use kelvin_probe::rows::RowForm;
 use kelvin_run::config::quote;
 
@@ -62,14 +63,7 @@ fn run(said: &Request) -> String {
 
 /// Whether an answer has the form `module:function`, which no command has.
 pub(super) fn is_function(text: &str) -> bool {
-    let is_name = |name: &str| {
-        let mut letters = name.chars();
-        letters
-            .next()
-            .is_some_and(|first| first.is_alphabetic() || first == '_')
-            && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
-    };
-    let names = |path: &str| path.split('.').all(is_name);
+    let names = |path: &str| path.split('.').all(is_identifier);
     text.split_once(':')
         .is_some_and(|(module, function)| names(module) && names(function))
 }

@@ -1,6 +1,6 @@
 //! Where there is no folder of cases, a file with records is the cases.
 
-use super::ScriptedAnswer::{Default, One, Text, Yes};
+use super::ScriptedAnswer::{Default, One, Stop, Text, Yes};
 use super::{Script, load, request, run};
 use kelvin_base::exit::Exit;
 
@@ -69,6 +69,36 @@ fn a_file_of_records_serves_as_the_cases_and_any_other_file_is_refused_at_that_q
     let config = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
     assert!(config.contains("cases: questions.csv"), "{config}");
     assert_eq!(load(folder.path()).governing_types, ["question"]);
+}
+
+#[test]
+fn the_only_file_of_records_is_asked_about_once_it_could_not_be_read() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // The first line tells what the file is, and the second one is broken.
+    let lines = "{\"id\": \"a\", \"policy\": \"If x.\"}\n{\"id\": \"a\", \"policy\": \"If y.\"}\n";
+    std::fs::write(folder.path().join("data.jsonl"), lines).expect("written");
+    let script = Script::of(&[Default, Text(GOOD), Stop]);
+    let (ended, said) = run(&request(folder.path()), Some(&script));
+    assert_eq!(ended.expect("stopped"), Exit::Interrupted);
+    assert!(said.contains("data.jsonl:2"), "{said}");
+    assert_eq!(script.defaults.borrow()[2], "data.jsonl");
+}
+
+#[test]
+fn a_table_with_a_column_of_its_own_is_no_mistake() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let table = "query,expected_doc_ids,should_refuse,note\nWhy?,a,,mine\nWho?,,true,\n";
+    std::fs::write(folder.path().join("golden.csv"), table).expect("written");
+    let alone = super::Request {
+        yes: true,
+        run: Some("app:search".to_owned()),
+        ..request(folder.path())
+    };
+    let (ended, said) = run(&alone, None);
+    assert!(ended.is_ok(), "{ended:?} {said}");
+    let config = std::fs::read_to_string(folder.path().join("kelvin.yaml")).expect("read");
+    let named = "golden_fields: {query: \"query\", expected_doc_ids: \"expected_doc_ids\"}";
+    assert!(config.contains(named), "{config}");
 }
 
 #[test]
