@@ -22,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const CONNECT: Duration = Duration::from_millis(500);
 /// The time that a service has to end by itself once it was told to.
 const GRACE: Duration = Duration::from_millis(300);
-/// The time in which the end of a process shows that has cut its connections.
+/// The time in which the end of a process shows that has cut its connections, and in which its log ends.
 const LAST: Duration = Duration::from_millis(200);
 
 /// Why there is no answer.
@@ -258,9 +258,13 @@ impl HostedService {
         };
         if let Ok(status) = running.end() {
             *process = HostedProcess::Ended(worker::how(status));
-            // Nothing of it is left that could write, so the log ends at once.
+            // Nothing of it is left that could write, so the log ends at once. Where a system lets a process escape, that
+            // one may keep the log open, and nobody waits for it.
             if let Some(reader) = locked(&self.reader).take() {
-                let _ = reader.join();
+                let until = Instant::now() + LAST;
+                while !reader.is_finished() && Instant::now() < until {
+                    thread::sleep(Duration::from_millis(2));
+                }
             }
         }
         match &*process {
