@@ -43,6 +43,11 @@ page:
     cargo build
     tests/browser/accessible
 
+# Pictures of everything that people look at, into a folder: `just shots /tmp/shots`.
+shots folder:
+    cargo build
+    tests/browser/shots {{ folder }}
+
 # The hook under pre-commit.
 hook:
     tests/pre_commit/run

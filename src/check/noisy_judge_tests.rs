@@ -384,7 +384,7 @@ fn the_scores_of_another_judge_are_not_compared_and_do_not_pass() {
     let told = verdict.reasons.iter().any(|reason| {
         reason.text.contains("played/v1")
             && reason.text.contains("played/v2")
-            && reason.text.contains("rejudge")
+            && reason.text.contains("rescore grades")
     });
     assert!(told, "{:?}", verdict.reasons);
 }

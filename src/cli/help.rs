@@ -15,21 +15,8 @@ const OTHERS: [(&str, &[&str]); 4] = [
         "In workflows",
         &["ci", "post", "approve", "merge", "baseline"],
     ),
-    (
-        "History",
-        &["history", "digest", "regression", "ledger", "export"],
-    ),
-    (
-        "Judges, scores",
-        &[
-            "calibrate",
-            "eval",
-            "label",
-            "recompute",
-            "rejudge",
-            "rescore",
-        ],
-    ),
+    ("History", &["history", "ledger", "export"]),
+    ("Judges, scores", &["calibrate", "eval", "label", "rescore"]),
     ("Files", &["lint", "schema", "cache", "completions", "man"]),
 ];
 

@@ -11,7 +11,6 @@ mod check;
 mod ci;
 mod compare;
 mod demo;
-mod digest;
 mod doctor;
 mod eval;
 mod export;
@@ -31,8 +30,6 @@ mod merge;
 mod names;
 mod post;
 mod progress;
-mod regression;
-mod rejudge;
 mod rescore;
 #[cfg(test)]
 mod toy_tests;
@@ -112,17 +109,9 @@ enum Command {
     History(history::HistoryArgs),
     /// Shows the last reports in a browser, and follows the runs of now.
     View(view::ViewArgs),
-    /// Computes the figures of a recorded run again, with the formulas of this version.
-    Recompute(history::RecomputeArgs),
-    /// Tells what changed over a period, from every report of it that was kept.
-    Digest(digest::DigestArgs),
-    /// Lists what dropped in this version against the version before it.
-    Regression(regression::RegressionArgs),
     /// Exports the invocations of a run that score well, as a data set for training.
     Export(export::ExportArgs),
-    /// Grades the stored answers of a report with another judge; no pipeline is run.
-    Rejudge(rejudge::RejudgeArgs),
-    /// Computes the quality scores of a stored report, or of recorded traces, by other rules; nothing is run.
+    /// Makes figures, grades or quality scores of a stored report again; no pipeline is run.
     Rescore(rescore::RescoreArgs),
     /// Shows pairs of graded answers to a person, who says which is better, and tells how far the judge agrees.
     Label(label::LabelArgs),
@@ -143,8 +132,8 @@ impl Command {
             | Self::Gate(_)
             | Self::Ci(_)
             | Self::Eval(_)
-            | Self::Rejudge(_)
             | Self::Calibrate(_) => true,
+            Self::Rescore(args) => args.measures(),
             Self::Demo(_)
             | Self::Import(_)
             | Self::Lint(_)
@@ -158,11 +147,7 @@ impl Command {
             | Self::Compare(_)
             | Self::History(_)
             | Self::View(_)
-            | Self::Recompute(_)
-            | Self::Digest(_)
             | Self::Export(_)
-            | Self::Regression(_)
-            | Self::Rescore(_)
             | Self::Label(_)
             | Self::Ledger(_)
             | Self::Baseline(_)
@@ -246,13 +231,9 @@ fn run(registry: Registry, line: Vec<OsString>) -> Exit {
         Command::Compare(args) => compare::main(&args, registry),
         Command::Eval(args) => eval::main(&args, registry),
         Command::Calibrate(args) => calibrate::main(&args, registry),
-        Command::History(args) => history::list(args, registry),
+        Command::History(args) => history::main(args, registry),
         Command::View(args) => view::main(args, registry),
-        Command::Recompute(args) => history::recompute(&args, registry),
         Command::Export(args) => export::main(args, registry),
-        Command::Digest(args) => digest::main(args, registry),
-        Command::Regression(args) => regression::main(args, registry),
-        Command::Rejudge(args) => rejudge::main(args, registry),
         Command::Rescore(args) => rescore::main(args, registry),
         Command::Label(args) => label::main(args, registry),
         Command::Ledger(args) => ledger::main(args),

@@ -2,8 +2,8 @@
 """Opens report pages in headless Chromium and says what is wrong with them.
 
     page.py CHROMIUM FOLDER            checks every FOLDER/*.html; ends with 1 where one is wrong
-    page.py CHROMIUM FOLDER shots DIR  draws them: light, dark, and on a phone
-    page.py CHROMIUM FOLDER axe FILE   has axe-core, of this file, look at them, light and dark
+    page.py CHROMIUM FOLDER shots DIR  draws them at a desk and on a phone, light and dark
+    page.py CHROMIUM FOLDER axe FILE   has axe-core, of this file, look at them: at a desk, light and dark, and on a phone
 
 Speaks the DevTools protocol over a pipe; needs nothing but the standard library.
 """
@@ -18,6 +18,8 @@ import tempfile
 import time
 
 TIMEOUT = 60.0
+# A desk and a phone, by the width in pixels, and the colours that a reader prefers.
+VIEWS = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
 
 
 class Browser:
@@ -216,7 +218,8 @@ def comfort(browser):
 def shots(browser, pages, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for page in pages:
-        for name, width, scheme in (("light", 1280, "light"), ("dark", 1280, "dark"), ("phone", 360, "light")):
+        for width, scheme in VIEWS:
+            name = f"{width}-{scheme}"
             browser.show(page, width=width, scheme=scheme, phone=width < 500)
             for opened in ("", "-open"):
                 if opened:
@@ -233,15 +236,16 @@ def shots(browser, pages, folder):
 def inaccessible(browser, page, axe):
     """What axe-core finds, in words; everything that can be opened is open."""
     found = []
-    for scheme in ("light", "dark"):
-        browser.show(page, scheme=scheme)
+    # On a phone the colours are those of the desk: once is enough.
+    for width, scheme in VIEWS[:3]:
+        browser.show(page, width=width, scheme=scheme, phone=width < 500)
         browser.run("document.querySelectorAll('details').forEach((one, at) => { if (at < 60) one.open = true })")
         browser.run(axe)
         broken = json.loads(browser.wait_for(
             "axe.run(document, {resultTypes: ['violations']}).then(all => JSON.stringify(all.violations.map("
             "one => [one.id, one.help, one.nodes.length, one.nodes[0].html.slice(0, 200)])))"
         ))
-        found += [f"{scheme}: {name} ({words}), {count} times, first at {at}" for name, words, count, at in broken]
+        found += [f"{width} {scheme}: {name} ({words}), {count} times, first at {at}" for name, words, count, at in broken]
     return found
 
 

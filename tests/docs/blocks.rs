@@ -151,7 +151,10 @@ fn yaml(text: &str) -> Read {
         Err(error) => return Read::Wrong(error.to_string()),
     };
     if value.get("trace_id").is_some() {
-        return files(&[("trace.yaml", text)], &["rescore", "trace.yaml"]);
+        return files(
+            &[("trace.yaml", text)],
+            &["rescore", "quality", "trace.yaml"],
+        );
     }
     let is_golden = |item: &Value| item.get("query").is_some();
     if value

@@ -59,13 +59,13 @@ fn every_check_is_recorded_and_listed_and_two_runs_need_no_files_to_be_compared(
 fn the_figures_of_a_run_are_made_again_from_its_items() {
     let project = Project::new(FIRST_UNIT);
     project.check();
-    let said = project.kelvin(&["recompute", "latest", "--format", "json"]);
+    let said = project.kelvin(&["rescore", "figures", "latest", "--format", "json"]);
     let again: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
     assert_eq!(again["changed"], serde_json::json!({}));
     assert_eq!(again["distances"], true);
     assert!(again["figures"].as_u64().is_some_and(|figures| figures > 8));
     project
-        .kelvin(&["recompute", "latest", "--write", "again.json"])
+        .kelvin(&["rescore", "figures", "latest", "--write", "again.json"])
         .expect(0);
     assert_eq!(
         project.json("again.json"),
@@ -73,11 +73,11 @@ fn the_figures_of_a_run_are_made_again_from_its_items() {
     );
     // How a run compared its answers is in its report: the configuration of today does not matter.
     project.write("kelvin.yaml", "scorer: {type: ordinal, scale: [a, b]}\n");
-    let said = project.kelvin(&["recompute", "latest", "--format", "json"]);
+    let said = project.kelvin(&["rescore", "figures", "latest", "--format", "json"]);
     let again: Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
     assert_eq!(again["changed"], serde_json::json!({}));
     assert_eq!(again["distances"], true);
-    let said = project.kelvin(&["recompute", "ffff"]).expect(1);
+    let said = project.kelvin(&["rescore", "figures", "ffff"]).expect(1);
     assert!(said.stderr.contains("has no run `ffff`"), "{}", said.stderr);
 }
 
@@ -189,7 +189,7 @@ fn a_history_of_a_newer_version_is_refused_and_left_byte_for_byte() {
     for arguments in [
         &["history"][..],
         &["compare", "latest", "previous"],
-        &["recompute", "latest"],
+        &["rescore", "figures", "latest"],
     ] {
         let said = project.kelvin(arguments).expect(1);
         assert!(

@@ -128,7 +128,7 @@ fn the_swaps_that_could_move_prose_are_counted_and_their_donors_cost_at_most_a_c
     assert!(server.requests().len() as u64 <= most);
     // The figures come from the report alone when they are made again.
     let before = server.requests().len();
-    project.kelvin(&["recompute", "latest"]).expect(0);
+    project.kelvin(&["rescore", "figures", "latest"]).expect(0);
     assert_eq!(server.requests().len(), before);
     assert_eq!(project.figure("following"), json!(1.0));
 }

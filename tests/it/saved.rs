@@ -195,7 +195,7 @@ fn a_command_that_measures_nothing_never_ends_as_if_nothing_could_be_measured() 
         &["compare", "nowhere", "broken.json"],
         &["merge", "nowhere"],
         &["merge", "broken.json"],
-        &["recompute", "nowhere"],
+        &["rescore", "figures", "nowhere"],
         &["post"],
         &["post", "--run-id", "7"],
         &["gate", "--report", "broken.json"],

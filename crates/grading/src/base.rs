@@ -95,7 +95,7 @@ fn other_measure(base: &GradingSection, head: &GradingSection) -> Option<String>
         served_otherwise(base, head).or_else(|| new.drift())?
     };
     Some(format!(
-        "{differs}: grade the report of the base anew with `kelvin rejudge`, or measure the base again"
+        "{differs}: grade the report of the base anew with `kelvin rescore grades`, or measure the base again"
     ))
 }
 
@@ -270,7 +270,7 @@ mod tests {
         let why = |base: &GradingSection, head: &GradingSection| other_measure(base, head);
         assert_eq!(why(&both("m-1"), &both("m-1")), None);
         let text = why(&both("m-1"), &both("m-2")).expect("another judge");
-        for part in ["another one", "`m-1`", "`m-2`", "kelvin rejudge"] {
+        for part in ["another one", "`m-1`", "`m-2`", "kelvin rescore grades"] {
             assert!(text.contains(part), "{part}: {text}");
         }
         // In part by another model is another judge too.

@@ -41,7 +41,7 @@ pub trait Kind: Configure + SectionKind {
     }
 
     /// A section whose scores will be computed by other rules from its stored factors; none where the probe computes no
-    /// scores from stored factors. [`recompute`](SectionKind::recompute) then computes the figures from it.
+    /// scores from stored factors. [`rescore figures`](SectionKind::recompute) then computes the figures from it.
     ///
     /// # Errors
     ///

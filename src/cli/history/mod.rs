@@ -1,29 +1,47 @@
-//! `kelvin history` and `kelvin recompute`.
+//! `kelvin history`: the runs of this machine, and what every report that was kept tells of a period or a version.
 
+mod digest;
 mod list;
+mod regression;
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 use super::again::Again;
 use crate::baseline;
 use crate::check;
-use crate::check::{Recomputed, RunsRequest};
+use crate::check::RunsRequest;
 use crate::history;
 use crate::history::History;
 use crate::registry::Registry;
 use kelvin_base::calendar;
 use kelvin_base::exit::{Exit, Misuse};
-use kelvin_gate::report;
 use kelvin_gate::report::Report;
 use kelvin_page::{html, markdown, safe};
 
 /// The arguments of `kelvin history`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct HistoryArgs {
+    #[command(subcommand)]
+    what: Option<HistoryCommand>,
+    #[command(flatten)]
+    listed: ListArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum HistoryCommand {
+    /// Tells what changed over a period, from every report of it that was kept.
+    Digest(digest::DigestArgs),
+    /// Lists what dropped in this version against the version before it.
+    Regression(regression::RegressionArgs),
+}
+
+/// What is listed, where no other view of the history is asked for.
+#[derive(Debug, Args)]
+struct ListArgs {
     /// The configuration beside which the history lies.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
     config: PathBuf,
@@ -60,30 +78,6 @@ enum ListFormat {
     Markdown,
 }
 
-/// The arguments of `kelvin recompute`.
-#[derive(Debug, Args)]
-pub(super) struct RecomputeArgs {
-    /// The run: some characters of its id, `latest` or `previous`.
-    run: String,
-    /// The configuration beside which the history lies.
-    #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
-    config: PathBuf,
-    /// Writes the report with the new figures to a file; the history stays as it is.
-    #[arg(long, value_name = "FILE")]
-    write: Option<PathBuf>,
-    /// What is printed.
-    #[arg(long, value_enum, default_value_t = HistoryFormat::Text)]
-    format: HistoryFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum HistoryFormat {
-    /// For a terminal.
-    Text,
-    /// As JSON.
-    Json,
-}
-
 /// Records a check, unless that was turned off. A history that cannot be written leads to a notice only: the check is
 /// valid without it.
 pub(super) fn record(registry: Registry, config: &Path, report: &Report, off: bool) {
@@ -115,7 +109,16 @@ pub(super) fn warn(recorded: anyhow::Result<()>) {
 }
 
 /// Runs `kelvin history`.
-pub(super) fn list(args: HistoryArgs, registry: Registry) -> anyhow::Result<Exit> {
+pub(super) fn main(args: HistoryArgs, registry: Registry) -> anyhow::Result<Exit> {
+    match args.what {
+        None => list(args.listed, registry),
+        Some(HistoryCommand::Digest(args)) => digest::main(args, registry),
+        Some(HistoryCommand::Regression(args)) => regression::main(args, registry),
+    }
+}
+
+/// Lists the runs of this machine, or writes the page of all stored ones.
+fn list(args: ListArgs, registry: Registry) -> anyhow::Result<Exit> {
     let out = args.out.clone();
     let view = Again::kelvin("view").config(&args.config);
     let text = match args.format {
@@ -135,7 +138,7 @@ pub(super) fn list(args: HistoryArgs, registry: Registry) -> anyhow::Result<Exit
 }
 
 /// The runs of this machine.
-fn listed(args: &HistoryArgs) -> anyhow::Result<String> {
+fn listed(args: &ListArgs) -> anyhow::Result<String> {
     if args.name.is_some() || !args.metrics.is_empty() {
         return Err(
             Misuse::new("`--name` and `--metric` choose what a page shows")
@@ -156,7 +159,7 @@ fn listed(args: &HistoryArgs) -> anyhow::Result<String> {
 }
 
 /// The page of all stored runs, with plots.
-fn page(args: HistoryArgs, registry: Registry) -> anyhow::Result<String> {
+fn page(args: ListArgs, registry: Registry) -> anyhow::Result<String> {
     if args.all || args.last.is_some() {
         return Err(Misuse::new("a page has no use for `--last` and `--all`")
             .help("leave them out; `--metric ID` shows a further metric")
@@ -176,67 +179,4 @@ fn page(args: HistoryArgs, registry: Registry) -> anyhow::Result<String> {
     let mut page = Vec::new();
     html::write_article(&mut page, article)?;
     Ok(String::from_utf8(page)?)
-}
-
-/// Runs `kelvin recompute`.
-pub(super) fn recompute(args: &RecomputeArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let root = check::folder(&args.config)?;
-    let name = args.run.strip_prefix("run:").unwrap_or(&args.run);
-    let id = check::recorded(&root, name)?;
-    let stored = check::run(registry, &root, &id)?.report;
-    let again = check::recompute(&id, stored);
-    if let Some(file) = &args.write {
-        kelvin_base::file::write_with(file, |to| report::json::write(to, &again.report))?;
-    }
-    let text = match args.format {
-        HistoryFormat::Json => serde_json::to_string_pretty(&again)? + "\n",
-        HistoryFormat::Text => told(&again) + &next(args, &again),
-    };
-    super::say(&text);
-    Ok(Exit::Passed)
-}
-
-/// The next step: changed figures can be compared with the recorded ones, once they are in a file.
-fn next(args: &RecomputeArgs, found: &Recomputed) -> String {
-    let again = |command| Again::kelvin(command).config(&args.config);
-    let run = format!("run:{}", found.run);
-    match &args.write {
-        _ if found.changed.is_empty() => again("history").next(),
-        Some(file) => again("compare").word(run).word(file).next(),
-        None => again("recompute")
-            .word(run)
-            .word("--write=report.json")
-            .next(),
-    }
-}
-
-fn told(again: &Recomputed) -> String {
-    let mut page = format!(
-        "run {}, measured by kelvin {}: {} figures made again by kelvin {}, {} changed\n",
-        safe::line(&again.run),
-        safe::line(&again.measured_by),
-        again.figures,
-        again.recomputed_by,
-        again.changed.len()
-    );
-    if !again.distances {
-        page.push_str("the distances are those that were stored: the scorer is not at hand\n");
-    }
-    for (id, changed) in &again.changed {
-        let side = |metric: &Option<kelvin_record::Metric>| match metric {
-            None => "absent".to_owned(),
-            Some(metric) => format!("{} (n {})", safe::cut(&metric.display, 12), metric.n),
-        };
-        let _ = writeln!(
-            page,
-            "  {:<32} {} -> {}",
-            safe::cut(id, 32),
-            side(&changed.stored),
-            side(&changed.now)
-        );
-    }
-    for id in &again.kept {
-        let _ = writeln!(page, "  {:<32} kept as it was recorded", safe::cut(id, 32));
-    }
-    page
 }

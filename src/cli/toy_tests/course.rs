@@ -160,7 +160,7 @@ fn it_is_recorded_made_again_and_compared() {
     assert_eq!((again.figures, again.changed.len()), (1, 0));
     assert!(again.kept.is_empty());
     assert_eq!(
-        project.kelvin("recompute latest --config @kelvin.yaml --write @again.json"),
+        project.kelvin("rescore figures latest --config @kelvin.yaml --write @again.json"),
         Exit::Passed
     );
     assert_eq!(

@@ -126,7 +126,7 @@ fn table<const N: usize>(title: &str, columns: [Column; N], rows: Vec<TableRow>)
 fn rest(all: usize) -> Option<Block<'static>> {
     let more = all.checked_sub(ROWS).filter(|more| *more > 0)?;
     let text = format!(
-        "{} in `kelvin digest --format json`.",
+        "{} in `kelvin history digest --format json`.",
         counted(more, "more row")
     );
     Some(Block::Aside(Phrase::text(text)))

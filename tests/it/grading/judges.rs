@@ -394,7 +394,7 @@ fn a_judge_that_is_served_by_another_model_than_on_the_base_is_no_regression_and
         "the judge is another one",
         "`judge-2026-01-01`",
         "`judge-2026-02-02`",
-        "kelvin rejudge",
+        "kelvin rescore grades",
     ] {
         assert!(first.contains(part), "{part}: {first}");
     }

@@ -342,7 +342,7 @@ fn stored_answers_are_measured_anew_with_the_passages_that_were_stored() {
     );
     let said = asked
         .project
-        .kelvin(&["rejudge", "base.json", "--out", "again"]);
+        .kelvin(&["rescore", "grades", "base.json", "--out", "again"]);
     said.expect(0);
     let report = asked.project.json("again/report.json");
     let grade = &report["probes"]["grading"]["items"]["p03"]["samples"][0]["grade"];

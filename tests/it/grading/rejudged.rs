@@ -21,7 +21,9 @@ fn stored_answers_are_graded_anew_and_no_pipeline_is_run() {
             .replace("exact_match}", "exact_match, normalize: casefold}"),
     );
     let stored = project.read("kelvin/report.json");
-    let said = project.kelvin(&["rejudge", "kelvin/report.json"]).expect(0);
+    let said = project
+        .kelvin(&["rescore", "grades", "kelvin/report.json"])
+        .expect(0);
     assert!(
         said.stdout.contains("judge_score           1.0000 (n=3)"),
         "{}",
@@ -46,7 +48,7 @@ fn stored_answers_are_graded_anew_and_no_pipeline_is_run() {
     assert_eq!(summary.as_array().map(Vec::len), Some(2), "{summary}");
     // A run of the history is as good as a file.
     project
-        .kelvin(&["rejudge", "latest", "--no-history"])
+        .kelvin(&["rescore", "grades", "latest", "--no-history"])
         .expect(0);
     assert_eq!(project.calls(), 3);
 }
@@ -64,7 +66,9 @@ fn an_answer_that_was_cut_is_not_graded_anew() {
         .clone();
     assert_eq!(answer["characters"], json!(30000));
     assert_eq!(answer["text"].as_str().map(str::len), Some(20000));
-    let said = project.kelvin(&["rejudge", "kelvin/report.json"]).expect(1);
+    let said = project
+        .kelvin(&["rescore", "grades", "kelvin/report.json"])
+        .expect(1);
     for part in ["2 texts of the report are cut", "`p00`", "kelvin check"] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }
@@ -76,7 +80,13 @@ fn a_report_without_graded_answers_and_a_configuration_without_a_judge_are_refus
     project.check();
     project.write("other.yaml", "gate: {max_drop: 0.1}\n");
     let said = project
-        .kelvin(&["rejudge", "kelvin/report.json", "--config", "other.yaml"])
+        .kelvin(&[
+            "rescore",
+            "grades",
+            "kelvin/report.json",
+            "--config",
+            "other.yaml",
+        ])
         .expect(1);
     assert!(
         said.stderr.contains("has no section `grading`"),
@@ -87,7 +97,9 @@ fn a_report_without_graded_answers_and_a_configuration_without_a_judge_are_refus
     report["probes"] = json!({});
     project.write("empty.json", &report.to_string());
     configure(&project, "");
-    let said = project.kelvin(&["rejudge", "empty.json"]).expect(1);
+    let said = project
+        .kelvin(&["rescore", "grades", "empty.json"])
+        .expect(1);
     assert!(
         said.stderr.contains("has no graded answers"),
         "{}",

@@ -262,6 +262,6 @@ fn the_shards_of_a_run_make_the_report_of_the_whole() {
     assert_eq!(times, Some(5));
     // What is made again from the records is what was measured.
     project.check();
-    let said = project.kelvin(&["recompute", "latest"]).expect(0);
+    let said = project.kelvin(&["rescore", "figures", "latest"]).expect(0);
     assert!(said.stdout.contains(" 0 changed"), "{}", said.stdout);
 }

@@ -36,7 +36,8 @@ fn two_judges_of_the_same_answers_stand_side_by_side() {
         &grading("type: exact_match, normalize: casefold"),
     );
     let line = [
-        "rejudge",
+        "rescore",
+        "grades",
         "kelvin/report.json",
         CONFIG,
         "--out=other grades",

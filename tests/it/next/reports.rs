@@ -75,6 +75,7 @@ fn scores_that_were_made_anew_are_looked_at() {
     let said = project
         .kelvin(&[
             "rescore",
+            "quality",
             "the run/report.json",
             "--weights=0.1,0.8,0.1",
             "--out=my scores",
@@ -86,7 +87,9 @@ fn scores_that_were_made_anew_are_looked_at() {
 #[test]
 fn a_page_of_the_history_and_a_digest_lead_on() {
     let project = worse(CONSTANT, 1);
-    let said = project.kelvin(&["digest", "--out=my digest.md"]).expect(0);
+    let said = project
+        .kelvin(&["history", "digest", "--out=my digest.md"])
+        .expect(0);
     assert!(
         said.stdout.starts_with("wrote my digest.md\n"),
         "{}",
@@ -102,6 +105,7 @@ fn a_page_of_the_history_and_a_digest_lead_on() {
     // A period without runs asks for one.
     let said = project
         .kelvin(&[
+            "history",
             "digest",
             "--since=2001-01-01",
             "--until=2001-01-08",
@@ -110,7 +114,7 @@ fn a_page_of_the_history_and_a_digest_lead_on() {
         .expect(0);
     assert_eq!(said.next(), "kelvin check");
     // What goes to a pipe is the page and nothing else.
-    let said = project.kelvin(&["digest"]).expect(0);
+    let said = project.kelvin(&["history", "digest"]).expect(0);
     assert_eq!(said.stdout, project.read("my digest.md"));
     for arguments in [
         ["history", "--format=markdown"],
@@ -137,7 +141,7 @@ fn an_empty_history_and_an_empty_ledger_ask_for_a_check() {
     let said = follow(&project, &said);
     assert_eq!(said.next(), "kelvin view '--config=my own.yaml'");
     let said = project
-        .kelvin(&["recompute", "latest", "--config=my own.yaml"])
+        .kelvin(&["rescore", "figures", "latest", "--config=my own.yaml"])
         .expect(0);
     assert_eq!(said.next(), "kelvin history '--config=my own.yaml'");
     follow(&project, &said);
@@ -157,7 +161,7 @@ fn a_version_with_too_few_runs_is_measured_again_until_the_drop_is_known() {
     );
     let bad = crate::repository::commit(&project, "worse");
     project.check();
-    let mut told = project.kelvin(&["regression"]).expect(0);
+    let mut told = project.kelvin(&["history", "regression"]).expect(0);
     let mut steps = 0;
     while told.next().contains("kelvin check") {
         // Nothing is said of the commit where it is the one that is checked out.
@@ -171,7 +175,7 @@ fn a_version_with_too_few_runs_is_measured_again_until_the_drop_is_known() {
         follow(&project, &told);
         // With the old commit checked out no later one is the version before it, and that is said.
         if good.starts_with(commit) {
-            let said = project.kelvin(&["regression"]).expect(1);
+            let said = project.kelvin(&["history", "regression"]).expect(1);
             assert!(
                 said.stderr.contains("check the newest commit out"),
                 "{}",
@@ -179,7 +183,7 @@ fn a_version_with_too_few_runs_is_measured_again_until_the_drop_is_known() {
             );
         }
         crate::repository::git(project.root(), &["checkout", "--quiet", &bad]);
-        told = project.kelvin(&["regression"]).expect(0);
+        told = project.kelvin(&["history", "regression"]).expect(0);
         steps += 1;
         assert!(steps < 4, "it goes on for ever: {}", told.stdout);
     }
@@ -207,24 +211,29 @@ fn traces_of_two_versions_are_compared_and_those_of_one_are_listed() {
         )
     };
     project.write("my traces/a.yaml", &trace("1.0.0", 1));
-    let said = project.kelvin(&["rescore", "my traces"]).expect(0);
+    let said = project
+        .kelvin(&["rescore", "quality", "my traces"])
+        .expect(0);
     let listed = follow(&project, &said).stdout;
     let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
     assert_eq!(listed["traces"][0]["trace_id"], json!("t-1.0.0-1"));
     project.write("my traces/b.yaml", &trace("1.1.0", 2));
-    let said = project.kelvin(&["rescore", "my traces"]).expect(0);
+    let said = project
+        .kelvin(&["rescore", "quality", "my traces"])
+        .expect(0);
     let said = follow(&project, &said);
     assert!(said.stdout.contains("chains/intake"), "{}", said.stdout);
-    assert_eq!(said.next(), "kelvin rescore 'my traces'");
+    assert_eq!(said.next(), "kelvin rescore quality 'my traces'");
     let said = project
         .kelvin(&[
+            "history",
             "digest",
             "--traces=my traces",
             "--out=d.md",
             "--since=2026-11-01",
         ])
         .expect(0);
-    assert_eq!(said.next(), "kelvin rescore 'my traces'");
+    assert_eq!(said.next(), "kelvin rescore quality 'my traces'");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn branch() -> Kept {
 
 fn digest(kept: &Kept, since: &str, until: &str) -> Value {
     let said = kept.project.kelvin(&[
-        "digest", "--since", since, "--until", until, "--format", "json",
+        "history", "digest", "--since", since, "--until", until, "--format", "json",
     ]);
     serde_json::from_str(&said.expect(0).stdout).expect("JSON")
 }
@@ -212,7 +212,7 @@ fn the_short_form_has_at_most_twelve_lines_and_names_what_fell_with_its_commit()
     let kept = branch();
     let short = |since: &str, until: &str| {
         let arguments = [
-            "digest", "--since", since, "--until", until, "--format", "short",
+            "history", "digest", "--since", since, "--until", until, "--format", "short",
         ];
         kept.project.kelvin(&arguments).expect(0).stdout
     };
@@ -246,7 +246,7 @@ fn a_period_without_runs_says_so_and_one_with_a_single_run_says_how_thin_it_is()
     let empty = |since: &str, until: &str| {
         let said = kept
             .project
-            .kelvin(&["digest", "--since", since, "--until", until]);
+            .kelvin(&["history", "digest", "--since", since, "--until", until]);
         said.expect(0).stdout
     };
     let page = empty("2025-01-01", "2025-01-08");
@@ -269,13 +269,13 @@ fn a_period_without_runs_says_so_and_one_with_a_single_run_says_how_thin_it_is()
     ] {
         let said = kept
             .project
-            .kelvin(&["digest", "--since", since, "--until", until]);
+            .kelvin(&["history", "digest", "--since", since, "--until", until]);
         let said = said.expect(1);
         assert!(said.stderr.contains(why), "{}", said.stderr);
     }
     let said = kept
         .project
-        .kelvin(&["digest", "--metric", "evidence.invarience"])
+        .kelvin(&["history", "digest", "--metric", "evidence.invarience"])
         .expect(1);
     assert!(
         said.stderr.contains("no run has the metric"),
@@ -296,7 +296,9 @@ fn a_run_in_both_places_counts_once_and_a_run_that_called_nothing_adds_no_sample
         "it is of another time"
     );
     let now = || {
-        let said = project.kelvin(&["digest", "--format", "json"]).expect(0);
+        let said = project
+            .kelvin(&["history", "digest", "--format", "json"])
+            .expect(0);
         serde_json::from_str::<Value>(&said.stdout).expect("JSON")
     };
     let summary = now();
@@ -318,7 +320,14 @@ fn the_digest_is_written_where_it_is_asked_for_and_ends_with_the_configuration_o
     let kept = branch();
     let project = &kept.project;
     let write = |more: &[&str]| {
-        let arguments = ["digest", "--since", "4w", "--until", "2026-11-02"];
+        let arguments = [
+            "history",
+            "digest",
+            "--since",
+            "4w",
+            "--until",
+            "2026-11-02",
+        ];
         project
             .kelvin(&[&arguments, more].concat())
             .expect(0)
@@ -326,7 +335,7 @@ fn the_digest_is_written_where_it_is_asked_for_and_ends_with_the_configuration_o
     };
     assert_eq!(
         write(&["--out", "memory/"]),
-        "wrote memory/2026-11-01.md\nnext: kelvin regression\n"
+        "wrote memory/2026-11-01.md\nnext: kelvin history regression\n"
     );
     let page = project.read("memory/2026-11-01.md");
     assert!(
@@ -378,7 +387,14 @@ fn a_report_whose_figures_its_records_do_not_give_is_read_by_no_command_that_jud
     project.check();
     let mut report = project.json("kelvin/report.json");
     let push = |report: &Value| kept.push(&[(place(1), report.to_string())]);
-    let arguments = ["digest", "--since", "2020-01-01", "--format", "json"];
+    let arguments = [
+        "history",
+        "digest",
+        "--since",
+        "2020-01-01",
+        "--format",
+        "json",
+    ];
     let read = || -> Value {
         let summary = project.kelvin(&arguments).expect(0).stdout;
         let summary: Value = serde_json::from_str(&summary).expect("JSON");

@@ -94,7 +94,7 @@ fn as_json(kept: &Kept, arguments: &[&str]) -> Value {
 fn a_history_with_known_falls_has_the_same_ones_in_every_command_that_judges_it() {
     let (kept, commits) = history();
     // The course of all versions, as `regression` tells it.
-    let compared = as_json(&kept, &["regression", "--format", "json"]);
+    let compared = as_json(&kept, &["history", "regression", "--format", "json"]);
     assert_eq!(compared["current"], commits[COMMITS - 1]);
     assert_eq!(compared["prior"], commits[COMMITS - 2]);
     let rows = compared["rows"].as_array().expect("rows");
@@ -122,7 +122,7 @@ fn a_history_with_known_falls_has_the_same_ones_in_every_command_that_judges_it(
     // The digest of the week of the step, of the week after it, and of all weeks.
     for (since, until) in [("2025-W03", "2025-W04"), ("2025-W04", "2025-W05")] {
         let arguments = [
-            "digest", "--since", since, "--until", until, "--format", "json",
+            "history", "digest", "--since", since, "--until", until, "--format", "json",
         ];
         let summary = as_json(&kept, &arguments);
         assert_eq!(summary["read"]["left"], json!({"unmerged": 1}));
@@ -131,14 +131,14 @@ fn a_history_with_known_falls_has_the_same_ones_in_every_command_that_judges_it(
         let step = step.unwrap_or_else(|| panic!("{since}: {summary:#}"));
         assert_eq!(step["since"]["commit"], commits[STEP], "{since}");
         assert!(candidates.iter().all(|one| one["row"]["case"] != "steady"));
-        let page = said(&kept, &arguments[..5]);
+        let page = said(&kept, &arguments[..6]);
         let told = format!("`step` fell in `{}`", super::METRIC);
         assert!(page.contains(&told), "{page}");
         assert!(!page.contains("Nothing fell"), "{page}");
     }
     // The run of 2030 stands where its commit stands, and the old commit where it was.
     let week = [
-        "digest", "--since", "2025-W04", "--until", "2025-W05", "--format", "json",
+        "history", "digest", "--since", "2025-W04", "--until", "2025-W05", "--format", "json",
     ];
     let summary = as_json(&kept, &week);
     assert_eq!(summary["configurations"][0]["runs"], 7, "{summary:#}");
@@ -182,13 +182,13 @@ fn a_history_with_known_falls_has_the_same_ones_in_every_command_that_judges_it(
 
     // The version before the step beside the one with it.
     git(root, &["checkout", "--quiet", &commits[STEP]]);
-    let compared = as_json(&kept, &["regression", "--format", "json"]);
+    let compared = as_json(&kept, &["history", "regression", "--format", "json"]);
     assert_eq!(compared["current"], commits[STEP]);
     assert_eq!(compared["prior"], commits[STEP - 1]);
     let rows = compared["rows"].as_array().expect("rows");
     let step = rows.iter().find(|row| row["unit"] == "step");
     assert_eq!(step.expect("it has a row")["standing"], "dropped");
-    let failing = ["regression", "--fail-on-regression"];
+    let failing = ["history", "regression", "--fail-on-regression"];
     kept.project.kelvin(&failing).expect(3);
     // With an old commit checked out, no later one is the version before it.
     git(root, &["checkout", "--quiet", &commits[0]]);

@@ -26,7 +26,7 @@ fn kept(versions: &[&[(&str, Vec<f64>)]]) -> Kept {
 fn compared(kept: &Kept, more: &[&str]) -> Value {
     let said = kept
         .project
-        .kelvin(&[&["regression", "--format", "json"], more].concat());
+        .kelvin(&[&["history", "regression", "--format", "json"], more].concat());
     serde_json::from_str(&said.expect(0).stdout).expect("JSON")
 }
 
@@ -139,8 +139,10 @@ fn the_exit_code_is_a_failure_only_where_that_was_asked_for_and_never_a_pass_for
         ),
     ] {
         let kept = kept(&[&prior, &current]);
-        kept.project.kelvin(&["regression"]).expect(0);
-        let said = kept.project.kelvin(&["regression", "--fail-on-regression"]);
+        kept.project.kelvin(&["history", "regression"]).expect(0);
+        let said = kept
+            .project
+            .kelvin(&["history", "regression", "--fail-on-regression"]);
         assert_eq!(said.code, Some(code), "{name}: {}", said.stdout);
     }
 }
@@ -157,7 +159,7 @@ fn a_version_is_named_by_a_tag_or_a_commit_and_is_never_compared_with_itself() {
     let refused = |version: &str, why: &str| {
         let said = kept
             .project
-            .kelvin(&["regression", "--against", version])
+            .kelvin(&["history", "regression", "--against", version])
             .expect(1);
         assert!(said.stderr.contains(why), "{}", said.stderr);
     };
@@ -188,12 +190,12 @@ fn one_version_alone_is_compared_with_nothing() {
     let kept = kept(&[&cases]);
     let said = kept
         .project
-        .kelvin(&["regression", "--fail-on-regression"])
+        .kelvin(&["history", "regression", "--fail-on-regression"])
         .expect(1);
     assert!(said.stderr.contains("of one version"), "{}", said.stderr);
     let said = kept
         .project
-        .kelvin(&["regression", "--name", "other"])
+        .kelvin(&["history", "regression", "--name", "other"])
         .expect(1);
     assert!(said.stderr.contains("no run of `other`"), "{}", said.stderr);
 }
@@ -237,6 +239,6 @@ fn an_old_commit_that_is_measured_once_more_is_not_the_newest_version_and_no_clo
     assert_eq!(compared["current"], worse.trim());
     assert_eq!(compared["prior"], good.trim());
     assert_eq!(unit(&compared, "case")["standing"], "dropped");
-    let said = project.kelvin(&["regression", "--fail-on-regression"]);
+    let said = project.kelvin(&["history", "regression", "--fail-on-regression"]);
     said.expect(3);
 }

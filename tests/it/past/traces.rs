@@ -44,7 +44,14 @@ fn project() -> Project {
 }
 
 fn compared(project: &Project) -> Value {
-    let said = project.kelvin(&["regression", "--traces", "traces", "--format", "json"]);
+    let said = project.kelvin(&[
+        "history",
+        "regression",
+        "--traces",
+        "traces",
+        "--format",
+        "json",
+    ]);
     serde_json::from_str(&said.expect(0).stdout).expect("JSON")
 }
 
@@ -77,7 +84,13 @@ fn the_worked_example_is_told_of_traces_with_the_versions_in_their_order() {
     );
     assert!((unit["prior"].as_f64().expect("known") - 0.875).abs() < 1e-9);
     assert!((unit["current"].as_f64().expect("known") - 0.775).abs() < 1e-9);
-    let said = project.kelvin(&["regression", "--traces", "traces", "--fail-on-regression"]);
+    let said = project.kelvin(&[
+        "history",
+        "regression",
+        "--traces",
+        "traces",
+        "--fail-on-regression",
+    ]);
     let said = said.expect(3);
     assert!(
         said.stdout.contains("`1.10.0` against `1.9.0`"),
@@ -119,7 +132,13 @@ fn failed_traces_are_not_held_by_the_scores_that_stand_in_them_and_undated_ones_
         (&chain["standing"], &chain["n_current"], &chain["current"]),
         (&json!("dropped"), &json!(3), &json!(0.0))
     );
-    let said = project.kelvin(&["regression", "--traces", "traces", "--fail-on-regression"]);
+    let said = project.kelvin(&[
+        "history",
+        "regression",
+        "--traces",
+        "traces",
+        "--fail-on-regression",
+    ]);
     said.expect(3);
     // What somebody has written as the score is no score where the steps tell none.
     for (at, version) in [(1, "1.9.0"), (9, "1.10.0")] {
@@ -143,6 +162,7 @@ fn a_digest_of_traces_names_the_chain_the_step_and_what_could_not_be_read() {
         "trace_id: tr-undated\nchain_uri: stratt://chains/intake@1.10.0\nstatus: completed\n";
     project.write("traces/undated.yaml", undated);
     let said = project.kelvin(&[
+        "history",
         "digest",
         "--traces",
         "traces",

@@ -7,7 +7,7 @@ fn qlt_33_a_report_that_is_scored_anew_is_a_fresh_run_to_the_bit() {
     let project = project(&pipeline([37, 11, 3]), 5, QUALITY);
     project.kelvin(&["check"]).expect(0);
     std::fs::rename(project.path("kelvin"), project.path("before")).expect("renamed");
-    let report = ["rescore", "before/report.json"];
+    let report = ["rescore", "quality", "before/report.json"];
     for (keys, arguments) in [
         (
             "  weights: {conformance: 0.1, completeness: 0.2, efficiency: 0.7}\n",
@@ -46,7 +46,7 @@ fn qlt_33_what_was_never_looked_at_cannot_be_scored_anew() {
     project.kelvin(&["check"]).expect(0);
     std::fs::rename(project.path("kelvin"), project.path("before")).expect("renamed");
     let rescore = |arguments: &[&str]| {
-        let line = [&["rescore", "before/report.json"], arguments].concat();
+        let line = [&["rescore", "quality", "before/report.json"], arguments].concat();
         project.kelvin(&line).expect(1).stderr
     };
     for (weights, told) in [
@@ -63,7 +63,9 @@ fn qlt_33_what_was_never_looked_at_cannot_be_scored_anew() {
     configure(&project, "");
     assert!(rescore(&["--config", "kelvin.yaml"]).contains("no section `quality`"));
     project.kelvin(&["check"]).expect(0);
-    let said = project.kelvin(&["rescore", "kelvin/report.json"]).expect(1);
+    let said = project
+        .kelvin(&["rescore", "quality", "kelvin/report.json"])
+        .expect(1);
     assert!(
         said.stderr.contains("no scores of stored factors"),
         "{}",
@@ -94,7 +96,7 @@ fn qlt_34_a_folder_of_traces_is_scored_anew_with_what_drifted_and_what_is_no_tra
     project.write("traces/d.yaml", &trace("tr-4", "1.10.0", "failed", "0.4"));
     project.write("traces/e.yaml", "trace_id: tr-5\n");
     let said = project
-        .kelvin(&["rescore", "traces", "--format", "json"])
+        .kelvin(&["rescore", "quality", "traces", "--format", "json"])
         .expect(0);
     let found: Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert_eq!(found["files"], json!(5));
@@ -115,14 +117,14 @@ fn qlt_34_a_folder_of_traces_is_scored_anew_with_what_drifted_and_what_is_no_tra
     assert_eq!(counts, [2, 1, 1, 2].map(Some), "{second:#}");
     assert_eq!(found["malformed"].as_array().map(Vec::len), Some(1));
     let said = project
-        .kelvin(&["rescore", "traces", "--weights", "0.5,0.5,0"])
+        .kelvin(&["rescore", "quality", "traces", "--weights", "0.5,0.5,0"])
         .expect(0);
     for part in ["1.10.0", "1 skipped", "e.yaml", "failed traces count"] {
         assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
     }
     // Where nothing could be read, nothing is said to be fine.
     project.write("none/e.yaml", "trace_id: tr-5\n");
-    let said = project.kelvin(&["rescore", "none"]).expect(1);
+    let said = project.kelvin(&["rescore", "quality", "none"]).expect(1);
     for part in ["there is no trace in 1 file", "e.yaml", "chain_uri"] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }

@@ -44,7 +44,7 @@ fn what_was_approved_passes_on_the_base_and_is_what_the_next_change_is_compared_
     // Whoever reads later what fell finds who wanted it.
     let digest = rig
         .project
-        .kelvin(&["digest", "--since", "7d", "--format", "json"])
+        .kelvin(&["history", "digest", "--since", "7d", "--format", "json"])
         .expect(0);
     let digest: Value = serde_json::from_str(&digest.stdout).expect("JSON");
     let decided = &digest["configurations"][0]["decisions"];
@@ -56,7 +56,7 @@ fn what_was_approved_passes_on_the_base_and_is_what_the_next_change_is_compared_
     assert_eq!(decided[0]["commit"], merged.as_str());
     let page = rig
         .project
-        .kelvin(&["digest", "--since", "7d", "--format", "markdown"])
+        .kelvin(&["history", "digest", "--since", "7d", "--format", "markdown"])
         .expect(0);
     assert!(
         page.stdout.contains("approved by `alice`"),

@@ -59,12 +59,14 @@ fn recomputing_merging_and_grading_anew_ask_no_judge() {
     assert_eq!(both["metrics"], whole["metrics"]);
     assert_eq!(both["probes"], whole["probes"]);
     let said = project
-        .kelvin(&["recompute", "latest", "--format", "json"])
+        .kelvin(&["rescore", "figures", "latest", "--format", "json"])
         .expect(0);
     let recomputed: Value = serde_json::from_str(&said.stdout).expect("JSON");
     assert_eq!(recomputed["changed"], json!({}), "{recomputed}");
     // The texts that the judge has seen are not kept, so nothing can be graded anew.
-    let said = project.kelvin(&["rejudge", "kelvin/report.json"]).expect(1);
+    let said = project
+        .kelvin(&["rescore", "grades", "kelvin/report.json"])
+        .expect(1);
     for part in ["`tone`", "kelvin check"] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }

@@ -1,4 +1,4 @@
-//! `kelvin regression`.
+//! `kelvin history regression`.
 
 use std::fmt::Write as _;
 use std::num::NonZeroUsize;
@@ -6,17 +6,17 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::again::Again;
-use super::names::Names;
 use crate::check;
 use crate::check::RegressionRequest;
+use crate::cli::again::Again;
+use crate::cli::names::Names;
 use crate::registry::Registry;
 use crate::trend::{Compared, RegressionRow, RegressionStanding, fell};
 use kelvin_base::calendar;
 use kelvin_base::exit::Exit;
 use kelvin_page::{counted, safe};
 
-/// The arguments of `kelvin regression`.
+/// The arguments of `kelvin history regression`.
 #[derive(Clone, Debug, Args)]
 pub(super) struct RegressionArgs {
     /// The version to compare with: a tag, a commit or another revision [default: the version before].
@@ -54,7 +54,7 @@ enum RegressionFormat {
     Json,
 }
 
-/// Runs `kelvin regression`.
+/// Runs `kelvin history regression`.
 pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<Exit> {
     let again = args.clone();
     let RegressionArgs {
@@ -75,10 +75,10 @@ pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<E
         metrics,
         name,
         live_runs: live_runs.get(),
-        login: super::doctor::login(),
+        login: crate::cli::doctor::login(),
         now: calendar::now() + 1,
     })?;
-    super::say(&match format {
+    crate::cli::say(&match format {
         RegressionFormat::Json => serde_json::to_string_pretty(&compared)? + "\n",
         RegressionFormat::Text => page(&compared) + &next(&again, &compared),
     });
@@ -94,7 +94,7 @@ pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<E
 fn next(args: &RegressionArgs, compared: &Compared) -> String {
     if let Some(traces) = &args.traces {
         // This shows the scores of every version, and of its failed traces.
-        return Again::kelvin("rescore").word(traces).next();
+        return Again::kelvin("rescore quality").word(traces).next();
     }
     let again = |command| Again::kelvin(command).config(&args.config);
     let course = || {

@@ -1,19 +1,19 @@
-//! `kelvin digest`.
+//! `kelvin history digest`.
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::again::Again;
 use crate::check;
 use crate::check::SummaryRequest;
+use crate::cli::again::Again;
 use crate::registry::Registry;
 use crate::trend::{Summary, article, short};
 use kelvin_base::calendar;
 use kelvin_base::exit::Exit;
 use kelvin_page::{html, markdown};
 
-/// The arguments of `kelvin digest`.
+/// The arguments of `kelvin history digest`.
 #[derive(Clone, Debug, Args)]
 pub(super) struct DigestArgs {
     /// When the period begins: a span before its end, such as `7d`, `2w` or `36h`, a date, an ISO week such
@@ -66,7 +66,7 @@ impl DigestFormat {
     }
 }
 
-/// Runs `kelvin digest`; it does not fail because of a finding.
+/// Runs `kelvin history digest`; it does not fail because of a finding.
 pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit> {
     let again = args.clone();
     let DigestArgs {
@@ -87,13 +87,13 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
         metrics,
         name,
         traces,
-        login: super::doctor::login(),
+        login: crate::cli::doctor::login(),
         // A period does not include its end, and a run that began in this second has to count.
         now: calendar::now() + 1,
     })?;
     let text = rendered(&summary, format)?;
     let Some(out) = out else {
-        super::say(&text);
+        crate::cli::say(&text);
         return Ok(Exit::Passed);
     };
     let file = match is_folder(&out) {
@@ -104,7 +104,7 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
         std::fs::create_dir_all(folder)?;
     }
     kelvin_base::file::write(&file, text.as_bytes())?;
-    super::say(&format!(
+    crate::cli::say(&format!(
         "wrote {}\n{}",
         file.display(),
         next(&again, &summary).next()
@@ -115,13 +115,13 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
 /// Where something fell, the next step compares versions; otherwise it shows the course of each metric.
 fn next(args: &DigestArgs, summary: &Summary) -> Again {
     if let Some(traces) = &args.traces {
-        return Again::kelvin("rescore").word(traces);
+        return Again::kelvin("rescore quality").word(traces);
     }
     let again = |command| Again::kelvin(command).config(&args.config);
     let is_empty = summary.configurations.iter().all(|one| one.runs == 0);
     match (is_empty, summary.candidates.is_empty()) {
         (true, _) => again("check"),
-        (false, false) => again("regression").given("--name", args.name.as_ref()),
+        (false, false) => again("history regression").given("--name", args.name.as_ref()),
         (false, true) => {
             again("history --format=html --out=history.html").given("--name", args.name.as_ref())
         }

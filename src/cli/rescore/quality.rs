@@ -1,15 +1,15 @@
-//! `kelvin rescore`.
+//! `kelvin rescore quality`.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::again::Again;
-use super::check::{CheckFormat, show, shown};
-use super::names::Names;
 use crate::check;
 use crate::check::{RescoreRequest, Rescored, RescoredTraces};
+use crate::cli::again::Again;
+use crate::cli::check::{CheckFormat, show, shown};
+use crate::cli::names::Names;
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_page::safe;
@@ -17,9 +17,9 @@ use kelvin_page::safe;
 /// How many unreadable traces are named.
 const NAMED: usize = 10;
 
-/// The arguments of `kelvin rescore`.
+/// The arguments of `kelvin rescore quality`.
 #[derive(Debug, Args)]
-pub(super) struct RescoreArgs {
+pub(super) struct QualityArgs {
     /// The report: a file, some characters of the id of a recorded run, `latest`, `previous`, or a git
     /// revision; or a file or a folder with traces of chains.
     report: String,
@@ -41,9 +41,9 @@ pub(super) struct RescoreArgs {
     format: CheckFormat,
 }
 
-/// Runs `kelvin rescore`.
-pub(super) fn main(args: RescoreArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let RescoreArgs {
+/// Runs `kelvin rescore quality`.
+pub(super) fn main(args: QualityArgs, registry: Registry) -> anyhow::Result<Exit> {
+    let QualityArgs {
         report,
         config,
         weights,
@@ -64,12 +64,12 @@ pub(super) fn main(args: RescoreArgs, registry: Registry) -> anyhow::Result<Exit
             show(format, &checked, None)?;
             if format == CheckFormat::Text {
                 let view = Again::kelvin("view").flag("--out", shown(&checked.out));
-                super::say(&view.next());
+                crate::cli::say(&view.next());
             }
             Ok(checked.exit())
         }
         Rescored::Traces(traces) => {
-            super::say(&match format {
+            crate::cli::say(&match format {
                 CheckFormat::Json => serde_json::to_string_pretty(&traces)? + "\n",
                 CheckFormat::Markdown => told(&traces),
                 CheckFormat::Junit => {
@@ -87,8 +87,12 @@ pub(super) fn main(args: RescoreArgs, registry: Registry) -> anyhow::Result<Exit
 fn next(traces: &str, found: &RescoredTraces) -> String {
     let mut chains = found.chains.windows(2);
     match chains.any(|two| two[0].chain == two[1].chain) {
-        true => Again::kelvin("regression").flag("--traces", traces).next(),
-        false => Again::kelvin("rescore --format=json").word(traces).next(),
+        true => Again::kelvin("history regression")
+            .flag("--traces", traces)
+            .next(),
+        false => Again::kelvin("rescore quality --format=json")
+            .word(traces)
+            .next(),
     }
 }
 

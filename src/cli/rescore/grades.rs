@@ -1,22 +1,22 @@
-//! `kelvin rejudge`.
+//! `kelvin rescore grades`.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::again::Again;
-use super::check::{CheckFormat, LogFormat, show, shown};
-use super::progress::Progress;
 use crate::check;
 use crate::check::{Checked, RejudgeRequest};
+use crate::cli::again::Again;
+use crate::cli::check::{CheckFormat, LogFormat, show, shown};
+use crate::cli::progress::Progress;
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_record::Ending;
 use kelvin_run::config::Overrides;
 
-/// The arguments of `kelvin rejudge`.
+/// The arguments of `kelvin rescore grades`.
 #[derive(Debug, Args)]
-pub(super) struct RejudgeArgs {
+pub(super) struct GradesArgs {
     /// The report whose answers are graded: a file, some characters of the id of a recorded run, `latest`,
     /// `previous`, or a git revision.
     report: String,
@@ -37,9 +37,9 @@ pub(super) struct RejudgeArgs {
     log_format: LogFormat,
 }
 
-/// Runs `kelvin rejudge`.
-pub(super) fn main(args: RejudgeArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let RejudgeArgs {
+/// Runs `kelvin rescore grades`.
+pub(super) fn main(args: GradesArgs, registry: Registry) -> anyhow::Result<Exit> {
+    let GradesArgs {
         report,
         config,
         out,
@@ -63,11 +63,11 @@ pub(super) fn main(args: RejudgeArgs, registry: Registry) -> anyhow::Result<Exit
     progress.finish(checked.as_ref().ok().map(|checked| &checked.report));
     let checked = checked?;
     if !no_history {
-        super::history::warn(check::ledger::record(&config, &checked.report));
+        crate::cli::history::warn(check::ledger::record(&config, &checked.report));
     }
     show(format, &checked, None)?;
     if format == CheckFormat::Text && log_format == LogFormat::Text {
-        super::say(&next(&report, &config, &checked, !no_history));
+        crate::cli::say(&next(&report, &config, &checked, !no_history));
     }
     Ok(checked.exit())
 }
@@ -80,7 +80,7 @@ fn next(report: &str, config: &Path, checked: &Checked, is_in_ledger: bool) -> S
         Ending::Complete => again("view").flag("--out", shown(&checked.out)).next(),
         Ending::Failed => again("doctor").next(),
         Ending::Interrupted | Ending::DryRun | Ending::Changed => {
-            again("rejudge").word(report).next()
+            again("rescore grades").word(report).next()
         }
     }
 }
