@@ -86,6 +86,9 @@ fn the_actions_have_the_same_inputs_and_outputs() {
         names("host/action.yml", "inputs")
     );
     assert_eq!(container["inputs"], host["inputs"]);
+    let slim = yaml("slim/action.yml");
+    assert_eq!(container["inputs"], slim["inputs"]);
+    assert_eq!(container["outputs"], slim["outputs"]);
     assert_eq!(
         names("action.yml", "outputs"),
         names("host/action.yml", "outputs")
@@ -113,8 +116,9 @@ fn the_actions_have_the_same_inputs_and_outputs() {
 #[test]
 fn the_actions_hold_no_logic() {
     let container = yaml("action.yml");
-    let runs = serde_json::json!({ "using": "docker", "image": "Dockerfile", "args": ["ci"] });
-    assert_eq!(container["runs"], runs);
+    let runs = |image| serde_json::json!({ "using": "docker", "image": image, "args": ["ci"] });
+    assert_eq!(container["runs"], runs("Dockerfile"));
+    assert_eq!(yaml("slim/action.yml")["runs"], runs("../Dockerfile"));
     for action in ["host/action.yml", "post/action.yml", "approve/action.yml"] {
         let document = yaml(action);
         let step = &document["runs"]["steps"][0];
@@ -305,13 +309,17 @@ fn the_image_is_built_from_what_is_pinned() {
         .filter(|line| line.starts_with("ARG "))
         .collect();
     assert_eq!(bases.len(), 4);
-    // Every stage begins with one of them, so that nothing comes in by another way.
+    // Every stage begins with one of them, or with a stage before it, so that nothing comes in by another way.
+    let mut stages = Vec::new();
     for stage in dockerfile
         .lines()
         .filter_map(|line| line.strip_prefix("FROM "))
     {
-        assert!(stage.starts_with("${"), "{stage}");
+        let (from, name) = stage.split_once(" AS ").expect("a stage has a name");
+        assert!(from.starts_with("${") || stages.contains(&from), "{stage}");
+        stages.push(name);
     }
+    assert_eq!(&stages[stages.len() - 2..], ["slim", "full"]);
     for base in bases {
         let (_, digest) = base
             .split_once("@sha256:")
@@ -322,9 +330,10 @@ fn the_image_is_built_from_what_is_pinned() {
         );
     }
     for line in ["USER ", "WORKDIR "] {
-        let last = dockerfile.rsplit("\nFROM ").next().expect("a last stage");
+        // The builder alone has a folder of its own.
+        let (_, published) = dockerfile.split_once(" AS base\n").expect("what both have");
         assert!(
-            !last
+            !published
                 .lines()
                 .any(|instruction| instruction.starts_with(line)),
             "{line}"

@@ -127,8 +127,12 @@ fn a_binary_of_ones_own_is_taken_and_a_commit_without_a_release_says_what_to_do(
 fn a_release_pins_the_image_and_the_archives() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path();
-    fs::create_dir(path.join("host")).expect("made");
-    fs::copy(root().join("action.yml"), path.join("action.yml")).expect("copied");
+    for folder in ["host", "slim"] {
+        fs::create_dir(path.join(folder)).expect("made");
+    }
+    for action in ["action.yml", "slim/action.yml"] {
+        fs::copy(root().join(action), path.join(action)).expect("copied");
+    }
     fs::write(
         path.join("SHA256SUMS"),
         "abc  kelvin-x86_64-unknown-linux-gnu.tar.gz\n",
@@ -146,30 +150,33 @@ fn a_release_pins_the_image_and_the_archives() {
     let someone = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
     let first = ["commit", "--quiet", "--allow-empty", "--message", "first"];
     assert!(git(&[&someone[..], &first].concat()).success());
-    let pin = |image: &str| {
+    let digest = |digit: &str| {
+        format!(
+            "docker://ghcr.io/org/kelvin-action@sha256:{}",
+            digit.repeat(64)
+        )
+    };
+    let pin = |image: &str, slim: &str| {
         Command::new(root().join(".github/release/pin"))
-            .args([image, "https://example.org/v1.0.0", "SHA256SUMS"])
+            .args([image, slim, "https://example.org/v1.0.0", "SHA256SUMS"])
             .current_dir(path)
             .status()
             .expect("it starts")
     };
     assert!(
-        !pin("docker://ghcr.io/org/kelvin-action:v1").success(),
+        !pin("docker://ghcr.io/org/kelvin-action:v1", &digest("1")).success(),
         "a tag is no digest"
     );
-    let image = format!(
-        "docker://ghcr.io/org/kelvin-action@sha256:{}",
-        "0".repeat(64)
-    );
-    assert!(pin(&image).success());
-    let before: Value =
-        serde_yaml::from_str(&fs::read_to_string(root().join("action.yml")).expect("read"))
-            .expect("YAML");
-    let pinned: Value =
-        serde_yaml::from_str(&fs::read_to_string(path.join("action.yml")).expect("read"))
-            .expect("YAML");
-    assert_eq!(pinned["runs"]["image"], image.as_str());
-    assert_eq!(pinned["inputs"], before["inputs"]);
+    assert!(pin(&digest("0"), &digest("1")).success());
+    for (action, digit) in [("action.yml", "0"), ("slim/action.yml", "1")] {
+        let read = |folder: &Path| -> Value {
+            serde_yaml::from_str(&fs::read_to_string(folder.join(action)).expect("read"))
+                .expect("YAML")
+        };
+        let (before, pinned) = (read(root()), read(path));
+        assert_eq!(pinned["runs"]["image"], digest(digit).as_str());
+        assert_eq!(pinned["inputs"], before["inputs"]);
+    }
     let release = fs::read_to_string(path.join("host/release.txt")).expect("read");
     assert!(
         release.starts_with("url https://example.org/v1.0.0\nabc  kelvin-"),

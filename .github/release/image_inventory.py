@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Says what is in the image. It runs in it, and prints a list of parts in the form of CycloneDX 1.5:
+"""Says what is in an image, as a list of parts in the form of CycloneDX 1.5. It runs in the image that has Python, and
+beside the slim one:
 
     docker run --rm --interactive --network none --env SOURCE_DATE_EPOCH --entrypoint python3 IMAGE - < image_inventory.py
+    image_inventory.py docker SLIM
 
 The parts are the packages of Debian, the packages of npm that come with Node, the distributions of Python, and the
 programs that were copied in. What the program `kelvin` is made of is in `kelvin.cdx.json`. The same image gives the same bytes.
@@ -28,7 +30,15 @@ PROGRAMS = [
 ]
 
 
-def printed(*command):
+# What starts a container, and the image, where this runs beside it.
+BESIDE = sys.argv[1:]
+
+
+def printed(program, *arguments):
+    command = [program, *arguments]
+    if BESIDE:
+        engine, image = BESIDE
+        command = [engine, "run", "--rm", "--network", "none", "--entrypoint", program, image, *arguments]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
@@ -37,7 +47,7 @@ def part(name, version, purl, kind="library", **more):
 
 
 def of_debian():
-    release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
+    release = dict(line.split("=", 1) for line in printed("cat", "/etc/os-release").splitlines() if "=" in line)
     version = (release.get("DEBIAN_VERSION_FULL") or release["VERSION_ID"]).strip('"')
     fields = "${db:Status-Abbrev}\t${Package}\t${Version}\t${Architecture}\t${source:Package}\t${source:Version}\n"
     for line in printed("dpkg-query", "--show", "--showformat", fields).splitlines():
@@ -68,7 +78,7 @@ def of_python():
 
 
 def of_programs():
-    for name, pattern, purl, cpe in PROGRAMS:
+    for name, pattern, purl, cpe in PROGRAMS[:1] if BESIDE else PROGRAMS:
         said = re.match(pattern, printed(name, "--version"))
         if not said:
             sys.exit(f"image_inventory.py: `{name} --version` does not say its version")
@@ -81,7 +91,11 @@ def main():
     if "SOURCE_DATE_EPOCH" not in os.environ:
         sys.exit("image_inventory.py: give SOURCE_DATE_EPOCH in the environment: `git log -1 --format=%ct`")
     parts = {}
-    for name, found in [("Debian", of_debian()), ("npm", of_npm()), ("Python", of_python()), ("programs", of_programs())]:
+    if BESIDE and (brought := printed("sh", "-c", "command -v python3 node npm uv || true").split()):
+        sys.exit(f"image_inventory.py: the slim image has {', '.join(brought)}, whose parts are listed from within")
+    kinds = [("Debian", of_debian()), ("programs", of_programs())]
+    kinds += [] if BESIDE else [("npm", of_npm()), ("Python", of_python())]
+    for name, found in kinds:
         found = {one["purl"]: one for one in found}
         if not found:
             sys.exit(f"image_inventory.py: no part of {name} was found: the image has other places than this file says")
@@ -94,7 +108,7 @@ def main():
         "version": 1,
         "metadata": {
             "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))),
-            "component": {"type": "container", "bom-ref": "image", "name": "kelvin-action", "version": version},
+            "component": {"type": "container", "bom-ref": "image", "name": "kelvin-action" + ("-slim" if BESIDE else ""), "version": version},
         },
         "components": [parts[purl] for purl in sorted(parts)],
     }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Packs a binary for those who have no Rust: `pack.py BINARY TARGET FOLDER [MANUAL]` writes an archive and a Python
-wheel. FOLDER has the notices that `inventory.py` has written. MANUAL has the man pages and completions that `manual` has
+"""Packs a binary for those who have no Rust: `pack.py BINARY TARGET FOLDER [MANUAL]` writes an archive, a Python wheel,
+and two packages for npm: one with the program, and one that depends on those of all targets and starts the one that
+npm has installed. FOLDER has the notices that `inventory.py` has written. MANUAL has the man pages and completions that `manual` has
 written; what is in it goes into the archive.
 
 The same binary gives the same bytes: names are sorted, owners are nobody, and every time is SOURCE_DATE_EPOCH. Only
@@ -12,6 +13,7 @@ import base64
 import gzip
 import hashlib
 import io
+import json
 import os
 import struct
 import sys
@@ -28,6 +30,14 @@ LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"]
 # Made by `inventory.py`: what the program is made of asks for it.
 NOTICES = "LICENSES-THIRD-PARTY.txt"
 MACOS = (11, 0)
+# What npm installs as `kelvin`, by the name of the target at npm.
+STARTER = ROOT / ".github/release/kelvin.js"
+NPM = {
+    "x86_64-unknown-linux-gnu": ("linux", "x64"),
+    "aarch64-unknown-linux-gnu": ("linux", "arm64"),
+    "x86_64-apple-darwin": ("darwin", "x64"),
+    "aarch64-apple-darwin": ("darwin", "arm64"),
+}
 
 # By target: the machine as the file names it, and the tags of the wheel.
 LINUX = {
@@ -132,6 +142,43 @@ def wheel(package, binary, licenses, platforms, epoch):
     return f"{name}-{version}-py3-none-{platforms}.whl", packed.getvalue()
 
 
+def npm(package, fields, files, epoch):
+    """A package as npm wants it: an archive with one folder, `package`."""
+    fields = {
+        "name": package["name"],
+        "version": package["version"],
+        "description": package["description"],
+        "homepage": package["homepage"],
+        # npm compares this with the repository of the workflow that publishes.
+        "repository": {"type": "git", "url": f"git+{package['repository']}.git"},
+        "license": package["license"],
+        **fields,
+    }
+    files = {**files, "package.json": (json.dumps(fields, indent=2).encode() + b"\n", 0o644)}
+    data = archive({f"package/{name}": file for name, file in files.items()}, epoch)
+    return f"{fields['name']}-{fields['version']}.tgz", data
+
+
+def of_target(package, target):
+    return f"{package['name']}-{'-'.join(NPM[target])}"
+
+
+def npm_packages(package, binary, licenses, target, epoch):
+    """The package of a target, and the one that brings it."""
+    texts = {name: (text, 0o644) for name, text in licenses.items()}
+    system, processor = NPM[target]
+    own = {"name": of_target(package, target), "os": [system], "cpu": [processor]}
+    yield npm(package, own, {"kelvin": (binary, 0o755), **texts}, epoch)
+    starter = {
+        # `npx` starts the program that has the name of the package.
+        "bin": {"kelvin": "kelvin.js", package["name"]: "kelvin.js"},
+        "engines": {"node": ">=18"},
+        "optionalDependencies": {of_target(package, one): package["version"] for one in NPM},
+    }
+    files = {"kelvin.js": (STARTER.read_bytes(), 0o755), "README.md": ((ROOT / "README.md").read_bytes(), 0o644), **texts}
+    yield npm(package, starter, files, epoch)
+
+
 def described(manifest):
     """What the package says of itself, also where it says so for all crates of the workspace."""
     shared = manifest["workspace"]["package"]
@@ -166,8 +213,9 @@ def main():
             refuse(f"{manual} is empty: run `manual BINARY {manual}` first")
         files |= {name: (path.read_bytes(), 0o644) for name, path in pages.items()}
     (folder / f"kelvin-{target}.tar.gz").write_bytes(archive(files, epoch))
-    name, data = wheel(package, binary, licenses, platforms, epoch)
-    (folder / name).write_bytes(data)
+    packed = [wheel(package, binary, licenses, platforms, epoch), *npm_packages(package, binary, licenses, target, epoch)]
+    for name, data in packed:
+        (folder / name).write_bytes(data)
 
 
 main()

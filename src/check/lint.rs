@@ -7,7 +7,7 @@ use super::{CheckMode, CheckRequest, harmless, of_no_commit};
 use crate::registry::Registry;
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::Notice;
-use kelvin_run::config::Overrides;
+use kelvin_run::config::{Config, Overrides};
 
 /// The problems of a configuration and its items.
 #[derive(Debug, Default)]
@@ -96,7 +96,10 @@ impl Linted {
                     let (one, several) = kind.nouns();
                     let noun = if count == 1 { one } else { several };
                     let known = || format!("{count} {noun}");
-                    self.read.push(items.unknown().unwrap_or_else(known));
+                    // Whoever observes the others has their items, which are counted there.
+                    if !kind.observes() {
+                        self.read.push(items.unknown().unwrap_or_else(known));
+                    }
                     self.notices.extend(items.notices());
                     self.notices.extend(items.remarks());
                     sides.push(AskedProbe {
@@ -113,6 +116,20 @@ impl Linted {
         self.notices.extend(harmless::doubtful(&config, items));
         self.notices.extend(of_no_commit::notice(&config));
         self.notices.sort();
+        self.problems.extend(too_few_runs(&config));
         Ok(())
     }
+}
+
+/// The problem of a probe that asks for more runs of each item than are made: it would have no figure at all.
+fn too_few_runs(config: &Config) -> Option<anyhow::Error> {
+    let (wanted, made) = (config.live_runs()?, config.repeats);
+    if wanted <= made {
+        return None;
+    }
+    let what = format!(
+        "the quality score wants {wanted} live runs of each case, and `repeats` is {made}: no case would have a score"
+    );
+    let help = format!("set `repeats: {wanted}`, or `live_runs: {made}` under `quality`");
+    Some(Misuse::new(what).help(help).into())
 }

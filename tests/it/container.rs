@@ -1,6 +1,6 @@
-//! The image of the container action, started as GitHub's runner starts it.
+//! The images of the container actions, started as GitHub's runner starts them.
 //!
-//! `tests/action/container` builds the image and runs this; by itself it is left out.
+//! `tests/action/container` builds the images and runs this; by itself it is left out.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -70,6 +70,35 @@ impl Step {
 }
 
 impl Runner {
+    /// A runner of the image that a variable names, and a repository of its own on the server.
+    fn of_image(name: &str, api: &github::Server, server: &Server) -> Self {
+        let given = |name: &str| {
+            std::env::var(name).unwrap_or_else(|_| panic!("`tests/action/container` sets {name}"))
+        };
+        server.create(&format!("{REPOSITORY}.git"));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let socket = folder.path().join("docker.sock");
+        // What is bound stays until the folder goes; nobody has to answer.
+        drop(UnixListener::bind(&socket).expect("bound"));
+        fs::set_permissions(&socket, fs::Permissions::from_mode(0o660)).expect("set");
+        lchown(&socket, Some(0), Some(127)).expect("root gives files away");
+        Self {
+            folder,
+            engine: given("KELVIN_ENGINE"),
+            image: given(name),
+            api: api.url().to_owned(),
+            address: server.url(""),
+            socket,
+        }
+    }
+
+    /// How long it took from a moment to the first call of the pipeline, in milliseconds.
+    fn called_after(&self, begun: u128) -> u128 {
+        let called = fs::read_to_string(self.path("workspace/started.log"));
+        let called = called.expect("the pipeline ran");
+        called.trim().parse::<u128>().expect("a time") - begun
+    }
+
     fn path(&self, path: &str) -> PathBuf {
         self.folder.path().join(path)
     }
@@ -181,6 +210,12 @@ impl Runner {
     }
 }
 
+/// A script that leaves the time of its first call. A log is no code of the pipeline, so that writing it is no change of
+/// the code.
+fn stamped(script: &str) -> String {
+    format!("[ -e started.log ] || date +%s%3N > started.log\n{script}")
+}
+
 fn now() -> u128 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -207,6 +242,25 @@ fn repository() -> Value {
     json!({ "full_name": REPOSITORY, "default_branch": "main" })
 }
 
+/// The event of the push that makes the default branch.
+fn first_push(commit: &str) -> Value {
+    json!({
+        "ref": "refs/heads/main", "before": "0".repeat(40), "after": commit, "repository": repository(),
+    })
+}
+
+/// The event of a pull request from `feature` into the default branch.
+fn pull_request(head: &str, base: &str) -> Value {
+    json!({
+        "action": "synchronize", "number": PULL, "repository": repository(),
+        "pull_request": {
+            "number": PULL, "user": { "login": "somebody" },
+            "head": { "sha": head, "ref": "feature", "repo": repository() },
+            "base": { "sha": base, "ref": "main", "repo": repository() },
+        },
+    })
+}
+
 #[test]
 #[ignore = "takes an image; `tests/action/container` builds it and runs this"]
 #[expect(
@@ -214,28 +268,9 @@ fn repository() -> Value {
     reason = "the figures of the documentation come from here"
 )]
 fn the_image_runs_as_the_runner_starts_it() {
-    let of = |name: &str| {
-        std::env::var(name).unwrap_or_else(|_| panic!("`tests/action/container` sets {name}"))
-    };
     let api = github::Server::start();
     let server = Server::start().expect("lighttpd is there");
-    server.create(&format!("{REPOSITORY}.git"));
-    let docker = tempfile::tempdir().expect("a temporary folder");
-    let socket = docker.path().join("docker.sock");
-    let _listens = UnixListener::bind(&socket).expect("bound");
-    fs::set_permissions(&socket, fs::Permissions::from_mode(0o660)).expect("set");
-    lchown(&socket, Some(0), Some(127)).expect("root gives files away");
-    let runner = Runner {
-        folder: tempfile::tempdir().expect("a temporary folder"),
-        engine: of("KELVIN_ENGINE"),
-        image: of("KELVIN_IMAGE"),
-        api: api.url().to_owned(),
-        address: server.url(""),
-        socket,
-    };
-    // A log is no code of the pipeline, so that writing it is no change of the code.
-    let stamped =
-        |script: &str| format!("[ -e started.log ] || date +%s%3N > started.log\n{script}");
+    let runner = Runner::of_image("KELVIN_IMAGE", &api, &server);
     let project = pushed(&server.url(REPOSITORY), &stamped(GROUNDED));
     let base = push(&project, "main");
 
@@ -253,9 +288,7 @@ fn the_image_runs_as_the_runner_starts_it() {
          && uv pip freeze && pip freeze && touch \"$(npm config get prefix)/bin/x\" \
          && ! touch /usr/local/bin/x",
     );
-    let payload = json!({
-        "ref": "refs/heads/main", "before": "0".repeat(40), "after": base, "repository": repository(),
-    });
+    let payload = first_push(&base);
     let begun = now();
     let more = [
         ("INPUT_SETUP", tools.as_str()),
@@ -265,14 +298,9 @@ fn the_image_runs_as_the_runner_starts_it() {
     assert_eq!(step.code(), Some(0), "{}", step.log());
     let versions = fs::read_to_string(runner.path("workspace/tools.txt")).expect("the setup ran");
     assert!(versions.lines().count() >= 10, "{versions}");
-    let called: u128 = fs::read_to_string(runner.path("workspace/started.log"))
-        .expect("the pipeline ran")
-        .trim()
-        .parse()
-        .expect("a time");
     eprintln!(
         "with a setup line: {} ms to the first call of the pipeline",
-        called - begun
+        runner.called_after(begun)
     );
     let kept = git(
         project.root(),
@@ -289,14 +317,7 @@ fn the_image_runs_as_the_runner_starts_it() {
         let pull = state.pulls.get_mut(&PULL).expect("it is there");
         pull.head_sha.clone_from(&head);
     }
-    let payload = json!({
-        "action": "synchronize", "number": PULL, "repository": repository(),
-        "pull_request": {
-            "number": PULL, "user": { "login": "somebody" },
-            "head": { "sha": head, "ref": "feature", "repo": repository() },
-            "base": { "sha": base, "ref": "main", "repo": repository() },
-        },
-    });
+    let payload = pull_request(&head, &base);
     let reference = format!("refs/pull/{PULL}/merge");
     let more = |drop: &'static str| {
         [
@@ -309,14 +330,9 @@ fn the_image_runs_as_the_runner_starts_it() {
     let begun = now();
     let step = runner.step(&server, &head, "pull_request", &payload, &more("0.1"));
     assert_eq!(step.code(), Some(3), "{}", step.log());
-    let called: u128 = fs::read_to_string(runner.path("workspace/started.log"))
-        .expect("the pipeline ran")
-        .trim()
-        .parse()
-        .expect("a time");
     eprintln!(
         "without: {} ms to the first call of the pipeline",
-        called - begun
+        runner.called_after(begun)
     );
     assert_eq!(step.output("verdict"), "regression");
     assert!(step.output("worst-metric").starts_with("evidence."));
@@ -371,4 +387,50 @@ fn the_image_runs_as_the_runner_starts_it() {
         step.log()
     );
     assert!(step.log().contains("/host@"), "{}", step.log());
+}
+
+#[test]
+#[ignore = "takes an image; `tests/action/container` builds it and runs this"]
+#[expect(
+    clippy::print_stderr,
+    reason = "the figures of the documentation come from here"
+)]
+fn the_slim_image_measures_a_pipeline_that_needs_only_a_shell() {
+    let api = github::Server::start();
+    let server = Server::start().expect("lighttpd is there");
+    let runner = Runner::of_image("KELVIN_SLIM", &api, &server);
+    let project = pushed(&server.url(REPOSITORY), &stamped(GROUNDED));
+    let base = push(&project, "main");
+
+    // What it has not got, so that nobody counts on it.
+    let setup = "bash --version && git --version && ls /etc/ssl/certs/ca-certificates.crt && \
+                 for one in python3 node npm uv curl; do ! command -v $one || exit 1; done";
+    let more = [("INPUT_SETUP", setup), ("GITHUB_REF", "refs/heads/main")];
+    let step = runner.step(&server, &base, "push", &first_push(&base), &more);
+    assert_eq!(step.code(), Some(0), "{}", step.log());
+
+    project.write("pipeline.sh", &stamped(FIRST_UNIT));
+    commit(&project, "what stands first");
+    let head = push(&project, "feature");
+    {
+        let mut state = api.state();
+        let pull = state.pulls.get_mut(&PULL).expect("it is there");
+        pull.head_sha.clone_from(&head);
+    }
+    let reference = format!("refs/pull/{PULL}/merge");
+    let more = [
+        ("GITHUB_BASE_REF", "main"),
+        ("GITHUB_REF", reference.as_str()),
+    ];
+    let begun = now();
+    let payload = pull_request(&head, &base);
+    let step = runner.step(&server, &head, "pull_request", &payload, &more);
+    assert_eq!(step.code(), Some(3), "{}", step.log());
+    assert_eq!(step.output("verdict"), "regression");
+    assert_eq!(step.output("baseline-sha"), base);
+    assert_eq!(api.state().comments.len(), 1);
+    eprintln!(
+        "the slim image: {} ms to the first call of the pipeline",
+        runner.called_after(begun)
+    );
 }

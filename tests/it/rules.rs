@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::project::{CONSTANT, GROUNDED};
+use crate::project::{CONSTANT, GROUNDED, Project};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 /// What a change writes into its configuration to pass, and with which word it then does.
@@ -119,4 +119,48 @@ fn an_edit_of_the_rules_that_lets_nothing_pass_is_told_as_an_edit_alone() {
     let said = project.kelvin(&["gate", "--max-drop", "2"]).expect(0);
     let judgement = verdict(&project, &said);
     assert_ne!(judgement["reasons"][0]["code"], json!("own_rules"));
+}
+
+#[test]
+fn a_rule_of_the_gate_for_a_metric_that_no_run_can_have_is_refused_before_a_call() {
+    let project = Project::new(GROUNDED);
+    let config = project.read("kelvin.yaml");
+    let lint = |rule: &str| {
+        project.write(
+            "kelvin.yaml",
+            &format!("{config}\ngate: {{metrics: {{{rule}: {{max_drop: 0.1}}}}}}\n"),
+        );
+        project.kelvin(&["lint"])
+    };
+    let said = lint("evidence.invarience").expect(1);
+    assert!(
+        said.stdout.contains("did you mean `evidence.invariance`?"),
+        "{}",
+        said.stdout
+    );
+    let said = lint("evidence.speed").expect(1);
+    assert!(
+        said.stdout
+            .contains("its metrics are: agrees_under_rewrites"),
+        "{}",
+        said.stdout
+    );
+    // Whether there is a figure of that part shows after a run.
+    lint("evidence.following.rule").expect(0);
+
+    // Every metric that a run has may have a rule.
+    project.write("kelvin.yaml", &format!(
+        "{config}\nnoise_floor: {{replications: 2}}\nperturbations: {{enable: [drop, position, swap_condition, numeric_magnitude, \
+         hedge_injection]}}\nquality: {{required_outputs: [/decision], live_runs: 1, groups: {{all: ['*']}}}}\n"
+    ));
+    project.kelvin(&["check"]);
+    let report = project.json("kelvin/report.json");
+    let metrics = report["metrics"].as_object().expect("metrics");
+    assert!(metrics.len() > 20, "{metrics:#?}");
+    for id in metrics.keys() {
+        // The written file has no section of this probe, which is another mistake.
+        let said = lint(&format!("\"{id}\""));
+        let is_known = said.code == Some(0) || said.stdout.contains("configures no such probe");
+        assert!(is_known, "{id}: {}", said.stdout);
+    }
 }

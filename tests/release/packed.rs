@@ -71,10 +71,15 @@ fn the_same_binary_packs_to_the_same_bytes() {
             ["one", "another"].map(|place| files(&folder.path().join(place).join(target)));
         assert_eq!(one, another, "{target}");
         let names: Vec<String> = one.into_keys().collect();
-        assert_eq!((names.len(), names[0].as_str()), (3, NOTICES), "{names:?}");
-        assert_eq!(names[1], format!("kelvin-{target}.tar.gz"));
+        assert_eq!((names.len(), names[0].as_str()), (5, NOTICES), "{names:?}");
         assert!(
-            names[2].starts_with(&format!("kelvin_action-{}-py3-none-", version())),
+            names.contains(&format!("kelvin-{target}.tar.gz")),
+            "{names:?}"
+        );
+        let starter = format!("kelvin-action-{}.tgz", version());
+        assert!(names.contains(&starter), "{names:?}");
+        assert!(
+            names[4].starts_with(&format!("kelvin_action-{}-py3-none-", version())),
             "{names:?}"
         );
     }
@@ -375,4 +380,69 @@ fn the_commands_of_the_readme_fetch_the_program_and_refuse_what_has_another_chec
     assert!(matches!(run(), (false, _, false)));
     fs::write(server.join("SHA256SUMS"), list).expect("written");
     assert!(run().0);
+}
+
+#[test]
+#[expect(clippy::print_stderr, reason = "a part that is left out says so")]
+fn npm_installs_the_program_of_the_machine_and_npx_starts_it() {
+    if Command::new("npm").arg("--version").output().is_err() {
+        eprintln!("SKIPPED: the packages of npm: this machine has no npm");
+        return;
+    }
+    let target = here();
+    let program = program(&target).expect("a release has something for this machine");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (binary, dist, app) = (
+        folder.path().join("built"),
+        folder.path().join("dist"),
+        folder.path().join("app"),
+    );
+    fs::write(&binary, [&program[..], b"\nkelvin, packed\n"].concat()).expect("written");
+    assert!(pack(&binary, &target, &dist).status.success());
+    fs::create_dir(&app).expect("made");
+    let packages: Vec<String> = files(&dist)
+        .into_keys()
+        .filter(|name| name.ends_with(".tgz"))
+        .collect();
+    assert_eq!(packages.len(), 2, "{packages:?}");
+    let npm = |program: &str, arguments: &[&str]| -> Output {
+        Command::new(program)
+            .args(arguments)
+            .current_dir(&app)
+            .env("npm_config_cache", folder.path().join("cache"))
+            .output()
+            .expect("it starts")
+    };
+    // The two alone: the others are for other machines, and no registry is asked.
+    let [own, starter] = &packages
+        .iter()
+        .map(|name| format!("../dist/{name}"))
+        .collect::<Vec<_>>()[..]
+    else {
+        panic!("{packages:?}")
+    };
+    let (own, starter) = match own.contains("linux") {
+        true => (own, starter),
+        false => (starter, own),
+    };
+    let install = [
+        "install",
+        "--offline",
+        "--omit=optional",
+        "--no-audit",
+        "--no-fund",
+    ];
+    let said = npm("npm", &[&install[..], &[starter]].concat());
+    assert!(said.status.success(), "{said:?}");
+    let without = npm("npx", &["--no-install", "kelvin-action"]);
+    let text = String::from_utf8_lossy(&without.stderr).into_owned();
+    assert_eq!(without.status.code(), Some(1), "{text}");
+    assert!(text.contains("--omit=optional"), "{text}");
+    let said = npm("npm", &[&install[..], &[own]].concat());
+    assert!(said.status.success(), "{said:?}");
+    for name in ["kelvin-action", "kelvin"] {
+        let said = npm("npx", &["--no-install", name]);
+        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        assert!(said.status.success() && text.contains("kelvin"), "{said:?}");
+    }
 }

@@ -68,11 +68,40 @@ case "$1 ${2:-} ${3:-}" in
     date +%s%N | digest > "$(of "$2").local"
     ;;
   'run --rm --interactive') cat > /dev/null; echo '{"bomFormat": "CycloneDX", "components": []}' ;;
+  'run --rm --network')
+    # As the slim image answers, which has no Python.
+    [ -f "$(of "$7").local" ]
+    case "$6" in
+      cat) echo 'VERSION_ID="13"' ;;
+      dpkg-query) printf 'ii \tgit\t2.47\tamd64\tgit\t2.47\n' ;;
+      kelvin) echo 'kelvin 1.0.0' ;;
+      sh) ;;
+    esac
+    ;;
   'run --rm '*) [ -f "$(of "$3").local" ] ;;
   'push '*) cp "$(of "$2").local" "$(of "$2")" ;;
   'buildx imagetools create') cat "$(of "$6")" "$(of "$7")" | digest > "$(of "$5")" ;;
   'buildx imagetools inspect') cat "$(of "$4")" ;;
   *) echo "stand-in: docker $* is not known" >&2; exit 1 ;;
+esac
+"#;
+
+/// A registry of packages, which takes no version twice.
+const NPM: &str = r#"#!/usr/bin/env bash
+set -euo pipefail
+mkdir -p "$WORLD/npm"
+case "$1 $2" in
+  'view '*)
+    [ -f "$WORLD/npm/${2/@/-}.tgz" ] || exit 1
+    echo "${2#*@}"
+    ;;
+  '--yes npm@'*)
+    [ "$3" = publish ]
+    [ ! -e "$WORLD/npm/$(basename "$4")" ] || { echo 'it is there already' >&2; exit 1; }
+    cp "$4" "$WORLD/npm/"
+    basename "$4" >> "$WORLD/npm-order"
+    ;;
+  *) echo "stand-in: npm $* is not known" >&2; exit 1 ;;
 esac
 "#;
 
@@ -118,6 +147,8 @@ impl World {
         for (name, text) in [
             ("gh", GH),
             ("docker", DOCKER),
+            ("npm", NPM),
+            ("npx", NPM),
             ("cargo", CARGO),
             ("rustup", "#!/bin/sh\n"),
         ] {
@@ -144,7 +175,7 @@ impl World {
         ] {
             fs::copy(root().join(file), work.join(file)).expect("copied");
         }
-        for folder in ["host", ".github/release"] {
+        for folder in ["host", "slim", ".github/release"] {
             fs::create_dir_all(work.join(folder)).expect("made");
             for file in fs::read_dir(root().join(folder)).expect("listed") {
                 let file = file.expect("listed");
@@ -331,7 +362,7 @@ impl Run<'_> {
             // Another machine would run it.
             Some("Try it") => program(leg["target"].as_str().expect("a target")).is_none(),
             // Takes seconds, and `packed.rs` does it with the same wheel.
-            Some("Install the wheel") => true,
+            Some("Install the wheel" | "Install the packages of npm") => true,
             _ => false,
         };
         if left_out {
@@ -381,6 +412,11 @@ impl Run<'_> {
                     for value in step["with"].as_object().expect("inputs").values() {
                         self.value(value.as_str().unwrap_or_default(), leg);
                     }
+                }
+                "pypa/gh-action-pypi-publish" => {
+                    let folder = step["with"]["packages-dir"].as_str().expect("a folder");
+                    let wheels = fs::read_dir(clone.join(folder)).expect("listed");
+                    assert_eq!(wheels.count(), TARGETS.len());
                 }
                 other => panic!("nothing stands in for {other}"),
             }
@@ -447,7 +483,8 @@ impl Run<'_> {
 
     fn whole(&mut self) -> Result<(), String> {
         self.build()?;
-        self.job("publish")
+        self.job("publish")?;
+        self.job("registries")
     }
 }
 
@@ -461,16 +498,17 @@ fn copy(from: &Path, to: &Path) {
 
 /// The action at a commit starts the image of its own release, and fetches that binary.
 fn is_the_release(world: &World, commit: &str, version: &str) {
-    let image =
-        fs::read_to_string(world.path(&format!("images/ghcr.io_org_kelvin-action:v{version}")))
-            .expect("pushed");
-    let action: Value =
-        serde_yaml::from_str(&world.show(&format!("{commit}:action.yml"))).expect("YAML");
-    assert_eq!(
-        action["runs"]["image"],
-        format!("docker://ghcr.io/org/kelvin-action@{image}"),
-        "{version}"
-    );
+    for (file, kind) in [("action.yml", ""), ("slim/action.yml", "-slim")] {
+        let name = format!("images/ghcr.io_org_kelvin-action:v{version}{kind}");
+        let image = fs::read_to_string(world.path(&name)).expect("pushed");
+        let action: Value =
+            serde_yaml::from_str(&world.show(&format!("{commit}:{file}"))).expect("YAML");
+        assert_eq!(
+            action["runs"]["image"],
+            format!("docker://ghcr.io/org/kelvin-action@{image}"),
+            "{version}"
+        );
+    }
 
     let clone = tempfile::tempdir_in(world.folder.path()).expect("a folder");
     let at = clone.path().display().to_string();
@@ -503,9 +541,14 @@ fn is_the_release(world: &World, commit: &str, version: &str) {
     assert!(parts.contains("pkg:cargo/serde_json@"));
     // And one for the image of each architecture, which the stand-in leaves empty.
     for architecture in ["amd64", "arm64"] {
-        let name = format!("releases/v{version}/files/kelvin-image-{architecture}.cdx.json");
-        let parts = fs::read_to_string(world.path(&name)).expect("the list of parts");
-        assert!(parts.contains("CycloneDX"), "{name}: {parts}");
+        for (image, wanted) in [
+            ("image", "CycloneDX"),
+            ("image-slim", "pkg:deb/debian/git@2.47"),
+        ] {
+            let name = format!("releases/v{version}/files/kelvin-{image}-{architecture}.cdx.json");
+            let parts = fs::read_to_string(world.path(&name)).expect("the list of parts");
+            assert!(parts.contains(wanted), "{name}: {parts}");
+        }
     }
 
     // The machine of the test is one of the four.
@@ -534,6 +577,10 @@ fn after_two_releases_each_tag_names_its_own_and_no_commit_is_lost() {
     let first = world.names("v1");
     assert_eq!(world.names("v1.0.0"), first);
     is_the_release(&world, &first, "1.0.0");
+    // npm has what the last one depends on before it has that one.
+    let order = fs::read_to_string(world.path("npm-order")).expect("published");
+    assert_eq!(order.lines().count(), TARGETS.len() + 1, "{order}");
+    assert_eq!(order.lines().last(), Some("kelvin-action-1.0.0.tgz"));
 
     world.commit("1.0.1");
     let mut run = world.start("1.0.1");
@@ -566,7 +613,7 @@ fn after_two_releases_each_tag_names_its_own_and_no_commit_is_lost() {
             &bare,
             &["diff", "--name-only", &format!("{commit}^"), commit],
         );
-        assert_eq!(changed, "action.yml\nhost/release.txt");
+        assert_eq!(changed, "action.yml\nhost/release.txt\nslim/action.yml");
         world.git(
             &bare,
             &["merge-base", "--is-ancestor", &format!("{commit}^"), "main"],

@@ -47,6 +47,50 @@ impl SectionKind for EvidenceKind {
         "Does the decision move only when the evidence moves?"
     }
 
+    fn metric_names(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            (
+                "agrees_under_rewrites",
+                "agrees with the labels under rewrites",
+            ),
+            ("agrees_with_labels", "agrees with the labels"),
+            ("content_effect", "moves by what a swap says"),
+            ("donor_contrast", "moves towards the swapped facts"),
+            ("drop", "stays when a unit is missing"),
+            ("failure_rate", "calls without an answer"),
+            ("following", "follows the evidence"),
+            ("hedge_invariance", "holds under hedges"),
+            ("invariance", "holds under rewrites"),
+            (
+                "invariance_case_mean",
+                "holds under rewrites, each case alike",
+            ),
+            (
+                "invariance_corrected",
+                "holds under rewrites, but for noise",
+            ),
+            ("kelvin_score", "moves or stays where it should not"),
+            (
+                "kelvin_score_corrected",
+                "moves or stays where it should not, but for noise",
+            ),
+            ("mechanical_sensitivity", "moves with broken text"),
+            ("moved_at", "moves with evidence at this place from the end"),
+            ("noise_floor", "differs between equal calls"),
+            ("position", "moves with evidence at this place"),
+            ("sensitivity", "moves with other facts"),
+            (
+                "sensitivity_case_mean",
+                "moves with other facts, each case alike",
+            ),
+            ("sensitivity_condition", "moves with one other condition"),
+            (
+                "sensitivity_corrected",
+                "moves with other facts, but for noise",
+            ),
+        ]
+    }
+
     fn nouns(&self) -> (&'static str, &'static str) {
         ("case", "cases")
     }

@@ -73,6 +73,16 @@ impl SectionKind for GradingKind {
         "How good are the answers, and are they as good as those of the base?"
     }
 
+    fn metric_names(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("failure_rate", "calls without an answer"),
+            ("flip_rate", "grades that turn with the order"),
+            ("judge_score", "the mean grade"),
+            ("unscored", "answers without a grade"),
+            ("win_rate", "wins against the other answer"),
+        ]
+    }
+
     fn nouns(&self) -> (&'static str, &'static str) {
         ("prompt", "prompts")
     }

@@ -257,6 +257,7 @@ pub fn owners(kinds: &[&'static dyn Kind]) -> Vec<Owner> {
     let owner = |kind: &&'static dyn Kind| Owner {
         name: kind.name(),
         kind: *kind,
+        metrics: kind.metric_names(),
     };
     kinds.iter().map(owner).collect()
 }

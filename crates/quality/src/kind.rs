@@ -58,6 +58,18 @@ impl SectionKind for QualityKind {
         "Do the outputs have the form and the content that was agreed on, and at what cost?"
     }
 
+    fn metric_names(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("completeness", "has everything that was asked for"),
+            ("conformance", "has the agreed form"),
+            ("dry_runs", "the score of the recorded outputs"),
+            ("efficiency", "tokens that were of use"),
+            ("group", "the quality score of a group"),
+            ("quality_score", "the quality score"),
+            ("variants", "the quality score under rewrites"),
+        ]
+    }
+
     fn nouns(&self) -> (&'static str, &'static str) {
         ("case", "cases")
     }

@@ -29,6 +29,12 @@ pub trait SectionKind: Send + Sync {
     /// The question of the probe, in a sentence.
     fn question(&self) -> &'static str;
 
+    /// What the ids of its metrics have after its name, up to the next `.` or `@`, each with plain words for it. Empty
+    /// where users name the metrics, as they do checks.
+    fn metric_names(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// The words for one item and for several items.
     fn nouns(&self) -> (&'static str, &'static str);
 
@@ -276,6 +282,12 @@ impl FromIterator<&'static dyn SectionKind> for Kinds {
     fn from_iter<I: IntoIterator<Item = &'static dyn SectionKind>>(kinds: I) -> Self {
         Self(kinds.into_iter().collect())
     }
+}
+
+/// The part of the id of a metric by which [`metric_names`](SectionKind::metric_names) knows it.
+pub fn metric_name(id: &str) -> &str {
+    let own = id.split_once('.').map_or("", |(_, own)| own);
+    own.split(['.', '@']).next().unwrap_or_default()
 }
 
 impl fmt::Debug for Kinds {

@@ -34,7 +34,7 @@ pub use comparisons::ItemComparisons;
 pub use ending::{ComparedSide, Ending};
 pub use findings::{Findings, RunView, SettingDiffers};
 pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
-pub use kinds::{JsonFields, Kinds, SectionKind};
+pub use kinds::{JsonFields, Kinds, SectionKind, metric_name};
 pub use metric::{
     CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, estimate, family, probe_of,
     spread,

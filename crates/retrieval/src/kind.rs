@@ -70,6 +70,27 @@ impl SectionKind for RetrievalKind {
         "Does the search find what the golden set says it should?"
     }
 
+    fn metric_names(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("answered_rate", "answers what can be answered"),
+            ("citation_coverage", "cites what it says"),
+            ("citation_precision", "cites the right passages"),
+            ("empty_result_rate", "finds nothing at all"),
+            ("failed_queries", "queries without a result"),
+            ("failure_rate", "calls without an answer"),
+            ("found", "finds what is expected"),
+            ("groundedness", "says what it must, and nothing forbidden"),
+            ("map", "ranks the relevant hits first"),
+            ("mrr", "how early the expected hit stands"),
+            ("ndcg", "ranks the relevant hits first"),
+            ("precision", "hits that are relevant"),
+            ("recall_doc", "expected documents that are found"),
+            ("refusal_correctness", "refuses what it should refuse"),
+            ("success", "finds the expected chunk"),
+            ("total_queries", "queries"),
+        ]
+    }
+
     fn nouns(&self) -> (&'static str, &'static str) {
         ("query", "queries")
     }

@@ -431,7 +431,8 @@ fn no_field_of_a_bundle_is_active_in_what_is_published() {
         let (pages, is_read) = pages(bundle.to_string().as_bytes(), &base);
         read += usize::from(is_read);
         for page in pages {
-            let found = active(&page, &[RUN], MARK);
+            // A line below another within a cell is ours.
+            let found = active(&page.replace("<br>", " "), &[RUN], MARK);
             assert!(
                 found.is_empty(),
                 "execution {execution} of {}: {found:?}\n{page}",

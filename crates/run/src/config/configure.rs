@@ -129,6 +129,8 @@ pub struct Owner {
     pub name: &'static str,
     /// Its keys.
     pub kind: &'static dyn Configure,
+    /// The names of its metrics, which the rules of the gate may name; empty where users name them.
+    pub metrics: &'static [(&'static str, &'static str)],
 }
 
 /// What a file says under the keys of one kind of probe, with the place of everything.

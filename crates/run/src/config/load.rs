@@ -14,7 +14,7 @@ use super::raw::RawConfig;
 use super::yaml::{self, Content, Node};
 use super::{Config, Overrides, ProbeConfig, check, hints, shape};
 use kelvin_base::exit::Misuse;
-use kelvin_record::probe_of;
+use kelvin_record::{metric_name, probe_of};
 
 /// The file that is read unless another one is named.
 const FILE: &str = "kelvin.yaml";
@@ -116,7 +116,8 @@ fn problems(
 }
 
 /// The rules for metrics of a probe that the file does not configure: such a rule would be met by nothing, and whoever
-/// wrote it would take it for one that holds. Whether the probe has a metric of that name shows after a run.
+/// wrote it would take it for one that holds. So would one for a metric that the probe cannot have; whether it has one of
+/// a name that it may have shows after a run.
 fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
     let metrics = tree.get(&["gate", "metrics"]);
     let Some(Content::Map(rules)) = metrics.map(|node| &node.content) else {
@@ -130,20 +131,41 @@ fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
     }
     let of_nothing = |id: &str| !names.contains(&probe_of(id));
     let strange = rules.iter().filter(|(id, _)| of_nothing(&id.text));
-    strange
-        .map(|(id, _)| {
-            let probe = probe_of(&id.text);
+    let mut found: Vec<Problem> = rules
+        .iter()
+        .filter_map(|(id, _)| {
+            let mut owners = parts.iter().map(|(owner, _)| owner);
+            let owner = owners.find(|owner| owner.name == probe_of(&id.text))?;
+            let mut known = owner.metrics.iter().map(|(name, _)| *name);
+            if owner.metrics.is_empty() || known.any(|name| name == metric_name(&id.text)) {
+                return None;
+            }
             let message = format!(
-                "`{}` is a rule for a metric of `{probe}`, and this file configures no such probe",
-                id.text
+                "`{}` is a rule for a metric that `{}` does not have",
+                id.text, owner.name
             );
-            let help = match hints::nearest(probe, &names) {
-                Some(near) => format!("did you mean `{near}{}`?", &id.text[probe.len()..]),
-                None => format!("its probes are: {}", names.join(", ")),
+            let names: Vec<&str> = owner.metrics.iter().map(|(name, _)| *name).collect();
+            let help = match hints::nearest(metric_name(&id.text), &names) {
+                Some(near) => format!("did you mean `{}.{near}`?", owner.name),
+                None => format!("its metrics are: {}", names.join(", ")),
             };
-            Problem::new(id.at.clone(), message).help(help)
+            Some(Problem::new(id.at.clone(), message).help(help))
         })
-        .collect()
+        .collect();
+    let of_no_probe = strange.map(|(id, _)| {
+        let probe = probe_of(&id.text);
+        let message = format!(
+            "`{}` is a rule for a metric of `{probe}`, and this file configures no such probe",
+            id.text
+        );
+        let help = match hints::nearest(probe, &names) {
+            Some(near) => format!("did you mean `{near}{}`?", &id.text[probe.len()..]),
+            None => format!("its probes are: {}", names.join(", ")),
+        };
+        Problem::new(id.at.clone(), message).help(help)
+    });
+    found.extend(of_no_probe);
+    found
 }
 
 /// The known top-level keys that the file only has in another spelling.

@@ -11,7 +11,7 @@ use kelvin_gate::policy::Attention;
 use kelvin_gate::verdict::MetricVerdict;
 use kelvin_gate::{Judgement, flips};
 use kelvin_page::{capitalized, counted, safe};
-use kelvin_record::Nouns;
+use kelvin_record::{Nouns, metric_name, probe_of};
 
 /// The number of answers that went wrong above the metrics.
 const FLIPPED: usize = 5;
@@ -153,11 +153,22 @@ fn metric_row(publication: &Publication<'_>, id: &str, metric: &MetricVerdict) -
     };
     let (base, head, change) = rounded(metric.base, metric.head);
     format!(
-        "| {}{} | {base} | {head} | {change} | {n} | {mark}{} |\n",
+        "| {}{}{} | {base} | {head} | {change} | {n} | {mark}{} |\n",
+        in_words(publication, id),
         safe::code(id, 80),
         sense(metric),
         said(metric),
     )
+}
+
+/// What a metric says in plain words, in a line above its id; nothing where users have named it.
+fn in_words(publication: &Publication<'_>, id: &str) -> String {
+    let kind = publication.report.probes.kind(probe_of(id));
+    let names = kind.map_or(&[][..], |kind| kind.metric_names());
+    let words = names.iter().find(|(name, _)| *name == metric_name(id));
+    words.map_or_else(String::new, |(_, words)| {
+        format!("{}<br>", capitalized(words))
+    })
 }
 
 /// Both values and their difference with two decimals, or with four where two would hide that they differ.
@@ -193,7 +204,8 @@ pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
     for (id, metric) in gated.iter().take(most) {
         let _ = writeln!(
             page,
-            "| {} | {} | {} |",
+            "| {}{} | {} | {} |",
+            in_words(publication, id),
             safe::code(id, 80),
             rounded(metric.value, None).0,
             metric.n

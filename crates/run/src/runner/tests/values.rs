@@ -110,6 +110,7 @@ fn parse(run: &str) -> anyhow::Result<Address> {
     let owner = Owner {
         name: "runs",
         kind: &RunOwner,
+        metrics: &[],
     };
     let file = std::path::Path::new("kelvin.yaml");
     let config = Config::parse(&format!("run: {run}\n"), file, &[owner])?;
