@@ -125,6 +125,12 @@ fn the_last_report_and_those_of_the_history_are_shown_and_a_run_is_followed() {
     until("the run is in the list", || {
         view.state()["runs"].as_array().map(Vec::len) == Some(2)
     });
+    let (status, course) = view.get("/course");
+    assert_eq!(status, 200, "{course}");
+    assert!(
+        course.contains("<svg") && course.contains("evidence.invariance"),
+        "{course}"
+    );
 }
 
 #[test]
@@ -140,7 +146,7 @@ fn no_other_site_is_answered_and_nothing_else_is_served() {
         "127.0.0.1",
         "",
     ] {
-        for path in ["/", "/report", "/state"] {
+        for path in ["/", "/report", "/state", "/course"] {
             let (status, body) = view.ask("GET", path, host);
             assert!(status == 421 || status == 400, "{host} {path}: {status}");
             assert!(!body.contains("evidence"), "{host} {path}");

@@ -11,7 +11,7 @@ use kelvin_base::cost::Cost;
 use kelvin_page::{counted, duration, safe, used};
 use kelvin_record::{Direction, probe_of};
 
-/// How many metrics have a column of their own.
+/// How many metrics have a column of their own, unless every metric is asked for.
 const COLUMNS: usize = 3;
 
 /// The runs of each configuration, a line each, and then the course of each metric as a line. An axis shows the whole
@@ -56,12 +56,16 @@ fn of_configuration(
         .filter(|(_, figure)| all || figure.is_shown_first())
         .map(|(id, _)| id.as_str())
         .collect();
-    // The table has room only for metrics that are better when higher; a rate of failures has its own line below.
+    // Where the lines shall fit a terminal, the table has room only for metrics that are better when higher; a rate of
+    // failures has its own line below.
     let is_value = |id: &&&str| {
         let figure = runs.iter().rev().find_map(|run| run.metrics.get(**id));
-        figure.is_some_and(|figure| figure.direction == Direction::Higher)
+        all || figure.is_some_and(|figure| figure.direction == Direction::Higher)
     };
-    let columns: Vec<&str> = ids.iter().filter(is_value).take(COLUMNS).copied().collect();
+    let mut columns: Vec<&str> = ids.iter().filter(is_value).copied().collect();
+    // What a whole probe comes to says more than a part of it, such as one type of evidence.
+    columns.sort_by_key(|id| id.matches('.').count());
+    columns.truncate(if all { columns.len() } else { COLUMNS });
     let mut page = format!("{}: {}\n", safe::line(name), counted(runs.len(), "run"));
     let titles = columns.iter().map(|id| {
         let title = id.strip_prefix(probe_of(id)).unwrap_or(id);

@@ -162,6 +162,10 @@ async fn answer(
             },
             ViewResponse::page,
         ),
+        "/course" => match shelf.course() {
+            Ok(page) => ViewResponse::page(page),
+            Err(error) => ViewResponse::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
+        },
         path => match path.strip_prefix("/run/").map(|id| shelf.run(id)) {
             Some(Ok(page)) => ViewResponse::page(page),
             Some(Err(error)) => ViewResponse::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),

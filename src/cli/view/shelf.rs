@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::check;
+use crate::check::RunsRequest;
 use crate::history::History;
 use crate::registry::Registry;
+use kelvin_base::calendar;
 use kelvin_gate::report;
+use kelvin_page::html;
 use kelvin_run as run;
 
 /// The page of the last run.
@@ -90,6 +93,21 @@ impl Shelf {
     /// The page of the last run; none where there is no such page.
     pub(super) fn report(&self) -> Option<Vec<u8>> {
         fs::read(self.out.join(REPORT)).ok()
+    }
+
+    /// The page with the course of each metric over all runs, those of the branch of reports among them.
+    pub(super) fn course(&self) -> anyhow::Result<Vec<u8>> {
+        let article = check::runs(&RunsRequest {
+            registry: self.registry,
+            config: self.config.clone(),
+            metrics: Vec::new(),
+            name: None,
+            login: None,
+            now: calendar::now() + 1,
+        })?;
+        let mut page = Vec::new();
+        html::write_article(&mut page, article)?;
+        Ok(page)
     }
 
     /// The page of a run of the history. Its inputs are not kept, so it shows nothing side by side.
