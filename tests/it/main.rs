@@ -48,6 +48,7 @@ mod server;
 
 /// Graded answers, their gate, the ledger, and grading anew.
 mod grading;
+mod guides;
 
 /// Evaluators that a team has already.
 mod results;

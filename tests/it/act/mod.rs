@@ -338,6 +338,24 @@ fn the_sample_workflow_saves_a_baseline_passes_what_is_harmless_and_stops_what_h
     assert_eq!(again.len(), 1, "{again:?}");
     assert_eq!(again[0].0, first);
     assert_ne!(again[0].1, comments[0].1, "it names the new run");
+
+    // In the merge queue it is measured against what it would be merged into, and nobody is told but the job.
+    let queue = "refs/heads/gh-readonly-queue/main/pr-7";
+    let payload = json!({
+        "action": "checks_requested",
+        "merge_group": {
+            "base_sha": base, "base_ref": "refs/heads/main", "head_sha": head, "head_ref": queue,
+        },
+        "repository": { "full_name": REPOSITORY, "default_branch": "main" },
+    });
+    let ran = rig.act("merge_group", &payload, queue);
+    assert!(!ran.succeeded, "{}", ran.log);
+    assert!(
+        ran.outputs().starts_with("regression "),
+        "{}",
+        ran.outputs()
+    );
+    assert_eq!(rig.comments(), again);
 }
 
 #[test]
