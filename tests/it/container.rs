@@ -28,8 +28,8 @@ struct Runner {
     api: String,
     /// Where the repositories are.
     address: String,
-    /// What stands in for Docker.
-    socket: PathBuf,
+    /// What stands in for Docker, in a folder that is given to nobody.
+    docker: TempDir,
 }
 
 /// What a step came to.
@@ -76,19 +76,19 @@ impl Runner {
             std::env::var(name).unwrap_or_else(|_| panic!("`tests/action/container` sets {name}"))
         };
         server.create(&format!("{REPOSITORY}.git"));
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let socket = folder.path().join("docker.sock");
+        let docker = tempfile::tempdir().expect("a temporary folder");
+        let socket = docker.path().join("docker.sock");
         // What is bound stays until the folder goes; nobody has to answer.
         drop(UnixListener::bind(&socket).expect("bound"));
         fs::set_permissions(&socket, fs::Permissions::from_mode(0o660)).expect("set");
         lchown(&socket, Some(0), Some(127)).expect("root gives files away");
         Self {
-            folder,
+            folder: tempfile::tempdir().expect("a temporary folder"),
             engine: given("KELVIN_ENGINE"),
             image: given(name),
             api: api.url().to_owned(),
             address: server.url(""),
-            socket,
+            docker,
         }
     }
 
@@ -192,9 +192,10 @@ impl Runner {
                 .arg("-v")
                 .arg(format!("{}:/github/{theirs}", self.path(ours).display()));
         }
-        command
-            .arg("-v")
-            .arg(format!("{}:/var/run/docker.sock", self.socket.display()));
+        command.arg("-v").arg(format!(
+            "{}:/var/run/docker.sock",
+            self.docker.path().join("docker.sock").display()
+        ));
         let output = command
             .args([self.image.as_str(), "ci"])
             .output()
