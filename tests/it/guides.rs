@@ -68,6 +68,14 @@ fn follow(page: &str, names: &str) {
 }
 
 #[test]
+fn a_decision() {
+    follow(
+        include_str!("../../docs/decisions.md"),
+        "claim-2: refuse → pay (expected refuse)",
+    );
+}
+
+#[test]
 fn a_search() {
     follow(
         include_str!("../../docs/retrieval.md"),

@@ -433,7 +433,9 @@ fn plain(script: &str, cases: &str) -> Project {
 #[test]
 fn the_guide_leads_from_an_empty_folder_to_a_green_and_a_red_gate() {
     let page = include_str!("../../docs/decisions.md");
-    let (_, begin) = page.split_once("\n## Begin\n").expect("the section");
+    let (_, begin) = page
+        .split_once("\n## Cases and configuration\n")
+        .expect("the section");
     let block = |language: &str| {
         let block = begin.split(&format!("```{language}\n")).nth(1);
         block
