@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use kelvin_system::git;
 use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use super::ancestry::{head, parents, short};
 use super::hint::Hint;
+use super::releases;
 use super::remote::Remote;
 
 /// The commit a change is compared with.
@@ -82,6 +83,9 @@ fn first(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<
         return named(repo, remote, sha).map(|commit| of(commit, "the base of the merge group"));
     }
     let head = head(repo)?;
+    if let Some(tag) = &hint.release {
+        return release_before(repo, head, tag);
+    }
     if let Some(request) = &hint.pull_request {
         if let Some(parent) = other_parent(repo, head, &request.head)? {
             return Ok(of(
@@ -100,6 +104,31 @@ fn first(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<
     )?;
     merge_base(repo, remote, head, &branch)
         .map(|commit| of(commit, &format!("the merge base with `{branch}`")))
+}
+
+/// The nearest ancestor that has a tag: the release before the one of this tag.
+fn release_before(repo: &Repository, head: Oid, tag: &str) -> anyhow::Result<Base> {
+    const MOST: usize = 100_000;
+    let tags = releases::tags(repo)?;
+    let (ancestors, cut) = walk(repo, head, MOST)?;
+    let before = ancestors.into_iter().skip(1).find_map(|(commit, _)| {
+        let names = tags.get(&commit.to_string())?;
+        Some((commit, names.last()?))
+    });
+    match before {
+        Some((commit, name)) => Ok(Base {
+            commit,
+            why: format!("`{name}`, the tag before `{tag}`"),
+        }),
+        None => Err(anyhow!(
+            "no commit before `{tag}` has a tag{}; name the base, as in `--base v1.2.0`",
+            match cut {
+                Some(_) =>
+                    " in this clone, which has not the whole history: `fetch-depth: 0` of actions/checkout brings it",
+                None => "",
+            }
+        )),
+    }
 }
 
 /// The ancestors of a commit, itself first, nearest first, at most `most` steps away; each with its

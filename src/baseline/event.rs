@@ -36,6 +36,7 @@ pub(crate) fn hint_of_event(name: &str, payload: &Value) -> Hint {
                 base: text("/merge_group/base_sha"),
             });
         }
+        "release" => hint.release = text("/release/tag_name"),
         // A hash of zeros says that the branch is new, and that there was no commit before.
         "push" => {
             hint.before = text("/before").filter(|sha| sha.bytes().any(|digit| digit != b'0'))

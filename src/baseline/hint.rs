@@ -9,6 +9,8 @@ pub(crate) struct Hint {
     pub(crate) asked: Option<String>,
     /// `merge_group.base_sha` of a merge queue.
     pub(crate) merge_group_base: Option<String>,
+    /// The tag of a release that is compared with the release before it.
+    pub(crate) release: Option<String>,
     /// The pull request.
     pub(crate) pull_request: Option<BaselinePull>,
     /// `before` of a push; none where the branch is new.
@@ -27,7 +29,10 @@ pub(crate) struct Hint {
 impl Hint {
     /// Whether nothing but the push says where the change begins.
     pub(super) const fn is_push(&self) -> bool {
-        self.asked.is_none() && self.merge_group_base.is_none() && self.pull_request.is_none()
+        self.asked.is_none()
+            && self.merge_group_base.is_none()
+            && self.release.is_none()
+            && self.pull_request.is_none()
     }
 }
 

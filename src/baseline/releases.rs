@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context as _;
+use kelvin_system::git::Repository;
 
 use super::Unknown;
 
@@ -32,12 +33,20 @@ pub(crate) fn releases(root: &Path) -> Releases {
 }
 
 fn of(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
+    match super::open(root) {
+        Ok(repo) => tags(&repo),
+        Err(error) if !Unknown::is_in(&error) => Ok(BTreeMap::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The names of the tags of each commit that has one, as they sort.
+///
+/// # Errors
+///
+/// Where the tags cannot be read.
+pub(super) fn tags(repo: &Repository) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
     let mut releases: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let repo = match super::open(root) {
-        Ok(repo) => repo,
-        Err(error) if !Unknown::is_in(&error) => return Ok(releases),
-        Err(error) => return Err(error),
-    };
     let references = repo
         .references_glob("refs/tags/*")
         .context("the tags cannot be read")?;

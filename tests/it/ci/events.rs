@@ -326,3 +326,42 @@ fn a_share_of_the_cases_posts_nothing_and_does_not_try() {
     });
     assert!(tried.is_none(), "{:?}", tried.map(|request| &request.path));
 }
+
+/// A release is compared with the one before it, by its event as by `--base`: changes each within the limit add up.
+#[test]
+fn a_release_is_measured_against_the_release_before_it() {
+    let mut rig = Rig::new(GROUNDED);
+    let root = rig.project.root().to_path_buf();
+    git(&root, &["tag", "v1.0.0", &rig.base]);
+    git(&root, &["checkout", "--quiet", "-B", "main", &rig.base]);
+    rig.project.write("notes.txt", "Between two releases.\n");
+    commit(&rig.project, "notes");
+    save(&rig.project);
+    rig.project.write("pipeline.sh", CONSTANT);
+    commit(&rig.project, "an idea");
+    git(&root, &["tag", "v1.1.0"]);
+    git(&root, &["tag", "v1"]);
+    let ran = rig.on("release", &[]).expect(3);
+    assert!(ran.outputs.contains(&rig.base), "{}", ran.outputs);
+    assert!(ran.summary.contains("regression"), "{}", ran.summary);
+    assert!(rig.comments().is_empty());
+
+    let said = rig.project.kelvin(&["gate", "--base", "v1.0.0"]).expect(3);
+    assert!(said.stdout.contains(&rig.base[..7]), "{}", said.stdout);
+
+    // The same code as in the release before passes, and so does the first release of all, which says that nothing was
+    // compared.
+    git(&root, &["tag", "--delete", "v1.1.0"]);
+    rig.project.write("pipeline.sh", GROUNDED);
+    commit(&rig.project, "taken back");
+    git(&root, &["tag", "--delete", "v1"]);
+    git(&root, &["tag", "v1.1.0"]);
+    rig.on("release", &[]).expect(0);
+    git(&root, &["tag", "--delete", "v1.0.0"]);
+    let ran = rig.on("release", &[]);
+    assert!(
+        ran.summary.contains("no commit before `v1.1.0` has a tag"),
+        "{}",
+        ran.summary
+    );
+}
