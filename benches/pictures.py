@@ -41,7 +41,7 @@ def inline(text):
     parts = re.split(r"(`+)(.+?)\1(?!`)", text)
     done = []
     for at in range(0, len(parts), 3):
-        plain = re.sub(r"<(?!/?sub>)", "&lt;", re.sub(r"&(?!\w+;)", "&amp;", parts[at]))
+        plain = re.sub(r"<(?!/?sub>|br>)", "&lt;", re.sub(r"&(?!\w+;)", "&amp;", parts[at]))
         plain = re.sub(r"\\([!-/:-@\[-`{-~])", lambda sign: f"&#{ord(sign[1])};", plain)
         plain = re.sub(r"\[([^\]]*)\]\(([^)]*)\)", r'<a href="\2">\1</a>', plain)
         done.append(plain)
