@@ -549,7 +549,7 @@ fn a_slip_is_told_with_what_to_do() {
         ),
         (
             &["--otlp", "deep.jsonl"],
-            "there is no trace in the file; deep.jsonl:1: not JSON: recursion limit exceeded",
+            "deep.jsonl:1:128: not JSON: recursion limit exceeded",
         ),
         (&["--otlp", "none.jsonl"], "none.jsonl: cannot be read"),
         (&[otlp, "--langfuse", "x.json"], "cannot be used with"),

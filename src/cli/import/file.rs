@@ -64,7 +64,9 @@ pub(super) fn each_value(
             ))
             .help("write one request a line, as the file exporter of the collector does"));
         }
-        if line.trim_ascii().is_empty() {
+        // With its end, a text that is cut off would seem to hold a line end.
+        line.truncate(line.trim_ascii_end().len());
+        if line.is_empty() {
             continue;
         }
         // Where the first value goes on behind its line, the file is one value.
@@ -73,6 +75,7 @@ pub(super) fn each_value(
             parsed.is_err_and(|error| error.is_eof())
         };
         if number == 1 && goes_on(&line) {
+            line.push(b'\n');
             break;
         }
         hand_on(

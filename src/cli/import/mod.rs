@@ -28,8 +28,6 @@ use review::ReviewList;
 use store::CaseStore;
 
 /// The arguments of `kelvin import`.
-///
-/// A file with JSON, JSON lines or a table needs no import: name it in `kelvin.yaml`, as `cases: FILE`.
 #[derive(Debug, Default, Args)]
 pub(super) struct ImportArgs {
     /// Spans of OpenTelemetry in OTLP/JSON: a request, one request a line as the collector's file exporter writes them,
