@@ -395,11 +395,12 @@ fn cards(text: &str) -> Vec<Range<usize>> {
     let found = runs(text, &groups, 19, |digits| {
         begins_like_a_card(digits) && passes_luhn(digits)
     });
-    // Digits within letters are those of an id or a digest.
-    let is_letter = |sign: Option<char>| sign.is_some_and(char::is_alphanumeric);
+    // Digits within letters are those of an id or a digest, and a `+` begins a telephone number.
+    let is_letter = |sign: char| sign.is_alphanumeric();
     let is_alone = |span: &Range<usize>| {
-        !is_letter(text[..span.start].chars().next_back())
-            && !is_letter(text[span.end..].chars().next())
+        let before = text[..span.start].chars().next_back();
+        let after = text[span.end..].chars().next();
+        !before.is_some_and(|sign| is_letter(sign) || sign == '+') && !after.is_some_and(is_letter)
     };
     found.into_iter().filter(is_alone).collect()
 }
@@ -581,6 +582,7 @@ mod tests {
                 "phone",
                 &[
                     "+49 151 23456789",
+                    "+49 151 23450004",
                     "+49 (0)30 123456-78",
                     "+1-202-555-0143",
                     "0049 30 1234567",

@@ -421,7 +421,7 @@ fn every_kind_keeps_the_record_valid_and_its_other_fields_untouched() {
             assert_eq!(read["messages"].as_array().map(Vec::len), Some(2));
             assert!(read["amount"].is_number(), "{}: {text}", variant.id);
             // What was written into the record is read again as the same units.
-            let raw = RawRecord { line: 1, text };
+            let raw = RawRow { line: 1, text };
             let scorer = judge::of(&settings.scorer);
             let again = one_record(&raw, &settings.records, &*scorer);
             assert!(again.problems.is_empty(), "{:?}", again.problems);
