@@ -70,8 +70,7 @@ fn configured(project: &Project, more: &str) {
 }
 
 /// Conversations as Markdown files, a section a turn.
-fn of_markdown(script: &str) -> Project {
-    let project = Project::new(script);
+fn write_markdown(project: &Project) {
     fs::remove_dir_all(project.path("cases")).expect("removed");
     for at in 0..CHATS {
         let chat = chat(at);
@@ -92,7 +91,13 @@ fn of_markdown(script: &str) -> Project {
         let name = chat["id"].as_str().expect("an id");
         project.write(&format!("cases/{name}.md"), &sections.collect::<String>());
     }
-    configured(&project, &format!("cases: cases\n{TURNS}"));
+    configured(project, &format!("cases: cases\n{TURNS}"));
+}
+
+/// A project with such files.
+fn of_markdown(script: &str) -> Project {
+    let project = Project::new(script);
+    write_markdown(&project);
     project
 }
 
@@ -178,8 +183,10 @@ fn init_finds_the_turns_of_chats_in_records() {
     assert!(config.contains(lines), "{config}");
     // `intent` is the label, and the bot is right.
     assert!(config.contains("expected: \"intent\""), "{config}");
-    says(&project.check(), &["Grounded: follows the evidence"]);
-    assert_eq!(project.figure("agrees_with_labels"), json!(1.0));
+    project.check();
+    for figure in ["agrees_with_labels", "following"] {
+        assert_eq!(project.figure(figure), json!(1.0), "{figure}");
+    }
 }
 
 /// Chats on the base branch, and the report of their bot.
@@ -189,14 +196,10 @@ struct Base {
 }
 
 impl Base {
-    fn new(more: &str) -> Self {
+    fn new(script: &str, write: &dyn Fn(&Project)) -> Self {
         let (remote, url) = bare();
-        let project = pushed(&url, &python("-1", ""));
-        write_records(&project);
-        configured(
-            &project,
-            &format!("cases: chats.jsonl\ngoverning_types: [last_user_turn]\n{more}"),
-        );
+        let project = pushed(&url, script);
+        write(&project);
         commit(&project, "chats");
         git(project.root(), &["push", "--quiet", "origin", "main"]);
         save(&project);
@@ -215,31 +218,46 @@ impl Base {
         let judgement = verdict(project, &said);
         (said, judgement)
     }
-}
 
-#[test]
-fn the_gate_passes_an_unchanged_bot_and_holds_one_that_a_change_has_broken() {
-    for labels in ["records: {expected: none}", "records: {expected: intent}"] {
-        let base = Base::new(labels);
-        let (said, judgement) =
-            base.gate("unchanged", &format!("# said again\n{}", python("-1", "")));
+    /// An unchanged bot passes, and each of the others is held.
+    fn knows(&self, right: &str, wrong: &[(&str, String)]) {
+        let (said, judgement) = self.gate("unchanged", &format!("# said again\n{right}"));
         assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
-        for (name, script) in [
-            ("by-the-first-turn", python("0", "")),
-            ("by-no-turn", python("-1", "text = 'parcel'")),
-            (
-                "no-answer",
-                python("-1", "if 'cancel' in text: sys.exit(1)"),
-            ),
-        ] {
-            let (said, judgement) = base.gate(name, &script);
-            assert_eq!(
-                judgement["verdict"],
-                json!("regression"),
-                "{name}: {}",
-                said.stdout
-            );
+        for (name, script) in wrong {
+            let (said, judgement) = self.gate(name, script);
+            let found = &judgement["verdict"];
+            assert_eq!(*found, json!("regression"), "{name}: {}", said.stdout);
             assert_eq!(said.code, Some(3), "{name}");
         }
     }
+}
+
+#[test]
+fn the_gate_passes_an_unchanged_bot_over_markdown_and_holds_one_that_a_change_has_broken() {
+    let right = bot(LAST, "");
+    let base = Base::new(&right, &write_markdown);
+    let fails = bot(LAST, "case $text in *cancel*) exit 1;; esac\n");
+    let wrong = [
+        ("by-the-first-turn", bot(FIRST, "")),
+        ("by-no-turn", bot(LAST, "text=parcel\n")),
+        ("no-answer", fails),
+    ];
+    base.knows(&right, &wrong);
+}
+
+#[test]
+fn the_gate_passes_an_unchanged_bot_over_records_and_holds_one_that_a_change_has_broken() {
+    let right = python("-1", "");
+    let base = Base::new(&right, &|project| {
+        write_records(project);
+        let more = "governing_types: [last_user_turn]\nrecords: {expected: intent}\n";
+        configured(project, &format!("cases: chats.jsonl\n{more}"));
+    });
+    let fails = python("-1", "if 'cancel' in text: sys.exit(1)");
+    let wrong = [
+        ("by-the-first-turn", python("0", "")),
+        ("by-no-turn", python("-1", "text = 'parcel'")),
+        ("no-answer", fails),
+    ];
+    base.knows(&right, &wrong);
 }
