@@ -383,7 +383,7 @@ fn leave_out(ids: &[String], list: &mut ReviewList) -> Result<(), Misuse> {
         let all: Vec<&String> = cases
             .chain(list.unused.iter().map(|trace| &trace.id))
             .collect();
-        let is_whole = all.iter().any(|known| *known == id);
+        let is_whole = all.contains(&id);
         let is_meant = |known: &str| known == id || !is_whole && known.starts_with(&**id);
         match all.iter().filter(|known| is_meant(known)).count() {
             1 => {}
