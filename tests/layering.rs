@@ -85,18 +85,18 @@ const KNOWS_A_PROBE: &[&str] = &[
     "crates/run/src/judge/trial/simulation.rs",
     // The reports of another evaluator have the figures of one probe.
     "src/baseline/peer/mod.rs",
-    // Commands for one probe: rankings, recorded traces, the demo, cases to import and to begin with.
+    // Commands for one probe: rankings, recorded traces, the demo, cases to begin with.
     "src/check/eval.rs",
     "src/check/rescore.rs",
     "src/cli/demo/mod.rs",
     "src/cli/eval.rs",
-    "src/cli/import/mapping.rs",
-    "src/cli/import/messages.rs",
     "src/cli/init/corpus.rs",
     "src/cli/init/decision.rs",
     "src/cli/init/governing.rs",
     "src/cli/init/look.rs",
     "src/cli/init/steps.rs",
+    // Attributes of spans have the name of one in theirs.
+    "src/cli/import/otlp.rs",
     // A digest of traces has the score of one probe.
     "src/trend/traced.rs",
 ];

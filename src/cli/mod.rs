@@ -71,7 +71,10 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Writes a `kelvin.yaml` for your pipeline.
     Init(init::InitArgs),
-    /// Makes cases of a file with JSON, JSON lines or CSV.
+    /// Makes cases of traces of production.
+    ///
+    /// It replaces what is private, lists every case for review, and writes them where that is asked for. A file with JSON,
+    /// JSON lines or a table needs no import: name it in `kelvin.yaml`, as `cases: FILE`.
     Import(import::ImportArgs),
     /// Checks a configuration and its cases without running anything, fast enough for every commit.
     Lint(lint::LintArgs),

@@ -1,7 +1,6 @@
-//! Chats: bots of which it is known what they answer by, on conversations that were imported.
+//! Chats: bots of which it is known what they answer by, on conversations as Markdown files and as records.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -21,9 +20,20 @@ const FIRST: &str = "text=$(awk '/^## /{on = /^## User turn/ && !seen++} on' \"$
 const ANSWERS: &str = "case $text in *cancel*) answer=cancel;; *parcel*) answer=track;; *) answer=talk;; esac\n\
      printf '{\"intent\": \"%s\"}' \"$answer\" > \"$2\"\n";
 
-/// A bot that reads a text, and answers after a change of its mind.
+/// A bot that reads a text of a Markdown file, and answers after a change of its mind.
 fn bot(reads: &str, then: &str) -> String {
     [reads, then, ANSWERS].concat()
+}
+
+/// A bot that reads one of the messages of the user in a record, and answers after a change of its mind.
+fn python(which: &str, then: &str) -> String {
+    format!(
+        "exec python3 -S -E - \"$1\" \"$2\" <<'PYTHON'\nimport json, sys\n\
+         said = [one['content'] for one in json.load(open(sys.argv[1]))['messages'] if one['role'] == 'user']\n\
+         text = said[{which}]\n{then}\n\
+         answer = 'cancel' if 'cancel' in text else 'track' if 'parcel' in text else 'talk'\n\
+         json.dump({{'intent': answer}}, open(sys.argv[2], 'w'))\nPYTHON\n"
+    )
 }
 
 /// A conversation about one wish and then about another one; the two are independent of each other.
@@ -38,52 +48,64 @@ fn chat(at: usize) -> Value {
         "messages": [
             {"role": "system", "content": "You help the customers of a shop."},
             {"role": "user", "content": wish(first, "tea")},
-            {"role": "assistant", "content": [{"type": "text", "text": format!("I have done that, number {at}.")}]},
+            {"role": "assistant", "content": format!("I have done that, number {at}.")},
             {"role": "user", "content": format!("Thank you. I am customer {at}, and there is more.")},
             {"role": "assistant", "content": "I am listening."},
             {"role": "user", "content": wish(last, "cups")},
-            {"role": "assistant", "content": "It is done."},
         ],
         "intent": if last { "cancel" } else { "track" },
     })
 }
 
-/// Conversations as cases, with the lines for the configuration that the import prints.
-fn import(project: &Project, more: &[&str]) {
-    fs::remove_dir_all(project.path("cases")).expect("removed");
-    let lines = (0..CHATS).map(|at| format!("{}\n", chat(at)));
-    project.write("chats.jsonl", &lines.collect::<String>());
-    let flags = [
-        "import",
-        "cases",
-        "chats.jsonl",
-        "--id",
-        "id",
-        "--messages",
-        "messages",
-    ];
-    let said = project.kelvin(&[&flags[..], more].concat()).expect(0);
-    let left_out = "12 messages behind the last user turns left out";
-    assert!(said.stdout.contains(left_out), "{}", said.stdout);
-    let (_, printed) = said
-        .stdout
-        .split_once("the lines for kelvin.yaml:\n\n")
-        .expect("printed");
-    let (printed, _) = printed
-        .split_once("\n\n")
-        .expect("a blank line behind them");
+const TURNS: &str = "governing_types: [last_user_turn]\nkeep_order: [system, user_turn, assistant_turn, last_user_turn]\n";
+
+/// The configuration: where the cases are, and what else there is.
+fn configured(project: &Project, more: &str) {
     project.write(
         "kelvin.yaml",
         &format!(
-            "run: sh pipeline.sh {{input}} {{output}}\ncases: cases\ndecision_field: intent\njobs: 2\n{printed}\n"
+            "run: sh pipeline.sh {{input}} {{output}}\ndecision_field: intent\njobs: 2\n{more}"
         ),
     );
 }
 
-fn imported(script: &str) -> Project {
+/// Conversations as Markdown files, a section a turn.
+fn write_markdown(project: &Project) {
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    for at in 0..CHATS {
+        let chat = chat(at);
+        let messages = chat["messages"].as_array().expect("a list");
+        let last = messages.len() - 1;
+        let sections = messages.iter().enumerate().map(|(place, message)| {
+            let heading = match message["role"].as_str() {
+                Some("user") if place == last => "Last user turn",
+                Some("user") => "User turn",
+                Some("assistant") => "Assistant turn",
+                _ => "System",
+            };
+            format!(
+                "## {heading}\n\n{}\n\n",
+                message["content"].as_str().expect("a text")
+            )
+        });
+        let name = chat["id"].as_str().expect("an id");
+        project.write(&format!("cases/{name}.md"), &sections.collect::<String>());
+    }
+    configured(project, &format!("cases: cases\n{TURNS}"));
+}
+
+/// A project with such files.
+fn of_markdown(script: &str) -> Project {
     let project = Project::new(script);
-    import(&project, &[]);
+    write_markdown(&project);
     project
+}
+
+/// Conversations as records, one a line.
+fn write_records(project: &Project) {
+    fs::remove_dir_all(project.path("cases")).expect("removed");
+    let lines = (0..CHATS).map(|at| format!("{}\n", chat(at)));
+    project.write("chats.jsonl", &lines.collect::<String>());
 }
 
 #[track_caller]
@@ -95,7 +117,7 @@ fn says(said: &Said, words: &[&str]) {
 
 #[test]
 fn no_word_is_said_against_a_right_bot() {
-    let project = imported(&bot(LAST, ""));
+    let project = of_markdown(&bot(LAST, ""));
     let said = project.check();
     says(
         &said,
@@ -121,7 +143,7 @@ fn no_word_is_said_against_a_right_bot() {
 
 #[test]
 fn a_bot_that_answers_by_the_first_turn_or_by_none_is_told() {
-    let said = imported(&bot(FIRST, "")).check();
+    let said = of_markdown(&bot(FIRST, "")).check();
     says(
         &said,
         &[
@@ -129,13 +151,13 @@ fn a_bot_that_answers_by_the_first_turn_or_by_none_is_told() {
             "`last_user_turn` is hardly followed, or another unit decides",
         ],
     );
-    let said = imported(&bot(LAST, "text=parcel\n")).check();
+    let said = of_markdown(&bot(LAST, "text=parcel\n")).check();
     says(&said, &["It always answers `\"track\"`"]);
 }
 
 #[test]
 fn a_type_in_keep_order_that_no_chat_has_is_refused_with_the_nearest() {
-    let project = imported(&bot(LAST, ""));
+    let project = of_markdown(&bot(LAST, ""));
     let config = project.read("kelvin.yaml");
     project.write(
         "kelvin.yaml",
@@ -148,16 +170,23 @@ fn a_type_in_keep_order_that_no_chat_has_is_refused_with_the_nearest() {
 }
 
 #[test]
-fn init_finds_the_turns_of_chats() {
-    let project = imported(&bot(LAST, ""));
+fn init_finds_the_turns_of_chats_in_records() {
+    let project = Project::new(&python("-1", ""));
+    write_records(&project);
     fs::remove_file(project.path("kelvin.yaml")).expect("removed");
     let run = "sh pipeline.sh {input} {output}";
     project.kelvin(&["init", "--yes", "--run", run]).expect(0);
     let config = project.read("kelvin.yaml");
+    assert!(config.contains("cases: chats.jsonl"), "{config}");
     let lines = "governing_types:\n  - last_user_turn\n\n# The types of the turns, which keep their order in every variant.\n\
                  keep_order:\n  - system\n  - user_turn\n  - assistant_turn\n  - last_user_turn\n";
     assert!(config.contains(lines), "{config}");
-    says(&project.check(), &["Grounded: follows the evidence"]);
+    // `intent` is the label, and the bot is right.
+    assert!(config.contains("expected: \"intent\""), "{config}");
+    project.check();
+    for figure in ["agrees_with_labels", "following"] {
+        assert_eq!(project.figure(figure), json!(1.0), "{figure}");
+    }
 }
 
 /// Chats on the base branch, and the report of their bot.
@@ -167,10 +196,10 @@ struct Base {
 }
 
 impl Base {
-    fn new(flags: &[&str]) -> Self {
+    fn new(script: &str, write: &dyn Fn(&Project)) -> Self {
         let (remote, url) = bare();
-        let project = pushed(&url, &bot(LAST, ""));
-        import(&project, flags);
+        let project = pushed(&url, script);
+        write(&project);
         commit(&project, "chats");
         git(project.root(), &["push", "--quiet", "origin", "main"]);
         save(&project);
@@ -189,97 +218,46 @@ impl Base {
         let judgement = verdict(project, &said);
         (said, judgement)
     }
-}
 
-#[test]
-fn the_gate_passes_an_unchanged_bot_and_holds_one_that_a_change_has_broken() {
-    for flags in [&[][..], &["--expected", "intent"]] {
-        let base = Base::new(flags);
-        let (said, judgement) = base.gate("unchanged", &format!("# said again\n{}", bot(LAST, "")));
+    /// An unchanged bot passes, and each of the others is held.
+    fn knows(&self, right: &str, wrong: &[(&str, String)]) {
+        let (said, judgement) = self.gate("unchanged", &format!("# said again\n{right}"));
         assert_eq!(judgement["verdict"], json!("pass"), "{}", said.stdout);
-        for (name, script) in [
-            ("by-the-first-turn", bot(FIRST, "")),
-            ("by-no-turn", bot(LAST, "text=parcel\n")),
-            (
-                "no-answer",
-                bot(LAST, "case $text in *cancel*) exit 1;; esac\n"),
-            ),
-        ] {
-            let (said, judgement) = base.gate(name, &script);
-            assert_eq!(
-                judgement["verdict"],
-                json!("regression"),
-                "{name}: {}",
-                said.stdout
-            );
+        for (name, script) in wrong {
+            let (said, judgement) = self.gate(name, script);
+            let found = &judgement["verdict"];
+            assert_eq!(*found, json!("regression"), "{name}: {}", said.stdout);
             assert_eq!(said.code, Some(3), "{name}");
         }
     }
 }
 
-/// The lines of Python about chats in decisions.md.
-fn reader() -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/decisions.md");
-    let page = fs::read_to_string(page).expect("read");
-    let (_, block) = page
-        .split_once("\n## Chats\n")
-        .expect("the section")
-        .1
-        .split_once("```python\n")
-        .expect("a block of Python");
-    let (block, _) = block.split_once("\n```").expect("the block ends");
-    block.to_owned()
-}
-
 #[test]
-fn the_lines_of_the_page_make_the_same_messages_of_a_case_again() {
-    let conversation = json!([
-        {"role": "system", "content": "Be kind."},
-        {"role": "user", "content": "## User turn\n\nI am not one."},
-        {"role": "assistant", "content": "Look:\n\n```sh\n## Systems\n```\n\n- ```\n  x\n  ```"},
-        {"role": "user", "content": "```\nonly code\n```"},
-        {"role": "assistant", "content": "````text\n```\n````\n\n### Third\n\n<!-- open"},
-        {"role": "user", "content": "- a\n- b\n\nWhy, in *Straße*?  "},
-    ]);
-    let project = Project::new("");
-    fs::remove_dir_all(project.path("cases")).expect("removed");
-    let record = json!({"system": "## Rule\nBefore all.", "messages": conversation});
-    project.write("chats.json", &json!([record]).to_string());
-    let flags = [
-        "import",
-        "cases",
-        "chats.json",
-        "--messages",
-        "messages",
-        "--preamble",
-        "system",
+fn the_gate_passes_an_unchanged_bot_over_markdown_and_holds_one_that_a_change_has_broken() {
+    let right = bot(LAST, "");
+    let base = Base::new(&right, &write_markdown);
+    let fails = bot(LAST, "case $text in *cancel*) exit 1;; esac\n");
+    let wrong = [
+        ("by-the-first-turn", bot(FIRST, "")),
+        ("by-no-turn", bot(LAST, "text=parcel\n")),
+        ("no-answer", fails),
     ];
-    project.kelvin(&flags).expect(0);
-    let script = format!(
-        "{}\n\nimport json\nprint(json.dumps(messages(open('cases/case-0001.md', encoding='utf-8').read())))\n",
-        reader()
-    );
-    project.write("read.py", &script);
-    let said = project.paste("python3 read.py").expect(0);
-    let mut wanted = vec![json!({"role": "system", "content": "## Rule\nBefore all."})];
-    wanted.extend(conversation.as_array().expect("a list").iter().cloned());
-    let found: Value = serde_json::from_str(&said.stdout).expect("it is JSON");
-    assert_eq!(found, Value::Array(wanted));
+    base.knows(&right, &wrong);
 }
 
 #[test]
-fn a_bot_that_reads_its_cases_by_the_lines_of_the_page_is_grounded() {
-    let script = format!(
-        "exec python3 - \"$1\" \"$2\" <<'PYTHON'\n{}\n\nimport json, sys\n\
-         last = messages(open(sys.argv[1], encoding='utf-8').read())[-1]\n\
-         assert last['role'] == 'user'\n\
-         intent = 'cancel' if 'cancel' in last['content'] else 'track'\n\
-         json.dump({{'intent': intent}}, open(sys.argv[2], 'w'))\nPYTHON\n",
-        reader()
-    );
-    let project = imported(&script);
-    says(
-        &project.check(),
-        &["Grounded: follows the evidence", "Nothing stands out"],
-    );
+fn the_gate_passes_an_unchanged_bot_over_records_and_holds_one_that_a_change_has_broken() {
+    let right = python("-1", "");
+    let base = Base::new(&right, &|project| {
+        write_records(project);
+        let more = "governing_types: [last_user_turn]\nrecords: {expected: intent}\n";
+        configured(project, &format!("cases: chats.jsonl\n{more}"));
+    });
+    let fails = python("-1", "if 'cancel' in text: sys.exit(1)");
+    let wrong = [
+        ("by-the-first-turn", python("0", "")),
+        ("by-no-turn", python("-1", "text = 'parcel'")),
+        ("no-answer", fails),
+    ];
+    base.knows(&right, &wrong);
 }

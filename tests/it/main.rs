@@ -67,8 +67,9 @@ mod measured_as_base;
 /// Chats, whose turns keep their order.
 mod chats;
 
-/// Cases that are records of one file.
+/// Cases that are records of one file, and those that are made of traces.
 mod records;
+mod traces;
 
 /// Labels of cases.
 mod labels;

@@ -174,7 +174,7 @@ fn every_shell_has_completions_and_every_command_a_man_page() {
     for page in [
         "kelvin.1",
         "kelvin-check.1",
-        "kelvin-import-cases.1",
+        "kelvin-import.1",
         "kelvin-lint.1",
     ] {
         let text = project.read(&format!("pages/man1/{page}"));

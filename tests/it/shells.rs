@@ -20,7 +20,7 @@ const TYPED: &[(&str, &[&str])] = &[
     ("kelvin check --re", &["--repeats", "--resume"]),
     ("kelvin gate veritas --l", &["--live-runs"]),
     ("kelvin baseline save --l", &["--local"]),
-    ("kelvin import ca", &["cases"]),
+    ("kelvin import --ot", &["--otlp"]),
     // After a file, which is no command.
     ("kelvin lint kelvin.yaml --fo", &["--format"]),
     ("kelvin check --config kelvin.yaml --fore", &["--forecast"]),

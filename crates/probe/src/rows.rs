@@ -1,6 +1,6 @@
 //! Items from the file that a team has: a table, a JSON array, or JSON lines, whose columns may have names of their own.
-//! All become JSON lines with the names that a kind reads, each on the line where its row begins, so that whatever is
-//! wrong with an item is told with the line of the file.
+//! Each is a JSON text with the line where it begins. Where a kind has names for what it reads, all become JSON lines with
+//! these names, each on the line where its row begins, so that whatever is wrong with an item is told with its line.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,8 @@ pub enum RowForm {
     Lines,
     /// A JSON array of objects: `.json`.
     Array,
-    /// A row for each item, below the names of the columns, with this character between the cells: `.csv`, `.tsv`.
+    /// A row for each item, below the names of the columns, with this character between the cells: `.csv`, `.tsv`. Where
+    /// the names of a `.csv` have no comma, `;` or a tab may stand between them: spreadsheets write both.
     Table(u8),
 }
 
@@ -72,11 +73,7 @@ pub fn as_lines(
     fields: &RowFields,
     named: &BTreeMap<String, String>,
 ) -> Result<String, Vec<Problem>> {
-    let mut rows = match form {
-        RowForm::Lines => lines(text),
-        RowForm::Array => array(text),
-        RowForm::Table(between) => table(text, between),
-    }?;
+    let mut rows = objects(text, form)?;
     let present: BTreeSet<&String> = rows.iter().flat_map(|row| row.object.keys()).collect();
     let absent = named.iter().filter(|(_, field)| !present.contains(field));
     let absent: Vec<Problem> = absent
@@ -129,10 +126,86 @@ pub fn strange_names(mapping: Option<&Node>, fields: &RowFields) -> Vec<Problem>
 }
 
 /// An item as the file has it.
-struct Row {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RawRow {
     /// The line where it begins, from 1.
+    pub line: usize,
+    /// Its JSON text; of a row of a table an object whose values are texts, in the order of the columns. What stands on a
+    /// line or in an array need not be JSON, or an object.
+    pub text: String,
+}
+
+/// Takes a file apart into its items.
+///
+/// # Errors
+///
+/// What is wrong with the file as a whole, each with its place in `text`.
+pub fn split(text: &str, form: RowForm) -> Result<Vec<RawRow>, Vec<Problem>> {
+    match form {
+        RowForm::Lines => {
+            let lines = (1..).zip(text.split('\n'));
+            let rows = lines.map(|(line, text)| RawRow {
+                line,
+                text: text.trim().to_owned(),
+            });
+            Ok(rows.filter(|row| !row.text.is_empty()).collect())
+        }
+        RowForm::Array => array(text),
+        RowForm::Table(between) => table(text, between),
+    }
+}
+
+/// The first item of a file; none where there is none that could be read.
+pub fn first(text: &str, form: RowForm) -> Option<Map<String, Value>> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let rows = split(text, form).ok()?;
+    serde_json::from_str(&rows.first()?.text).ok()
+}
+
+/// An item that is an object.
+struct Row {
     line: usize,
     object: Map<String, Value>,
+}
+
+/// The objects of a file, each on a line of its own.
+fn objects(text: &str, form: RowForm) -> Result<Vec<Row>, Vec<Problem>> {
+    let (mut rows, mut problems): (Vec<Row>, Vec<Problem>) = (Vec::new(), Vec::new());
+    let what = match form {
+        RowForm::Array => "element",
+        RowForm::Lines | RowForm::Table(_) => "line",
+    };
+    for row in split(text, form)? {
+        // Two elements on one line cannot keep it both.
+        let line = rows.last().map_or(0, |last| last.line + 1).max(row.line);
+        match serde_json::from_str(&row.text) {
+            Ok(Value::Object(mut object)) => {
+                if let RowForm::Table(_) = form {
+                    object
+                        .retain(|_, cell| cell.as_str().is_none_or(|cell| !cell.trim().is_empty()));
+                }
+                rows.push(Row { line, object });
+            }
+            Ok(_) => problems.push(
+                Problem::new(
+                    line_at(text, row.line),
+                    format!("the {what} is no JSON object"),
+                )
+                .help("write one object for each item"),
+            ),
+            Err(error) => problems.push(
+                Problem::new(
+                    line_at(text, row.line),
+                    format!("the {what} is not JSON: {error}"),
+                )
+                .help("write one JSON object for each item"),
+            ),
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(rows),
+        false => Err(problems),
+    }
 }
 
 /// Gives the fields of an item the names and the types that a kind reads.
@@ -219,70 +292,70 @@ fn slug(text: &str) -> String {
     }
 }
 
-fn lines(text: &str) -> Result<Vec<Row>, Vec<Problem>> {
-    let (mut rows, mut problems) = (Vec::new(), Vec::new());
-    let mut start = 0;
-    for (line, whole) in (1..).zip(text.split_inclusive('\n')) {
-        let place = start..start + whole.trim_end().len();
-        start += whole.len();
-        if whole.trim().is_empty() {
-            continue;
-        }
-        match serde_json::from_str(whole.trim()) {
-            Ok(Value::Object(object)) => rows.push(Row { line, object }),
-            Ok(_) => problems.push(
-                Problem::new(place, "the line is no JSON object").help("write one object a line"),
-            ),
-            Err(error) => {
-                let problem = Problem::new(place, format!("the line is not JSON: {error}"));
-                problems.push(problem.help("write one JSON object a line"));
-            }
-        }
-    }
-    all_or(rows, problems)
-}
-
-fn array(text: &str) -> Result<Vec<Row>, Vec<Problem>> {
+fn array(text: &str) -> Result<Vec<RawRow>, Vec<Problem>> {
     let elements: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| {
         let at = line_at(text, error.line());
-        let problem = Problem::new(at, format!("the file is no JSON array: {error}"));
+        let problem = match text.trim_start().starts_with('{') {
+            true => Problem::new(
+                at,
+                "the file is one object, and an array of objects is looked for",
+            ),
+            false => {
+                let said = error.to_string();
+                let end = said.rfind(" at line ").unwrap_or(said.len());
+                let column = error.column();
+                Problem::new(
+                    at,
+                    format!("not JSON: {}, in column {column}", &said[..end]),
+                )
+            }
+        };
         vec![
             problem
                 .help("write `[{…}, {…}]`, or one object a line into a file that ends in `.jsonl`"),
         ]
     })?;
-    let (mut rows, mut problems) = (Vec::new(), Vec::new());
     let (mut line, mut counted) = (1, 0);
-    for element in elements {
+    let rows = elements.into_iter().map(|element| {
         // The element is a part of the text.
         let start = element.get().as_ptr() as usize - text.as_ptr() as usize;
         line += text[counted..start].matches('\n').count();
         counted = start;
-        match serde_json::from_str(element.get()) {
-            Ok(Value::Object(object)) => rows.push(Row { line, object }),
-            _ => problems.push(Problem::new(
-                start..start + element.get().len(),
-                "the element is no object",
-            )),
+        RawRow {
+            line,
+            text: element.get().to_owned(),
         }
-    }
-    // Two elements on one line cannot keep it both.
-    let mut last = 0;
-    for row in &mut rows {
-        row.line = row.line.max(last + 1);
-        last = row.line;
-    }
-    all_or(rows, problems)
+    });
+    Ok(rows.collect())
 }
 
-fn table(text: &str, between: u8) -> Result<Vec<Row>, Vec<Problem>> {
+/// What stands between the cells of a table, by its first line.
+fn separator(text: &str, usual: u8) -> u8 {
+    let first = text.lines().next().unwrap_or_default().as_bytes();
+    let others = [b';', b'\t'];
+    match first.contains(&usual) {
+        true => usual,
+        false => others
+            .into_iter()
+            .find(|sign| first.contains(sign))
+            .unwrap_or(usual),
+    }
+}
+
+fn table(text: &str, usual: u8) -> Result<Vec<RawRow>, Vec<Problem>> {
     let mut reader = csv::ReaderBuilder::new()
-        .delimiter(between)
+        .delimiter(separator(text, usual))
         .from_reader(text.as_bytes());
     let broken = |error: &csv::Error| {
         let line = error.position().map_or(0, csv::Position::line);
         let at = line_at(text, usize::try_from(line).unwrap_or_default());
-        Problem::new(at, format!("the table cannot be read: {error}"))
+        let what = match error.kind() {
+            csv::ErrorKind::UnequalLengths {
+                expected_len, len, ..
+            } => format!("this row has {len} cells, and the first line has {expected_len}"),
+            _ => format!("the table cannot be read: {error}"),
+        };
+        Problem::new(at, what).help("put a cell with a comma, a quote or a line end between quotes")
     };
     let header = match reader.headers() {
         Ok(header) => header.clone(),
@@ -296,7 +369,7 @@ fn table(text: &str, between: u8) -> Result<Vec<Row>, Vec<Problem>> {
         );
         return Err(vec![problem.help("give every column a name of its own")]);
     }
-    let (mut rows, mut problems): (Vec<Row>, Vec<Problem>) = (Vec::new(), Vec::new());
+    let (mut rows, mut problems): (Vec<RawRow>, Vec<Problem>) = (Vec::new(), Vec::new());
     let (mut counted, mut line) = (0, 1);
     // The line of a row, whose bytes begin with the blank lines before it.
     let mut line_of = |start: usize| {
@@ -315,12 +388,12 @@ fn table(text: &str, between: u8) -> Result<Vec<Row>, Vec<Problem>> {
         };
         let start = row.position().map_or(0, csv::Position::byte);
         let cells = header.iter().map(str::trim).zip(&row);
-        let cells = cells.filter(|(_, cell)| !cell.trim().is_empty());
-        rows.push(Row {
+        let members: Vec<String> = cells
+            .map(|(column, cell)| format!("{}: {}", Value::from(column), Value::from(cell)))
+            .collect();
+        rows.push(RawRow {
             line: line_of(usize::try_from(start).unwrap_or_default()),
-            object: cells
-                .map(|(column, cell)| (column.to_owned(), Value::from(cell)))
-                .collect(),
+            text: format!("{{{}}}", members.join(", ")),
         });
     }
     // The reader closes an open quote at the end of the file: that cell has swallowed every row below it.
@@ -329,12 +402,15 @@ fn table(text: &str, between: u8) -> Result<Vec<Row>, Vec<Problem>> {
         let at = problems.last().map(|problem| problem.at.clone()).or(last);
         let problem = Problem::new(
             at.unwrap_or_else(|| line_at(text, 1)),
-            "a quote that opens in this row is never closed",
+            "a quote that opens in this row or before it is never closed",
         );
         problems =
             vec![problem.help("write a quote within a cell as two, and the cell between quotes")];
     }
-    all_or(rows, problems)
+    match problems.is_empty() {
+        true => Ok(rows),
+        false => Err(problems),
+    }
 }
 
 /// The bytes of a line, from 1; the file as a whole where there is no such line.
@@ -347,13 +423,6 @@ fn line_at(text: &str, number: usize) -> std::ops::Range<usize> {
         start += whole.len();
     }
     0..0
-}
-
-fn all_or(rows: Vec<Row>, problems: Vec<Problem>) -> Result<Vec<Row>, Vec<Problem>> {
-    match problems.is_empty() {
-        true => Ok(rows),
-        false => Err(problems),
-    }
 }
 
 #[cfg(test)]
@@ -408,6 +477,32 @@ mod tests {
             numbers,
             Ok("{\"docs\":[\"1\",\"2\"],\"id\":\"5\",\"query\":\"5\"}\n".to_owned())
         );
+    }
+
+    #[test]
+    fn the_separator_of_a_table_is_seen_in_its_first_line() {
+        let rows = |text: &str, form| {
+            let rows = split(text, form).expect("read");
+            rows.into_iter()
+                .map(|row| (row.line, row.text))
+                .collect::<Vec<_>>()
+        };
+        let wanted = [(2, "{\"q\": \"a, b\", \"docs\": \"\"}".to_owned())];
+        for (text, usual) in [
+            ("q,docs\n\"a, b\",\n", b','),
+            ("q;docs\na, b;\n", b','),
+            ("q\tdocs\na, b\t\n", b','),
+            ("q\tdocs\na, b\t\n", b'\t'),
+        ] {
+            assert_eq!(rows(text, RowForm::Table(usual)), wanted, "{text}");
+        }
+        assert_eq!(
+            rows("q\na;b\n", RowForm::Table(b',')),
+            [(2, "{\"q\": \"a;b\"}".to_owned())]
+        );
+        let found = first("\u{feff}q;docs\nWhy;x\n", RowForm::Table(b',')).expect("an item");
+        assert_eq!(found["docs"], "x");
+        assert_eq!(first("[3]", RowForm::Array), None);
     }
 
     #[test]

@@ -1,355 +1,446 @@
-//! `kelvin import cases`: a file of records becomes a folder of cases.
+//! `kelvin import`: traces of production become cases, after a list that a person reads.
 
-mod mapping;
+mod assemble;
+mod file;
+mod langfuse;
 mod messages;
-mod proposal;
-mod records;
-#[cfg(test)]
-mod tests;
+mod otlp;
+mod redact;
+mod review;
+mod span;
+mod store;
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum as _};
+use clap::{Args, ValueEnum as _};
+use serde_json::{Map, Value};
 
 use super::again::Again;
+use assemble::{TraceCase, UnusedTrace};
+use file::UnreadPart;
 use kelvin_base::exit::{Exit, Misuse};
-use kelvin_base::file;
-use kelvin_evidence::config::unit_type;
 use kelvin_page::{counted, safe};
-use kelvin_probe::case_files::LABELS;
-use mapping::{MadeCases, Mapping, UnitField};
-use proposal::proposal;
-use records::{ImportedRecord, RecordsFormat, shown};
-
-/// The types of turns for which `found` is true; none where no case ends in a turn that is to be answered, since cases
-/// may have a section `System` and be no chats.
-pub(super) fn turns_among(found: impl Fn(&str) -> bool) -> Vec<String> {
-    if !found(GOVERNS) {
-        return Vec::new();
-    }
-    let types = messages::HEADINGS.iter().map(|heading| unit_type(heading));
-    types.filter(|name| found(name)).collect()
-}
-
-/// The type of the turn that the pipeline is to answer.
-pub(super) const GOVERNS: &str = "last_user_turn";
+use kelvin_probe::rows::RowForm;
+use redact::{OwnRedaction, Redactor, RuleCounts, ShippedRule};
+use review::ReviewList;
+use store::CaseStore;
 
 /// The arguments of `kelvin import`.
-#[derive(Debug, Args)]
-pub(super) struct ImportArgs {
-    #[command(subcommand)]
-    what: ImportCommand,
-}
-
-#[derive(Debug, Subcommand)]
-enum ImportCommand {
-    /// Makes Markdown cases of a file with JSON, JSONL or CSV.
-    Cases(CasesArgs),
-}
-
-/// The arguments of `kelvin import cases`.
 #[derive(Debug, Default, Args)]
-struct CasesArgs {
-    /// A list of JSON objects (`.json`), one object a line (`.jsonl`), or a table (`.csv`, `.tsv`).
-    file: PathBuf,
-    /// The folder for the cases, one file each.
-    #[arg(long, value_name = "DIR", default_value = "cases")]
-    into: PathBuf,
-    #[command(flatten)]
-    mapping: Mapping,
-    /// The form of the file, where its name does not tell.
-    #[arg(long, value_name = "FORMAT")]
-    from: Option<RecordsFormat>,
-    /// What stands between the cells of a table [default: a comma, in `.tsv` a tab].
-    #[arg(long, value_name = "SIGN", value_parser = delimiter)]
-    delimiter: Option<u8>,
-    /// Reads the whole file, shows the first case and writes nothing.
-    #[arg(long)]
-    dry_run: bool,
-    /// Overwrites cases that are there already.
-    #[arg(long)]
+pub(super) struct ImportArgs {
+    /// Spans of OpenTelemetry in OTLP/JSON: a request, one request a line as the collector's file exporter writes them,
+    /// or spans alone. May be repeated.
+    #[arg(long, value_name = "FILE", conflicts_with = "langfuse")]
+    otlp: Vec<PathBuf>,
+    /// An export of Langfuse, JSON or JSON lines: traces with their observations, or observations. May be repeated.
+    #[arg(long, value_name = "FILE")]
+    langfuse: Vec<PathBuf>,
+    /// Writes the cases into this file, one a line, as `cases:` reads it. Without it they are listed and nothing is
+    /// written.
+    #[arg(long, value_name = "FILE")]
+    into: Option<PathBuf>,
+    /// Adds to the file those cases that it does not have.
+    #[arg(long, requires = "into")]
+    add: bool,
+    /// Overwrites the files that are there already.
+    #[arg(long, requires = "into", conflicts_with = "add")]
     force: bool,
-}
-
-/// Parses one ASCII character, or `tab`.
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        [byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
-        b"tab" | b"\\t" => Ok(b'\t'),
-        _ => Err("name one character, such as `;`, or `tab`".to_owned()),
-    }
+    /// Writes into a file of its own what was answered in production, for whoever labels the cases.
+    #[arg(long, value_name = "FILE", requires = "into")]
+    answers: Option<PathBuf>,
+    /// Replaces what a pattern finds by `[NAME 1]`, `[NAME 2]` and so on. May be repeated.
+    #[arg(long, value_name = "NAME=REGEX", value_parser = OwnRedaction::parse)]
+    redact: Vec<OwnRedaction>,
+    /// Keeps what one of the rules that ship would replace. May be repeated.
+    #[arg(long, value_enum, value_name = "RULE")]
+    keep: Vec<ShippedRule>,
+    /// Leaves out a field, such as `passages`, or `/customer/address` within another one, in each element where that is a
+    /// list. May be repeated.
+    #[arg(long, value_name = "FIELD")]
+    drop: Vec<String>,
+    /// Leaves out a trace, by the id in the list or its beginning. May be repeated.
+    #[arg(long, value_name = "ID")]
+    without: Vec<String>,
+    /// Makes cases of traces that ended with an error too.
+    #[arg(long)]
+    with_errors: bool,
+    /// Lists the texts whole.
+    #[arg(long)]
+    full: bool,
+    /// A file that no flag names.
+    #[arg(hide = true)]
+    others: Vec<PathBuf>,
 }
 
 /// Runs `kelvin import`.
 pub(super) fn main(args: ImportArgs) -> anyhow::Result<Exit> {
-    let ImportCommand::Cases(args) = args.what;
-    let next = match args.dry_run {
-        true => again(&args).next(),
-        false => next(&args),
-    };
-    import(&args, &mut anstream::stdout())?;
-    super::say(&next);
+    let mut list = Vec::new();
+    let next = import(&args, &mut list);
+    // Why there is no case stands in the list.
+    super::tell(&String::from_utf8_lossy(&list));
+    super::say(&next?.next());
     Ok(Exit::Passed)
 }
 
-/// Makes the cases of all records, shows a summary, and writes them.
-fn import(args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let made = make(args)?;
-    if !args.dry_run {
-        tell(&made, &args.mapping, out)?;
-        return write(&made, args, out);
+/// Lists the cases that can be made, writes them where that was asked for, and returns the next step.
+fn import(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Again> {
+    if let Some(other) = args
+        .others
+        .iter()
+        .find(|file| *file != Path::new("cases"))
+        .or(args.others.first())
+    {
+        return Err(needs_none(other).into());
     }
-    show_first(&made, args, out)?;
-    tell(&made, &args.mapping, out)?;
-    let total = counted(made.cases.len(), "case");
-    writeln!(
-        out,
-        "{total} would be written; without `--dry-run` they are"
-    )?;
-    Ok(())
-}
+    if args.otlp.is_empty() && args.langfuse.is_empty() {
+        return Err(Misuse::new("no file with traces is named")
+            .help("`--otlp FILE` reads spans of OpenTelemetry, `--langfuse FILE` an export of Langfuse; a file with records needs no import: write `cases: FILE` into kelvin.yaml")
+            .into());
+    }
+    let store = args
+        .into
+        .as_deref()
+        .map(|file| CaseStore::open(file, args.add, args.force));
+    let mut store = store.transpose()?;
+    let answers = args
+        .answers
+        .as_deref()
+        .map(|file| CaseStore::open(file, args.add, args.force));
+    let answers = answers.transpose()?;
 
-/// Makes the cases: all of them are made before the first is written.
-fn make(args: &CasesArgs) -> anyhow::Result<MadeCases> {
-    if let Some(file) = in_the_way(&args.into) {
-        return Err(Misuse::new(format!(
-            "`{}` is a file, and the cases need a folder",
-            shown(&file)
-        ))
-        .help("`--into DIR` names another one")
-        .into());
-    }
-    let records = records::read(&args.file, args.from, args.delimiter)?;
-    if let (true, Some(first)) = (args.mapping.is_empty(), records.first()) {
-        return Err(missing(args, first).into());
-    }
-    let mut made = MadeCases::default();
-    for record in &records {
-        made.take(record, &args.mapping)?;
-    }
-    if !args.force {
-        let mut files = made.files(&args.into);
-        files.extend(made.table().map(|_| args.into.join(LABELS)));
-        refuse(&files)?;
-    }
-    Ok(made)
-}
-
-/// The error where no flag says which fields are units; it shows the fields with a proposal.
-fn missing(args: &CasesArgs, first: &ImportedRecord) -> Misuse {
-    let mut mapping = proposal(&first.fields);
-    if mapping.is_empty() {
-        mapping.units = first
-            .fields
-            .keys()
-            .take(1)
-            .map(|key| UnitField::of_key(key))
-            .collect();
-    }
-    let proposed = CasesArgs {
-        file: args.file.clone(),
-        into: args.into.clone(),
-        mapping: Mapping {
-            id: args.mapping.id.clone().or(mapping.id),
-            preamble: args.mapping.preamble.clone().or(mapping.preamble),
-            expected: args.mapping.expected.clone(),
-            ..mapping
-        },
-        ..*args
+    let mut list = ReviewList::default();
+    let spans = read(args, &mut list.unread)?;
+    list.spans = spans.len();
+    let (mut cases, unused) = assemble::cases(spans, args.with_errors);
+    list.traces = cases.len() + unused.len();
+    drop_fields(&mut cases, &args.drop)?;
+    let id_field = match store.as_ref().and_then(CaseStore::id_field) {
+        Some(field) => field.to_owned(),
+        None => free_field(&cases, &["id", "case_id", "trace_id", "kelvin_id"]),
     };
-    let again = again(&proposed).switch("--dry-run", true);
-    let command = again
-        .command()
-        .map_or_else(String::new, |command| format!("; e.g. `{command}`"));
-    let how = match &proposed.mapping.messages {
-        Some(field) => format!(
-            "`{}` is a conversation: `--messages` makes a unit of each of its turns",
-            safe::line(field)
-        ),
-        None => "name them with `--units`, once for each field".to_owned(),
-    };
-    Misuse::new(format!(
-        "which fields are the units of a case is not known; the first record has:{}",
-        proposal::fields(&first.fields)
-    ))
-    .help(how + &command)
-}
-
-fn show_first(made: &MadeCases, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    let files = made.files(&args.into);
-    for (case, file) in made.cases.iter().zip(&files).take(1) {
-        writeln!(out, "{}:\n", shown(file))?;
-        writeln!(out, "{}", safe::lines(&case.text))?;
+    if let Some(case) = cases
+        .iter()
+        .find(|case| case.fields.contains_key(&id_field))
+    {
+        return Err(Misuse::new(format!("the input of the trace `{}` has a field `{id_field}`, which names the cases in that file", safe::line(&case.id)))
+            .help("write these into a file of their own, or leave the field out with `--drop`")
+            .into());
     }
-    Ok(())
-}
-
-fn write(made: &MadeCases, args: &CasesArgs, out: &mut dyn Write) -> anyhow::Result<()> {
-    for (case, file) in made.cases.iter().zip(made.files(&args.into)) {
-        file::write(&file, case.text.as_bytes())?;
+    redact(args, cases, unused, store.as_ref(), &mut list);
+    leave_out(&args.without, &mut list)?;
+    if let Some(store) = &store {
+        list.compare(store);
     }
-    if let Some((table, labels)) = made.table() {
-        let file = args.into.join(LABELS);
-        file::write(&file, table.as_bytes())?;
-        let labels = counted(labels, "label");
-        writeln!(out, "wrote {labels} into `{}`", shown(&file))?;
-    } else if let Some(field) = &args.mapping.expected {
-        let field = safe::line(field);
+
+    match &mut store {
+        None => list.show(args.full, out)?,
+        Some(_) => list.show_left_out(out)?,
+    }
+    list.show_sums(out)?;
+    if list.cases.is_empty() {
+        return match store.is_some_and(|store| store.has_cases()) {
+            true => {
+                writeln!(out, "no case is new")?;
+                Ok(Again::kelvin("lint"))
+            }
+            false => Err(Misuse::new("no case can be made of these traces")
+                .help("above stands why, trace by trace")
+                .into()),
+        };
+    }
+    let Some(store) = store else {
         writeln!(
             out,
-            "no record has anything in `{field}`, so there is no label"
+            "{} can be made; nothing is written without `--into FILE`",
+            counted(list.cases.len(), "case")
+        )?;
+        return Ok(again(args));
+    };
+    store.write(
+        list.cases.iter().map(|case| case.line(&id_field)),
+        "case",
+        out,
+    )?;
+    if let Some(answers) = answers {
+        let lines = list
+            .cases
+            .iter()
+            .filter_map(|case| case.answer_line(&id_field));
+        answers.write(lines, "answer", out)?;
+        writeln!(
+            out,
+            "an answer of production is no label until somebody has read it"
         )?;
     }
-    let total = counted(made.cases.len(), "case");
-    writeln!(out, "wrote {total} into `{}`", shown(&args.into))?;
-    Ok(())
-}
-
-/// The path that is no folder although one has to be made there: the path itself, or one of its parents.
-pub(super) fn in_the_way(folder: &Path) -> Option<PathBuf> {
-    let is_no_folder = |path: &&Path| path.symlink_metadata().is_ok() && !path.is_dir();
-    folder.ancestors().find(is_no_folder).map(Path::to_path_buf)
-}
-
-/// The first record of a file that has some; none where it has none, or its name tells no form of records.
-pub(super) fn first_record(file: &Path) -> Option<serde_json::Map<String, serde_json::Value>> {
-    records::format_of(file).ok()?;
-    let records = records::read(file, None, None).ok()?;
-    records.into_iter().next().map(|record| record.fields)
-}
-
-/// The next step after an import. An existing configuration may name another folder of cases, which `lint` shows.
-fn next(args: &CasesArgs) -> String {
+    for file in args.otlp.iter().chain(&args.langfuse) {
+        writeln!(
+            out,
+            "`{}` still has what was replaced: keep it out of the repository",
+            safe::line(&file.display().to_string())
+        )?;
+    }
+    let file = args.into.as_deref().unwrap_or(Path::new("cases.jsonl"));
+    list.show_configuration(file, &id_field, out)?;
     if Path::new("kelvin.yaml").exists() {
-        return Again::kelvin("lint").next();
+        return Ok(Again::kelvin("lint"));
     }
-    let init = Again::kelvin("init").flag("--cases", &args.into);
-    match args.mapping.messages {
-        Some(_) => init.flag("--governing-type", GOVERNS).next(),
-        None => init.next(),
+    let types = list.governing();
+    let init = Again::kelvin("init").flag("--cases", file);
+    Ok(types
+        .iter()
+        .fold(init, |init, name| init.flag("--governing-type", name)))
+}
+
+/// The error of a file that no flag names.
+fn needs_none(file: &Path) -> Misuse {
+    let shown = safe::line(&file.display().to_string());
+    let is_records = RowForm::of_file(file).is_some();
+    let misuse = Misuse::new(format!("`{shown}` is named by no flag"));
+    match is_records {
+        true => misuse.help(format!(
+            "records need no import: write `cases: {shown}` into kelvin.yaml, or run `kelvin init --cases={shown}`; traces are named by `--otlp` or `--langfuse`"
+        )),
+        false => misuse.help("traces are named by `--otlp FILE` or `--langfuse FILE`; records need no import: write `cases: FILE` into kelvin.yaml"),
     }
 }
 
-/// The import without `--dry-run`.
-fn again(args: &CasesArgs) -> Again {
-    let mut again = Again::kelvin("import cases").word(&args.file);
-    if args.into != Path::new("cases") {
-        again = again.flag("--into", &args.into);
+/// Reads all spans.
+fn read(
+    args: &ImportArgs,
+    unread: &mut Vec<UnreadPart>,
+) -> Result<Vec<span::RecordedSpan>, Misuse> {
+    let mut spans = Vec::new();
+    for file in &args.otlp {
+        file::each_value(file, unread, &mut |value| otlp::take(&value, &mut spans))?;
     }
-    let mapping = &args.mapping;
-    again = again
-        .given("--id", mapping.id.as_ref())
-        .given("--preamble", mapping.preamble.as_ref())
-        .given("--expected", mapping.expected.as_ref())
-        .given("--messages", mapping.messages.as_ref());
-    for unit in &mapping.units {
-        again = again.flag("--units", unit.written());
+    for file in &args.langfuse {
+        file::each_value(file, unread, &mut |value| {
+            langfuse::take(&value, &mut spans)
+        })?;
     }
-    let form = args.from.and_then(|form| form.to_possible_value());
-    again
-        .given("--text-key", mapping.text_key.as_ref())
-        .given("--heading-key", mapping.heading_key.as_ref())
-        .given("--from", form.map(|form| form.get_name().to_owned()))
-        .given("--delimiter", args.delimiter.map(written))
-        .switch("--force", args.force)
+    if !spans.is_empty() {
+        return Ok(spans);
+    }
+    let why = unread
+        .first()
+        .map(|part| format!("; {}: {}", part.place, safe::cut(&part.why, 160)));
+    Err(Misuse::new(format!("there is no trace in the file{}", why.unwrap_or_default())).help(
+        "`--otlp` takes spans of OpenTelemetry, `--langfuse` an export of Langfuse; a file with records needs no import: write `cases: FILE` into kelvin.yaml",
+    ))
 }
 
-/// The separator of cells, as the command line writes it.
-fn written(delimiter: u8) -> String {
-    match delimiter {
-        b'\t' => "tab".to_owned(),
-        sign => char::from(sign).to_string(),
-    }
+/// The first of these names that no case has as a field.
+fn free_field(cases: &[TraceCase], names: &[&str]) -> String {
+    let is_free = |name: &&&str| cases.iter().all(|case| !case.fields.contains_key(**name));
+    names
+        .iter()
+        .find(is_free)
+        .or(names.last())
+        .map_or_else(String::new, |name| (*name).to_owned())
 }
 
-/// Refuses to overwrite files unless that was asked for. All files are checked before the first is written.
-fn refuse(files: &[PathBuf]) -> Result<(), Misuse> {
-    let is_there = |file: &&PathBuf| file.symlink_metadata().is_ok();
-    let there = files.iter().filter(is_there).count();
-    let Some(file) = files.iter().find(is_there) else {
-        return Ok(());
-    };
-    let others = match there {
-        1 => String::new(),
-        2 => ", and so is 1 more".to_owned(),
-        _ => format!(", and so are {} more", there - 1),
-    };
-    Err(
-        Misuse::new(format!("`{}` is there already{others}", shown(file)))
-            .help("`--force` overwrites cases, and `--into DIR` writes into another folder"),
-    )
-}
-
-/// Shows what the fields became.
-fn tell(made: &MadeCases, mapping: &Mapping, out: &mut dyn Write) -> anyhow::Result<()> {
-    const SHOWN: usize = 12;
-    let all = made.headings.iter().take(SHOWN);
-    let headings: Vec<String> = all
-        .map(|(heading, count)| format!("{} ({count})", safe::cut(&safe::line(heading), 40)))
-        .collect();
-    let more = match made.headings.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    writeln!(out, "units: {}{more}", headings.join(", "))?;
-    if made.empty > 0 {
-        let values = counted(made.empty, "value");
-        writeln!(
-            out,
-            "{values} missing or empty where a unit was looked for; none was made of them"
-        )?;
-    }
-    if mapping.messages.is_some() {
-        tell_of_turns(made, out)?;
-    }
-    for field in mapping.answers() {
-        writeln!(
-            out,
-            "`{}` is the right answer, by its name: it stands in the input, where the pipeline can copy it",
-            safe::line(field)
-        )?;
-    }
-    if mapping.id.is_none() {
-        writeln!(
-            out,
-            "the cases are numbered; `--id FIELD` names them by a field"
-        )?;
+/// Takes fields out of all cases.
+///
+/// # Errors
+///
+/// A [`Misuse`] where no case has such a field.
+fn drop_fields(cases: &mut [TraceCase], fields: &[String]) -> Result<(), Misuse> {
+    for field in fields {
+        let parts: Vec<String> = match field.strip_prefix('/') {
+            Some(pointer) => pointer
+                .split('/')
+                .map(|part| part.replace("~1", "/").replace("~0", "~"))
+                .collect(),
+            None => vec![field.clone()],
+        };
+        let mut found = false;
+        for case in cases.iter_mut() {
+            found |= remove(&mut case.fields, &parts);
+        }
+        if !found {
+            let mut names: Vec<String> = cases
+                .iter()
+                .flat_map(|case| case.fields.keys())
+                .map(|key| format!("`{}`", safe::line(key)))
+                .collect();
+            names.sort();
+            names.dedup();
+            return Err(Misuse::new(format!(
+                "`--drop {}`: no trace has such a field",
+                safe::line(field)
+            ))
+            .help(format!(
+                "the fields are {}; `/a/b` names `b` within `a`",
+                safe::cut(&names.join(", "), 200)
+            )));
+        }
     }
     Ok(())
 }
 
-/// Shows what of the conversations is in no case, and what the configuration has to say of turns.
-fn tell_of_turns(made: &MadeCases, out: &mut dyn Write) -> anyhow::Result<()> {
-    if made.after > 0 {
-        let messages = counted(made.after, "message");
-        writeln!(
-            out,
-            "{messages} behind the last user turns left out, since the pipeline is to answer those turns"
-        )?;
+/// Takes a field out of an object, or out of every object of a list on the way to it.
+fn remove(fields: &mut Map<String, Value>, parts: &[String]) -> bool {
+    match parts {
+        [] => false,
+        [last] => fields.remove(last).is_some(),
+        [first, rest @ ..] => match fields.get_mut(first) {
+            Some(Value::Object(inside)) => remove(inside, rest),
+            Some(Value::Array(values)) => {
+                let mut found = false;
+                for inside in values.iter_mut().filter_map(Value::as_object_mut) {
+                    found |= remove(inside, rest);
+                }
+                found
+            }
+            _ => false,
+        },
     }
-    if !made.left_out.is_empty() {
-        let keys: Vec<String> = made.left_out.iter().map(|key| safe::line(key)).collect();
-        let keys = safe::cut(&keys.join(", "), 120);
-        writeln!(
-            out,
-            "left out of the messages, which become their texts: {keys}"
-        )?;
+}
+
+/// Puts all traces on the list, without what the rules find. From here on nothing else is shown or written.
+fn redact(
+    args: &ImportArgs,
+    cases: Vec<TraceCase>,
+    unused: Vec<UnusedTrace>,
+    store: Option<&CaseStore>,
+    list: &mut ReviewList,
+) {
+    let mut redactor = Redactor::new(&args.redact, &args.keep);
+    for case in &cases {
+        redactor.reserve(&Value::Object(case.fields.clone()).to_string());
     }
-    if made.systems > 0 {
-        let records = counted(made.systems, "record");
-        writeln!(
-            out,
-            "{records} with a field `system`, which is in no case; `--preamble system` puts it before the turns"
-        )?;
+    if let Some(store) = store {
+        redactor.reserve(store.text());
     }
-    let headings = made.headings.keys();
-    let types: Vec<String> = headings.map(|heading| unit_type(heading)).collect();
-    let types = turns_among(|name| types.iter().any(|found| found == name));
-    writeln!(
-        out,
-        "the lines for kelvin.yaml:\n\ngoverning_types: [{GOVERNS}]\nkeep_order: [{}]\n",
-        types.join(", ")
-    )?;
+    let mut seen: BTreeMap<String, String> = BTreeMap::new();
+    for case in cases {
+        let mut replaced = RuleCounts::new();
+        let fields = redactor.fields(case.fields, &mut replaced);
+        let answer = case
+            .answer
+            .map(|answer| redactor.value(answer, &mut replaced));
+        let mut aside = RuleCounts::new();
+        let clean = review::ReviewedCase {
+            id: clean_id(&case.id, &mut redactor),
+            start: case.start,
+            name: redactor.text(&case.name, &mut aside),
+            remarks: case
+                .remarks
+                .iter()
+                .map(|remark| redactor.text(remark, &mut aside))
+                .collect(),
+            fields,
+            answer,
+            replaced,
+        };
+        let content = Value::Object(clean.fields.clone()).to_string();
+        let why = match seen.get(&content) {
+            _ if clean.fields.is_empty() => "nothing is left of its input".to_owned(),
+            Some(first) => format!("its input is that of `{first}`"),
+            None => {
+                seen.insert(content, clean.id.clone());
+                list.cases.push(clean);
+                continue;
+            }
+        };
+        list.unused.push(UnusedTrace { id: clean.id, why });
+    }
+    let mut aside = RuleCounts::new();
+    for trace in unused {
+        list.unused.push(UnusedTrace {
+            id: clean_id(&trace.id, &mut redactor),
+            why: redactor.text(&trace.why, &mut aside),
+        });
+    }
+    for part in &mut list.unread {
+        part.why = redactor.text(&part.why, &mut aside);
+    }
+    list.values = redactor.values();
+}
+
+/// The id of a trace as a name of a case. What an SDK draws is no private value, whatever digits are in it.
+fn clean_id(id: &str, redactor: &mut Redactor) -> String {
+    let is_drawn = id.len() >= 32
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    match is_drawn {
+        true => id.to_owned(),
+        false => redactor.text(id, &mut RuleCounts::new()),
+    }
+}
+
+/// Leaves out the traces that somebody named.
+///
+/// # Errors
+///
+/// A [`Misuse`] where no trace, or more than one, begins with such an id.
+fn leave_out(ids: &[String], list: &mut ReviewList) -> Result<(), Misuse> {
+    for id in ids {
+        let cases = list.cases.iter().map(|case| &case.id);
+        let all: Vec<&String> = cases
+            .chain(list.unused.iter().map(|trace| &trace.id))
+            .collect();
+        let is_whole = all.contains(&id);
+        let is_meant = |known: &str| known == id || !is_whole && known.starts_with(&**id);
+        match all.iter().filter(|known| is_meant(known)).count() {
+            1 => {}
+            0 => {
+                return Err(Misuse::new(format!(
+                    "`--without {}`: no trace has this id",
+                    safe::line(id)
+                ))
+                .help("write an id as the list has it, or its beginning"));
+            }
+            more => {
+                return Err(Misuse::new(format!(
+                    "`--without {}`: {more} traces begin so",
+                    safe::line(id)
+                ))
+                .help("write more of the id"));
+            }
+        }
+        if let Some(place) = list.cases.iter().position(|case| is_meant(&case.id)) {
+            let case = list.cases.remove(place);
+            list.unused.push(UnusedTrace {
+                id: case.id,
+                why: "`--without` names it".to_owned(),
+            });
+        }
+    }
     Ok(())
+}
+
+/// The same import, which writes.
+fn again(args: &ImportArgs) -> Again {
+    let mut again = Again::kelvin("import");
+    for file in &args.otlp {
+        again = again.flag("--otlp", file);
+    }
+    for file in &args.langfuse {
+        again = again.flag("--langfuse", file);
+    }
+    for rule in &args.redact {
+        again = again.flag("--redact", rule.written());
+    }
+    for rule in &args.keep {
+        again = again.given(
+            "--keep",
+            rule.to_possible_value()
+                .map(|value| value.get_name().to_owned()),
+        );
+    }
+    for field in &args.drop {
+        again = again.flag("--drop", field);
+    }
+    for id in &args.without {
+        again = again.flag("--without", id);
+    }
+    again = again.switch("--with-errors", args.with_errors);
+    match Path::new("cases.jsonl").exists() {
+        true => again.flag("--into", "cases.jsonl").switch("--add", true),
+        false => again.flag("--into", "cases.jsonl"),
+    }
 }

@@ -1,10 +1,12 @@
 //! The question for the cases of a pipeline that decides: a folder of Markdown files, or a file with records.
 
+use std::path::{Path, PathBuf};
+
 use super::governing;
 use super::kind::{LABELS, is_name};
 use super::steps::{Steps, settings};
 use super::survey::{Survey, field};
-use crate::cli::import;
+use crate::cli::again::Again;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_page::{counted, safe};
@@ -14,6 +16,17 @@ const IDS: [&str; 2] = ["case_id", "case"];
 
 /// Determines the cases, and reads them.
 pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<Corpus> {
+    if steps.said.cases.is_none() && !survey.has_cases && survey.data.is_empty() {
+        for (flag, path) in &survey.traces {
+            let command = Again::kelvin("import").flag(flag, path);
+            if let Some(command) = command.command() {
+                steps.tell(&format!(
+                    "`{}` has traces: `{command}` makes cases of them",
+                    safe::line(path)
+                ))?;
+            }
+        }
+    }
     // What could not be read is not taken once more without a question.
     let mut is_refused = false;
     loop {
@@ -39,7 +52,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
                 let question = "Which folder or file holds the cases?";
                 ask.line(question, Some(&default), &|text| {
                     let path = root.join(text);
-                    match import::in_the_way(&path) {
+                    match in_the_way(&path) {
                         Some(file) if file != path || survey.file(text).is_none() => {
                             let file = file.strip_prefix(&root).unwrap_or(&file);
                             Err(no_cases(&safe::line(&file.to_string_lossy())))
@@ -108,6 +121,12 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
         }
     }
     Ok(())
+}
+
+/// The path that is no folder although one has to be there: the path itself, or one of its parents.
+fn in_the_way(folder: &Path) -> Option<PathBuf> {
+    let is_no_folder = |path: &&Path| path.symlink_metadata().is_ok() && !path.is_dir();
+    folder.ancestors().find(is_no_folder).map(Path::to_path_buf)
 }
 
 fn no_cases(file: &str) -> String {

@@ -4,12 +4,22 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::steps::{Steps, settings};
 use crate::cli::ask;
-use crate::cli::import;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_evidence::config::unit_type;
 use kelvin_gate::reproduce::quoted;
 use kelvin_page::{counted, safe};
+
+/// The type of the turn that a pipeline is to answer.
+pub(in crate::cli) const LAST_USER_TURN: &str = "last_user_turn";
+
+/// The type of the units in a field of a record.
+pub(in crate::cli) fn type_of_field(field: &str) -> String {
+    unit_type(field)
+}
+
+/// The types of the turns of chats.
+const TURNS: [&str; 4] = ["system", "user_turn", "assistant_turn", LAST_USER_TURN];
 
 /// Determines the types.
 pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<()> {
@@ -46,7 +56,12 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
             ))?;
         }
     }
-    steps.said.keep_order = import::turns_among(|name| found.contains_key(name));
+    // Cases may have a section `System` and be no chats. The messages of a record keep their places by themselves.
+    let are_chats = found.contains_key(LAST_USER_TURN);
+    let turns = TURNS
+        .iter()
+        .filter(|name| are_chats && found.contains_key(**name));
+    steps.said.keep_order = turns.map(|name| (*name).to_owned()).collect();
     if !steps.said.keep_order.is_empty() {
         let kept = steps.said.keep_order.join(", ");
         steps.tell(&format!("the turns of the chats keep their order: {kept}"))?;
@@ -98,7 +113,7 @@ pub(super) fn types(corpus: &Corpus) -> BTreeMap<String, usize> {
 /// Whether a name suggests a governing type; the person decides.
 fn seems_to_govern(name: &str) -> bool {
     [
-        import::GOVERNS,
+        LAST_USER_TURN,
         "rule",
         "policy",
         "gate",

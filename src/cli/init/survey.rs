@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::evaluators::{self, BEGIN};
 use super::kind::PipelineKind;
-use crate::cli::import;
+use kelvin_probe::rows::{self, RowForm};
 
 /// How many functions are offered.
 const OFFERED: usize = 8;
@@ -32,6 +32,8 @@ pub(super) struct Survey {
     functions: Vec<String>,
     /// The files with records, by path.
     pub(super) data: Vec<DataFile>,
+    /// The files with recorded traces: the flag with which `kelvin import` reads each, and its path.
+    pub(super) traces: Vec<(&'static str, String)>,
     /// Whether there is a folder `cases` with Markdown files.
     pub(super) has_cases: bool,
 }
@@ -63,11 +65,21 @@ impl Survey {
                 survey.functions.extend(functions(&file, below));
             } else if !OTHERS.contains(&name) && !below.starts_with("cases/") {
                 let is_small = fs::metadata(&file).is_ok_and(|data| data.len() <= MOST_BYTES);
-                let record = is_small.then(|| import::first_record(&file)).flatten();
-                survey.data.extend(record.map(|record| DataFile {
-                    path: below.to_owned(),
-                    record,
-                }));
+                let Some(form) = RowForm::of_file(&file).filter(|_| is_small) else {
+                    continue;
+                };
+                let Ok(text) = fs::read_to_string(&file) else {
+                    continue;
+                };
+                let record = rows::first(&text, form);
+                match (flag_of_traces(&text, record.as_ref()), record) {
+                    (Some(flag), _) => survey.traces.push((flag, below.to_owned())),
+                    (None, Some(record)) => survey.data.push(DataFile {
+                        path: below.to_owned(),
+                        record,
+                    }),
+                    (None, None) => {}
+                }
             }
         }
         survey
@@ -98,6 +110,21 @@ impl Survey {
         let bare = path.trim_start_matches("./");
         self.data.iter().find(|file| file.path == bare)
     }
+}
+
+/// The flag of `kelvin import` for a file of recorded traces, by its first record or, where it is one object, by its first
+/// key. A pipeline that got a trace would be given what was answered.
+fn flag_of_traces(text: &str, record: Option<&Map<String, Value>>) -> Option<&'static str> {
+    let begin = text.trim_start().trim_start_matches('{').trim_start();
+    let has = |name: &str| record.is_some_and(|record| record.contains_key(name));
+    if has("resourceSpans")
+        || begin.starts_with("\"resourceSpans\"")
+        || has("traceId") && has("spanId")
+    {
+        return Some("--otlp");
+    }
+    let is_trace = has("observations") && has("timestamp") || has("traceId") && has("type");
+    is_trace.then_some("--langfuse")
 }
 
 /// The place of the verb in the name of a function among those of a kind; none where it has no such verb.

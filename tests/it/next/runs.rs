@@ -179,49 +179,38 @@ fn lint_names_every_file_that_is_to_be_mended_and_no_other() {
 }
 
 #[test]
-fn an_import_that_was_tried_is_made_as_it_was_shown() {
+fn an_import_that_was_listed_is_made_as_it_was_shown() {
     let project = project(CONSTANT);
-    project.write(
-        "my records.csv",
-        "name;the rule;a=b\none;Nobody smokes.;Facts.\n",
-    );
+    let trace = r#"{"id": "K-1", "input": {"gate_rule": "Nobody smokes, says K-2.", "note": "x"}, "output": "go"}"#;
+    project.write("my traces.jsonl", &format!("{trace}\n"));
     let said = project
         .kelvin(&[
             "import",
-            "cases",
-            "my records.csv",
-            "--into=new cases",
-            "--id=name",
-            "--units=the rule=Gate Rule",
-            "--delimiter=;",
-            "--dry-run",
+            "--langfuse=my traces.jsonl",
+            "--redact=customer=K-[0-9]+",
+            "--drop=note",
+            "--keep=ip",
         ])
         .expect(0);
-    assert!(!project.path("new cases").exists());
+    assert!(!project.path("cases.jsonl").exists());
     let said = follow(&project, &said);
-    assert_eq!(
-        project.read("new cases/one.md"),
-        "## Gate Rule\n\nNobody smokes.\n"
-    );
-    // A configuration is there, which says itself which folder it reads.
+    let case = "{\"id\":\"[customer 2]\",\"gate_rule\":\"Nobody smokes, says [customer 1].\"}\n";
+    assert_eq!(project.read("cases.jsonl"), case);
+    // A configuration is there, which says itself which cases it reads.
     assert_eq!(said.next(), "kelvin lint");
     follow(&project, &said);
     std::fs::remove_file(project.path("kelvin.yaml")).expect("removed");
     let said = project
         .kelvin(&[
             "import",
-            "cases",
-            "my records.csv",
-            "--into=new cases",
-            "--units=name",
-            "--delimiter=;",
-            "--force",
+            "--langfuse=my traces.jsonl",
+            "--into=new cases.jsonl",
         ])
         .expect(0);
-    assert_eq!(said.next(), "kelvin init '--cases=new cases'");
+    assert_eq!(said.next(), "kelvin init '--cases=new cases.jsonl'");
     let rest = "--yes --run 'sh pipeline.sh {input} {output}' --decision-field decision";
     project.paste(&format!("{} {rest}", said.next())).expect(0);
-    assert!(project.read("kelvin.yaml").contains("new cases"));
+    assert!(project.read("kelvin.yaml").contains("new cases.jsonl"));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Cases: Markdown files cut into a preamble and typed units, byte for byte, or the records of one file.
 
-mod compose;
 mod expected;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
@@ -22,7 +21,6 @@ use std::sync::Arc;
 
 use super::EvidenceSettings;
 use crate::config::is_file_of_records;
-pub use compose::{NewUnit, compose};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::{Code, Notice};

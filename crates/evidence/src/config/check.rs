@@ -87,11 +87,9 @@ fn records(node: &Node, found: &mut Vec<Problem>) {
         && !is_file_of_records(cases)
     {
         let what = format!("`records` has no effect: `cases: {cases}` is no file of records");
-        found.push(
-            Problem::new(records.at.clone(), what).help(
-                "name a file that ends in `.jsonl`, `.json` or `.csv`, or leave `records` out",
-            ),
-        );
+        found.push(Problem::new(records.at.clone(), what).help(
+            "name a file that ends in `.jsonl`, `.json`, `.csv` or `.tsv`, or leave `records` out",
+        ));
     }
     let Some(Content::Map(entries)) = node.get(&["records", "units"]).map(|node| &node.content)
     else {

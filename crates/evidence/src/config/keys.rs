@@ -25,7 +25,7 @@ pub(super) struct EvidenceKeys {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(min = 1))]
     pub cases: String,
-    /// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json` or `.csv`.
+    /// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json`, `.csv` or `.tsv`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub records: Option<RecordKeys>,
     /// The key of the decision in the output, or a JSON pointer such as `/result/decision`.
@@ -63,7 +63,7 @@ pub(super) struct EvidenceKeys {
     pub scorer: Choice,
 }
 
-/// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json` or `.csv`.
+/// How records are read as cases, where `cases` names a file that ends in `.jsonl`, `.ndjson`, `.json`, `.csv` or `.tsv`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RecordKeys {
@@ -265,7 +265,7 @@ pub fn unit_type(heading: &str) -> String {
 }
 
 /// The endings of files whose records are cases.
-const ENDINGS: [&str; 4] = [".jsonl", ".ndjson", ".json", ".csv"];
+const ENDINGS: [&str; 5] = [".jsonl", ".ndjson", ".json", ".csv", ".tsv"];
 
 /// Whether `cases` names a file whose records are the cases, and no folder or glob.
 pub fn is_file_of_records(cases: &str) -> bool {

@@ -41,6 +41,39 @@ fn where_there_are_no_cases_the_only_file_of_records_is_the_cases_and_its_label_
 }
 
 #[test]
+fn recorded_traces_are_no_records_and_the_import_of_them_is_named() {
+    for (name, text, flag) in [
+        (
+            "spans.jsonl",
+            "{\"resourceSpans\": []}\n{\"resourceSpans\": []}\n",
+            "--otlp",
+        ),
+        ("spans.json", "{\n  \"resourceSpans\": []\n}\n", "--otlp"),
+        (
+            "export.json",
+            "[{\"id\": \"a\", \"timestamp\": \"x\", \"input\": \"q\", \"output\": \"a\", \"observations\": []}]",
+            "--langfuse",
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        std::fs::write(folder.path().join(name), text).expect("written");
+        let script = Script::of(&[Default, Text(GOOD), Stop]);
+        let (_, said) = run(&request(folder.path()), Some(&script));
+        let told =
+            format!("`{name}` has traces: `kelvin import {flag}={name}` makes cases of them");
+        assert!(said.contains(&told), "{said}");
+        assert!(
+            !script
+                .defaults
+                .borrow()
+                .iter()
+                .any(|default| default == name),
+            "it is proposed"
+        );
+    }
+}
+
+#[test]
 fn a_file_of_records_serves_as_the_cases_and_any_other_file_is_refused_at_that_question() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let table = "question,expected\nWhy?,x\n";

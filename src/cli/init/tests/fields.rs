@@ -2,8 +2,20 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cli::field::at;
 use crate::cli::init::fields::{Field, Fields};
+
+/// The value that a field names.
+fn at<'a>(object: &'a Map<String, Value>, field: &str) -> Option<&'a Value> {
+    let Some(pointer) = field.strip_prefix('/') else {
+        return object.get(field);
+    };
+    let (first, rest) = match pointer.find('/') {
+        Some(end) => pointer.split_at(end),
+        None => (pointer, ""),
+    };
+    let first = first.replace("~1", "/").replace("~0", "~");
+    object.get(&first)?.pointer(rest)
+}
 
 fn object(value: Value) -> Map<String, Value> {
     match value {

@@ -48,6 +48,8 @@ pub(super) struct FoundUnits {
     pub(super) absent: Vec<String>,
     /// The fields at the top that were looked at and have no unit, with what they are.
     pub(super) passed: Vec<(String, JsonType)>,
+    /// Whether a conversation goes on with an answer behind the last message of the user.
+    pub(super) answered: bool,
     pub(super) problems: Vec<FieldProblem>,
 }
 
@@ -282,39 +284,62 @@ impl<'t> UnitSearch<'t> {
             .rposition(|element| self.role(element).as_deref() == Some("user"));
         for (number, element) in elements.into_iter().enumerate() {
             let role = self.role(&element).unwrap_or_default();
-            let content = self.inside(element.clone(), &[CONTENT.to_owned()], place);
-            let content = content.filter(|value| self.kind(value) == JsonType::Text);
-            let Some(value) = content else {
-                if reorders {
-                    self.problem(
-                        format!(
-                            "message {} of `{place}` has no text as `content`",
-                            number + 1
-                        ),
-                        "leave `reorder` out: messages without a text keep their places",
-                    );
-                }
+            let is_behind = last_user.is_some_and(|last| number > last);
+            self.found.answered |= is_behind && role == "assistant" && !reorders;
+            let texts = self.texts_of_message(&element, place);
+            if reorders && texts.len() != 1 {
+                self.problem(
+                    format!(
+                        "message {} of `{place}` has {} as `content`",
+                        number + 1,
+                        match texts.len() {
+                            0 => "no text",
+                            _ => "several texts",
+                        }
+                    ),
+                    "leave `reorder` out: such messages keep their places",
+                );
                 continue;
-            };
-            let Some(text) = self.read(&value, place) else {
-                continue;
-            };
+            }
             let unit_type = match &*role {
                 "system" | "developer" => "system".to_owned(),
                 "user" if Some(number) == last_user => "last_user_turn".to_owned(),
                 role => format!("{}_turn", unit_type(role)),
             };
-            let spans = match reorders {
-                true => (element, value),
-                false => (value.clone(), value),
-            };
-            self.push(unit_type, spans, text, Some(list), !reorders);
+            for value in texts {
+                let Some(text) = self.read(&value, place) else {
+                    continue;
+                };
+                let spans = match reorders {
+                    true => (element.clone(), value),
+                    false => (value.clone(), value),
+                };
+                self.push(unit_type.clone(), spans, text, Some(list), !reorders);
+            }
         }
         self.found.lists.push(FoundList {
             name: self.unit_type(),
             takes_texts: false,
             is_chat: true,
         });
+    }
+
+    /// The texts of a message: its content, or those parts of it that have one.
+    fn texts_of_message(&mut self, message: &Range<usize>, place: &str) -> Vec<Range<usize>> {
+        let is_text = |search: &Self, at: &Range<usize>| search.kind(at) == JsonType::Text;
+        let Some(content) = self.inside(message.clone(), &[CONTENT.to_owned()], place) else {
+            return Vec::new();
+        };
+        match self.kind(&content) {
+            JsonType::Text => vec![content],
+            JsonType::Array => {
+                let parts = self.elements(&content, place).into_iter();
+                let texts = parts.filter_map(|part| self.inside(part, &["text".to_owned()], place));
+                let texts: Vec<Range<usize>> = texts.collect();
+                texts.into_iter().filter(|at| is_text(self, at)).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// An array at the top of a record, if it is one of texts or of messages.

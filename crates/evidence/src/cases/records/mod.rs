@@ -1,9 +1,8 @@
-//! Cases that are records of one file: JSON lines, a JSON array, or CSV.
+//! Cases that are records of one file: JSON lines, a JSON array, or a table.
 
 mod find;
 mod form;
 mod json;
-mod table;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +25,8 @@ use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_base::threads;
 use kelvin_probe::case_files::{self, CaseFile, shown};
+use kelvin_probe::rows::{self, RawRow, RowForm};
+use kelvin_run::config::diagnostic::Problem;
 use kelvin_run::judge::{self, Scorer};
 
 /// The cases of a file of records, sorted by name, as far as they are right.
@@ -35,14 +36,6 @@ pub(super) struct ReadRecords {
     pub(super) notices: Vec<Notice>,
     pub(super) remarks: Vec<Notice>,
     pub(super) problems: Vec<Misuse>,
-}
-
-/// A record as it stands in the file.
-pub(super) struct RawRecord {
-    /// The line at which it begins, from 1.
-    line: usize,
-    /// Its JSON text.
-    text: String,
 }
 
 /// The most problems that are told one by one: a file of another form has one in every line.
@@ -87,19 +80,21 @@ pub(super) fn read(root: &Path, settings: &EvidenceSettings) -> ReadRecords {
         }
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let split = match () {
-        () if written.ends_with(".csv") => table::rows(text),
-        () if written.ends_with(".json") => array(text),
-        () => Ok(lines(text)),
-    };
-    let records = match split {
+    let form = RowForm::of_file(Path::new(written)).unwrap_or(RowForm::Lines);
+    let records = match rows::split(text, form) {
         Ok(records) => records,
         Err(problems) => {
+            let problem = |problem: Problem| {
+                let before = &text.as_bytes()[..problem.at.start];
+                let line = 1 + memchr::memchr_iter(b'\n', before).count();
+                let problem = FieldProblem {
+                    what: problem.message,
+                    help: problem.help.unwrap_or_default(),
+                };
+                misuse(&file, line, problem)
+            };
             return ReadRecords {
-                problems: problems
-                    .into_iter()
-                    .map(|(line, problem)| misuse(&file, line, problem))
-                    .collect(),
+                problems: problems.into_iter().map(problem).collect(),
                 ..ReadRecords::default()
             };
         }
@@ -128,48 +123,8 @@ fn misuse(file: &CaseFile, line: usize, problem: FieldProblem) -> Misuse {
         })
 }
 
-/// The lines of a file, without empty ones.
-fn lines(text: &str) -> Vec<RawRecord> {
-    let lines = (1..).zip(text.split('\n'));
-    let records = lines.map(|(line, text)| RawRecord {
-        line,
-        text: text.trim_matches(BLANK).to_owned(),
-    });
-    records.filter(|record| !record.text.is_empty()).collect()
-}
-
 /// Problems with their lines.
 type LineProblems = Vec<(usize, FieldProblem)>;
-
-/// The elements of a file that is one array.
-fn array(text: &str) -> Result<Vec<RawRecord>, LineProblems> {
-    let whole = 0..text.len();
-    let found = json::elements(text, &whole).map_err(|error| {
-        let is_object = text.trim_start().starts_with('{');
-        let problem = match is_object {
-            true => FieldProblem {
-                what: "the file is one object, and the cases are the elements of an array".to_owned(),
-                help: "write the array alone, as in `[{...}, {...}]`; name a file with one object a line `.jsonl`"
-                    .to_owned(),
-            },
-            false => FieldProblem {
-                what: format!("not JSON: {}, in column {}", find::reason(&error), error.column()),
-                help: "write an array of objects, one a case".to_owned(),
-            },
-        };
-        vec![(error.line().max(1), problem)]
-    })?;
-    let (mut line, mut passed) = (1, 0);
-    let records = found.into_iter().map(|span| {
-        line += memchr::memchr_iter(b'\n', &text.as_bytes()[passed..span.start]).count();
-        passed = span.start;
-        RawRecord {
-            line,
-            text: text[span].to_owned(),
-        }
-    });
-    Ok(records.collect())
-}
 
 /// A record that was read.
 struct ReadRecord {
@@ -184,7 +139,7 @@ struct ReadRecord {
 }
 
 /// Makes cases of the records of a file.
-fn assemble(file: &CaseFile, records: &[RawRecord], settings: &EvidenceSettings) -> ReadRecords {
+fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) -> ReadRecords {
     let rules = &settings.records;
     let read = threads::map_blocks(records, BLOCK, |block| {
         let scorer = judge::of(&settings.scorer);
@@ -285,7 +240,7 @@ fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
 }
 
 /// Reads one record.
-fn one_record(raw: &RawRecord, rules: &RecordSettings, scorer: &dyn Scorer) -> ReadRecord {
+fn one_record(raw: &RawRow, rules: &RecordSettings, scorer: &dyn Scorer) -> ReadRecord {
     let mut record = ReadRecord {
         line: raw.line,
         id: None,
@@ -479,6 +434,8 @@ struct Census {
     absent: BTreeMap<String, Vec<usize>>,
     /// The fields without a unit.
     passed: BTreeMap<String, &'static str>,
+    /// The lines of the records whose conversation goes on behind the last message of the user.
+    answered: Vec<usize>,
 }
 
 impl Census {
@@ -497,6 +454,9 @@ impl Census {
         for (name, count) in here {
             let known = self.types.entry(name.to_owned()).or_default();
             *known = (known.0 + count, known.1 + 1);
+        }
+        if found.answered {
+            self.answered.push(line);
         }
         for name in &found.absent {
             self.absent.entry(name.clone()).or_default().push(line);
@@ -575,24 +535,31 @@ impl Census {
         Notice::new(Code::own("units"), text).minor()
     }
 
-    /// The records that lack a declared unit.
+    /// The records that lack a declared unit, and those that hold an answer.
     fn notices(&self, file: &CaseFile) -> Vec<Notice> {
-        let mut notices = Vec::new();
-        for (name, lines) in &self.absent {
+        let named = |lines: &[usize]| {
             let named: Vec<String> = lines.iter().take(NAMED).map(usize::to_string).collect();
             let more = match lines.len().saturating_sub(NAMED) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
+            format!("line {}{more}", named.join(", "))
+        };
+        let file = shown(&file.shown);
+        let of = |lines: &[usize]| format!("{} of {} records", lines.len(), self.records);
+        let absent = self.absent.iter().map(|(name, lines)| {
+            let (of, name, named) = (of(lines), shown(name), named(lines));
+            let text = format!("{file}: {of} have no unit `{name}`: {named}");
+            Notice::new(Code::own("absent_units"), text).minor()
+        });
+        let mut notices: Vec<Notice> = absent.collect();
+        if !self.answered.is_empty() {
+            let (of, named) = (of(&self.answered), named(&self.answered));
             let text = format!(
-                "{}: {} of {} records have no unit `{}`: line {}{more}",
-                shown(&file.shown),
-                lines.len(),
-                self.records,
-                shown(name),
-                named.join(", ")
+                "{file}: in {of} the conversation goes on behind the last message of the user, so that the pipeline is \
+                 given what was answered: {named}; take these messages out"
             );
-            notices.push(Notice::new(Code::own("absent_units"), text).minor());
+            notices.push(Notice::new(Code::own("answered_chats"), text));
         }
         notices
     }

@@ -164,6 +164,46 @@ fn messages_are_units_of_their_roles_and_keep_their_places() {
 }
 
 #[test]
+fn the_texts_among_the_parts_of_a_message_are_units_and_the_other_parts_stay() {
+    let settings = settings("cases.jsonl", &["last_user_turn"], &[]);
+    let text = r#"{"messages": [{"role": "user", "content": [{"type": "text", "text": "U1"}]}, {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}, {"type": "text", "text": "U2"}, {"type": "text", "text": "U3"}]}]}"#;
+    let corpus = corpus(&format!("{text}\n{}", text.replace("U2", "V2")), &settings);
+    let wanted = [
+        ("user_turn", "U1"),
+        ("last_user_turn", "U2"),
+        ("last_user_turn", "U3"),
+    ];
+    assert_eq!(units(&corpus.cases[0]), wanted);
+    for (_, variant) in variants(&corpus, 0, &settings) {
+        assert!(
+            variant.contains(r#"{"type": "image_url", "image_url": {"url": "x"}}"#),
+            "{variant}"
+        );
+    }
+}
+
+#[test]
+fn a_conversation_with_an_answer_behind_the_last_turn_of_the_user_is_told() {
+    let settings = settings("cases.jsonl", &["last_user_turn"], &[]);
+    let asked = r#"{"messages": [{"role": "user", "content": "U1"}, {"role": "assistant", "content": "A"}, {"role": "user", "content": "U2"}]}"#;
+    let answered = asked.replace("}]}", "}, {\"role\": \"assistant\", \"content\": \"B\"}]}");
+    let said = |text: &str| {
+        let (_, notices) = load_text(text, &settings).expect("right");
+        let notices = notices.into_iter().map(|notice| notice.text);
+        notices.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(said(&format!("{asked}\n")), "");
+    let told = said(&format!("{asked}\n{answered}\n"));
+    assert!(
+        told.contains(
+            "in 1 of 2 records the conversation goes on behind the last message of the user"
+        ),
+        "{told}"
+    );
+    assert!(told.contains("line 2; take these messages out"), "{told}");
+}
+
+#[test]
 fn messages_change_places_where_that_is_declared_and_elements_keep_theirs_where_that_is() {
     let declared = [("turns", "messages"), ("passages", "passages")];
     let mut settings = settings("cases.jsonl", &["policy"], &declared);
@@ -283,7 +323,7 @@ fn what_is_wrong_is_told_with_its_line_and_what_to_do() {
             "c.json",
             "{\"policy\": \"x\"}".to_owned(),
             &[],
-            "c.json:1: the file is one object, and the cases are the elements of an array",
+            "c.json:1: the file is one object, and an array of objects is looked for",
         ),
         (
             "c.json",
@@ -381,7 +421,7 @@ fn every_kind_keeps_the_record_valid_and_its_other_fields_untouched() {
             assert_eq!(read["messages"].as_array().map(Vec::len), Some(2));
             assert!(read["amount"].is_number(), "{}: {text}", variant.id);
             // What was written into the record is read again as the same units.
-            let raw = RawRecord { line: 1, text };
+            let raw = RawRow { line: 1, text };
             let scorer = judge::of(&settings.scorer);
             let again = one_record(&raw, &settings.records, &*scorer);
             assert!(again.problems.is_empty(), "{:?}", again.problems);

@@ -4,6 +4,7 @@ mod forms;
 mod search;
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::LazyLock;
 
@@ -56,6 +57,11 @@ static PATTERNS: LazyLock<Regex> = LazyLock::new(|| {
 /// A sequence that stands for one letter in JSON.
 static ESCAPES: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\\.").expect("the pattern is tested"));
+
+/// Where keys stand in a text that are recognized by their form.
+pub fn key_forms(text: &str) -> impl Iterator<Item = Range<usize>> {
+    PATTERNS.find_iter(text).map(|found| found.range())
+}
 
 /// Knows the secrets of a run.
 #[derive(Clone, Debug, Default)]
@@ -116,9 +122,7 @@ impl Masker {
             text.match_indices(secret.as_str())
                 .map(|(at, found)| (at, at + found.len()))
         });
-        let told = PATTERNS
-            .find_iter(text)
-            .map(|found| (found.start(), found.end()));
+        let told = key_forms(text).map(|found| (found.start, found.end));
         let mut spans: Vec<(usize, usize)> = known.chain(told).collect();
         if spans.is_empty() {
             return Cow::Borrowed(text);

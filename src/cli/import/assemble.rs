@@ -1,0 +1,510 @@
+//! Makes one case of each trace: the input of its root, and the passages that were found on the way.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::messages;
+use super::span::{RecordedSpan, says_something};
+use kelvin_page::counted;
+
+/// The names of the fields that an import makes.
+const MESSAGES: &str = "messages";
+pub(super) const PASSAGES: &str = "passages";
+pub(super) const INPUT: &str = "input";
+
+/// A case that can be made of a trace.
+#[derive(Debug, Default)]
+pub(super) struct TraceCase {
+    pub(super) id: String,
+    /// When the trace began, in nanoseconds since the epoch.
+    pub(super) start: Option<i128>,
+    /// The name of its root.
+    pub(super) name: String,
+    /// What a pipeline is given.
+    pub(super) fields: Map<String, Value>,
+    /// What was answered in production. It is no label and no input.
+    pub(super) answer: Option<Value>,
+    /// What a person has to know of it.
+    pub(super) remarks: Vec<String>,
+}
+
+/// A trace of which no case is made.
+#[derive(Debug)]
+pub(super) struct UnusedTrace {
+    pub(super) id: String,
+    pub(super) why: String,
+}
+
+/// The cases of all traces, by their time, and the traces of which none can be made.
+pub(super) fn cases(
+    spans: Vec<RecordedSpan>,
+    with_errors: bool,
+) -> (Vec<TraceCase>, Vec<UnusedTrace>) {
+    let mut traces: BTreeMap<String, BTreeMap<String, RecordedSpan>> = BTreeMap::new();
+    let mut order = BTreeMap::new();
+    for (place, span) in spans.into_iter().enumerate() {
+        let trace = traces.entry(span.trace.clone()).or_default();
+        // The same span may be in two requests, the second time with more in it.
+        let is_more = trace
+            .get(&span.id)
+            .is_none_or(|known| known.input.is_none() && known.found.texts.is_empty());
+        if is_more {
+            order
+                .entry((span.trace.clone(), span.id.clone()))
+                .or_insert(place);
+            trace.insert(span.id.clone(), span);
+        }
+    }
+    let (mut cases, mut unused) = (Vec::new(), Vec::new());
+    for (id, spans) in traces {
+        let mut spans: Vec<RecordedSpan> = spans.into_values().collect();
+        spans.sort_by_cached_key(|span| {
+            let place = order.get(&(span.trace.clone(), span.id.clone()));
+            (span.start.is_none(), span.start, place.copied())
+        });
+        match case(&spans, with_errors) {
+            Ok(case) => cases.push(TraceCase { id, ..case }),
+            Err(why) => unused.push(UnusedTrace { id, why }),
+        }
+    }
+    cases.sort_by(|one, two| (one.start, &one.id).cmp(&(two.start, &two.id)));
+    (cases, unused)
+}
+
+/// The spans of a trace by how far they are from its root, and what is odd about its roots.
+fn levels(spans: &[RecordedSpan]) -> (Vec<Vec<&RecordedSpan>>, Option<String>) {
+    let ids: BTreeSet<&str> = spans.iter().map(|span| &*span.id).collect();
+    let has_trace = spans.iter().any(|span| span.is_trace);
+    let is_root = |span: &&RecordedSpan| span.parent.is_none() && span.is_trace == has_trace;
+    let is_orphan = |span: &&RecordedSpan| {
+        let parent = span.parent.as_deref();
+        parent.is_some_and(|parent| !ids.contains(parent))
+            || parent.is_none() && span.is_trace != has_trace
+    };
+    let roots: Vec<&RecordedSpan> = spans.iter().filter(is_root).collect();
+    let orphans: Vec<&RecordedSpan> = spans.iter().filter(is_orphan).collect();
+    let (mut levels, odd) = match (roots.len(), orphans.is_empty()) {
+        (0, false) => (
+            vec![orphans],
+            Some("its root is not in the file".to_owned()),
+        ),
+        (0, true) => {
+            let first: Vec<&RecordedSpan> = spans.iter().take(1).collect();
+            (
+                vec![first],
+                Some("its spans are the parents of each other".to_owned()),
+            )
+        }
+        (1, true) => (vec![roots], None),
+        (1, false) => (vec![roots, orphans], None),
+        (more, _) => {
+            let odd = format!("it has {more} roots, and the first with an input counts");
+            (vec![roots, orphans], Some(odd))
+        }
+    };
+    let mut children: BTreeMap<&str, Vec<&RecordedSpan>> = BTreeMap::new();
+    for span in spans {
+        if let Some(parent) = span.parent.as_deref().filter(|parent| ids.contains(parent)) {
+            children.entry(parent).or_default().push(span);
+        }
+    }
+    let mut seen: BTreeSet<&str> = levels.iter().flatten().map(|span| &*span.id).collect();
+    let mut depth = 0;
+    while depth < levels.len() {
+        let below = levels[depth]
+            .iter()
+            .flat_map(|span| children.get(&*span.id).into_iter().flatten());
+        let below: Vec<&RecordedSpan> = below
+            .copied()
+            .filter(|span| seen.insert(&span.id))
+            .collect();
+        if !below.is_empty() {
+            match levels.get_mut(depth + 1) {
+                Some(level) => level.extend(below),
+                None => levels.push(below),
+            }
+        }
+        depth += 1;
+    }
+    (levels, odd)
+}
+
+/// The case of one trace, whose spans are in the order of time.
+///
+/// # Errors
+///
+/// Why there is none.
+fn case(spans: &[RecordedSpan], with_errors: bool) -> Result<TraceCase, String> {
+    let (levels, odd) = levels(spans);
+    let all = || levels.iter().flatten().copied();
+    let Some(root) = all().next() else {
+        return Err("it has no span".to_owned());
+    };
+    let says = |span: &&RecordedSpan| span.input.is_some() || span.cut.is_some();
+    let chosen = all()
+        .filter(|span| !span.is_step)
+        .find(says)
+        .or_else(|| all().find(says));
+    let Some(chosen) = chosen else {
+        return Err(
+            "no span of it has an input: record the contents of messages, and export it again"
+                .to_owned(),
+        );
+    };
+    let mut case = TraceCase {
+        start: spans.iter().filter_map(|span| span.start).min(),
+        name: root.name.clone(),
+        remarks: odd.into_iter().collect(),
+        ..TraceCase::default()
+    };
+    // The record of a whole trace says nothing of errors, but its first level does.
+    let first = levels
+        .get(1)
+        .into_iter()
+        .flatten()
+        .filter(|_| root.is_trace);
+    let failed = [root, chosen]
+        .into_iter()
+        .chain(first.copied())
+        .find(|span| span.error.is_some());
+    if let Some((span, error)) = failed.and_then(|span| Some((span, span.error.as_deref()?))) {
+        let reason = match error.trim() {
+            "" => String::new(),
+            error => format!(": {error}"),
+        };
+        let why = format!("the span `{}` ended with an error{reason}", span.name);
+        match with_errors {
+            true => case.remarks.push(why),
+            false => return Err(why),
+        }
+    }
+    if let Some(why) = &chosen.cut {
+        return Err(format!("its input is not whole: {why}"));
+    }
+    if let Some(why) = spans.iter().find_map(|span| span.found.cut.as_ref()) {
+        return Err(format!("its passages are not whole: {why}"));
+    }
+    if !std::ptr::eq(chosen, root) {
+        case.remarks.push(format!(
+            "its input is that of the span `{}`, since its root has none",
+            chosen.name
+        ));
+    }
+    take_input(&mut case, chosen)?;
+    take_passages(&mut case, spans);
+    case.answer = root.output.as_ref().or(chosen.output.as_ref()).map(answer);
+    // An agent may be given what it has answered before. A short answer, such as a class, stands in many inputs by chance.
+    const TELLING: usize = 24;
+    if let Some(Value::String(answer)) = &case.answer
+        && answer.len() >= TELLING
+        && holds(&case.fields, answer)
+    {
+        case.remarks
+            .push("what was answered stands in its input, word for word".to_owned());
+    }
+    Ok(case)
+}
+
+/// Takes what the pipeline was given.
+fn take_input(case: &mut TraceCase, span: &RecordedSpan) -> Result<(), String> {
+    let mut left_out = 0;
+    let mut unanswered = |value: &Value| {
+        let (kept, answered) = messages::unanswered(messages::conversation(value)?);
+        left_out += answered;
+        Some(Value::Array(kept))
+    };
+    let input = span.input.as_ref().unwrap_or(&Value::Null);
+    match (unanswered(input), input) {
+        (Some(messages), _) => {
+            if !says_something(&messages) {
+                return Err("its conversation has no message that is to be answered".to_owned());
+            }
+            case.fields.insert(MESSAGES.to_owned(), messages);
+        }
+        (None, Value::Object(fields)) => {
+            for (key, value) in fields {
+                let value = unanswered(value).unwrap_or_else(|| value.clone());
+                case.fields.insert(key.clone(), value);
+            }
+        }
+        (None, value) => {
+            case.fields.insert(INPUT.to_owned(), value.clone());
+        }
+    }
+    if left_out > 0 {
+        let messages = counted(left_out, "message");
+        case.remarks.push(format!(
+            "{messages} behind the last one of the user left out"
+        ));
+    }
+    Ok(())
+}
+
+/// Takes the passages that were found, each once: a search within a search has them twice.
+fn take_passages(case: &mut TraceCase, spans: &[RecordedSpan]) {
+    let reranked = spans
+        .iter()
+        .rfind(|span| span.found.reranked && !span.found.texts.is_empty());
+    let found: Vec<&RecordedSpan> = match reranked {
+        Some(span) => vec![span],
+        None => spans.iter().collect(),
+    };
+    let textless: usize = found.iter().map(|span| span.found.textless).sum();
+    if textless > 0 {
+        let documents = counted(textless, "document");
+        case.remarks
+            .push(format!("{documents} found without a text, so no passage"));
+    }
+    let mut seen = BTreeSet::new();
+    let texts = found.iter().flat_map(|span| &span.found.texts);
+    let texts: Vec<Value> = texts
+        .filter(|text| seen.insert(*text))
+        .map(|text| Value::from(&**text))
+        .collect();
+    if texts.is_empty() {
+        return;
+    }
+    if case.fields.contains_key(PASSAGES) {
+        case.remarks.push(format!(
+            "its input has `{PASSAGES}` already, so those of the search are left out"
+        ));
+        return;
+    }
+    case.fields.insert(PASSAGES.to_owned(), Value::Array(texts));
+}
+
+/// What was answered: of messages, the text of the last one.
+fn answer(output: &Value) -> Value {
+    let last = messages::conversation(output).and_then(|messages| messages.into_iter().next_back());
+    match last {
+        Some(message) => message["content"].clone(),
+        None => output.clone(),
+    }
+}
+
+/// Whether a text stands in any text of an object.
+fn holds(fields: &Map<String, Value>, text: &str) -> bool {
+    fn within(value: &Value, text: &str) -> bool {
+        match value {
+            Value::String(found) => found.contains(text),
+            Value::Array(values) => values.iter().any(|value| within(value, text)),
+            Value::Object(fields) => holds(fields, text),
+            _ => false,
+        }
+    }
+    fields.values().any(|value| within(value, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::span::FoundDocuments;
+    use super::*;
+
+    fn span(id: &str, parent: Option<&str>, start: i128, input: Value) -> RecordedSpan {
+        RecordedSpan {
+            trace: "t".to_owned(),
+            id: id.to_owned(),
+            name: format!("span {id}"),
+            parent: parent.map(str::to_owned),
+            start: Some(start),
+            input: Some(input).filter(says_something),
+            ..RecordedSpan::default()
+        }
+    }
+
+    fn one(spans: Vec<RecordedSpan>) -> TraceCase {
+        let (mut cases, unused) = cases(spans, false);
+        assert!(
+            unused.is_empty() && cases.len() == 1,
+            "{unused:?} {cases:?}"
+        );
+        cases.remove(0)
+    }
+
+    fn refused(spans: Vec<RecordedSpan>) -> String {
+        let (cases, mut unused) = cases(spans, false);
+        assert!(cases.is_empty() && unused.len() == 1, "{cases:?}");
+        unused.remove(0).why
+    }
+
+    #[test]
+    fn the_input_is_that_of_the_root_or_of_the_nearest_span_that_has_one() {
+        let all = |root: Value| {
+            vec![
+                span("c", Some("b"), 3, json!("deep")),
+                span("b", Some("a"), 2, json!({"question": "Why?"})),
+                span("a", None, 1, root),
+            ]
+        };
+        assert_eq!(
+            Value::Object(one(all(json!("Hi"))).fields),
+            json!({"input": "Hi"})
+        );
+        let case = one(all(json!(null)));
+        assert_eq!(Value::Object(case.fields), json!({"question": "Why?"}));
+        assert!(
+            case.remarks[0].contains("that of the span `span b`"),
+            "{:?}",
+            case.remarks
+        );
+        // A search is asked what the pipeline has made.
+        let mut spans = all(json!(null));
+        spans[1].is_step = true;
+        assert_eq!(Value::Object(one(spans).fields), json!({"input": "deep"}));
+        assert!(
+            refused(vec![span("a", None, 1, json!(" "))]).contains("no span of it has an input")
+        );
+    }
+
+    #[test]
+    fn odd_trees_are_told() {
+        for (spans, told) in [
+            (
+                vec![span("b", Some("a"), 1, json!("x"))],
+                "its root is not in the file",
+            ),
+            (
+                vec![
+                    span("a", None, 1, json!("x")),
+                    span("b", None, 2, json!("y")),
+                ],
+                "it has 2 roots",
+            ),
+            (
+                vec![
+                    span("a", Some("b"), 1, json!("x")),
+                    span("b", Some("a"), 2, json!("y")),
+                ],
+                "parents of each other",
+            ),
+        ] {
+            let case = one(spans);
+            assert!(case.remarks[0].contains(told), "{:?}", case.remarks);
+            assert_eq!(case.fields["input"], "x");
+        }
+        // The same span in two requests is one.
+        let twice = || span("a", None, 1, json!("x"));
+        assert_eq!(one(vec![twice(), twice()]).remarks, Vec::<String>::new());
+        // The record of a trace is its root, and what has no parent stands below it.
+        let mut trace = span("trace t", None, 5, json!(null));
+        trace.is_trace = true;
+        let case = one(vec![
+            span("a", None, 1, json!("x")),
+            trace,
+            span("b", None, 2, json!("y")),
+        ]);
+        assert_eq!(
+            (case.fields["input"].as_str(), case.remarks.len()),
+            (Some("x"), 1)
+        );
+    }
+
+    #[test]
+    fn a_trace_that_failed_or_is_not_whole_is_left_out() {
+        let with = |change: &dyn Fn(&mut RecordedSpan)| {
+            let mut root = span("a", None, 1, json!("x"));
+            change(&mut root);
+            vec![root, span("b", Some("a"), 2, json!("y"))]
+        };
+        let failed = with(&|span| span.error = Some("late".to_owned()));
+        assert_eq!(
+            refused(failed),
+            "the span `span a` ended with an error: late"
+        );
+        let failed = with(&|span| span.error = Some(String::new()));
+        assert_eq!(
+            cases(failed, true).0[0].remarks,
+            ["the span `span a` ended with an error"]
+        );
+        assert!(
+            refused(with(&|span| span.cut = Some("cut".to_owned())))
+                .contains("its input is not whole: cut")
+        );
+        assert!(
+            refused(with(&|span| span.found.cut = Some("cut".to_owned())))
+                .contains("its passages are not whole")
+        );
+        // What fails on the way and is tried again is no failure of the whole.
+        let mut tried = with(&|_| {});
+        tried[1].error = Some("late".to_owned());
+        one(tried);
+    }
+
+    #[test]
+    fn the_answer_is_no_part_of_the_case() {
+        let mut root = span(
+            "a",
+            None,
+            1,
+            json!([
+                {"role": "user", "content": "Hi"},
+                {"role": "assistant", "content": "You may cancel it within thirty days."},
+            ]),
+        );
+        root.output = Some(
+            json!([{"role": "assistant", "parts": [{"type": "text", "content": "You may cancel it within thirty days."}]}]),
+        );
+        let case = one(vec![root]);
+        assert_eq!(
+            Value::Object(case.fields),
+            json!({"messages": [{"role": "user", "content": "Hi"}]})
+        );
+        assert_eq!(
+            case.answer,
+            Some(json!("You may cancel it within thirty days."))
+        );
+        assert_eq!(
+            case.remarks,
+            ["1 message behind the last one of the user left out"]
+        );
+        let mut root = span(
+            "a",
+            None,
+            1,
+            json!({"q": "x", "draft": "You may cancel it within thirty days."}),
+        );
+        root.output = Some(json!("You may cancel it within thirty days."));
+        assert!(one(vec![root]).remarks[0].contains("word for word"));
+        let all = vec![span(
+            "a",
+            None,
+            1,
+            json!([{"role": "assistant", "content": "Hi"}]),
+        )];
+        assert!(refused(all).contains("no message that is to be answered"));
+    }
+
+    #[test]
+    fn passages_are_those_that_were_read_each_once() {
+        let found = |id: &str, texts: &[&str], reranked: bool| {
+            let mut search = span(id, Some("a"), 2, json!("q"));
+            search.is_step = true;
+            search.found = FoundDocuments {
+                texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+                reranked,
+                ..FoundDocuments::default()
+            };
+            search
+        };
+        let root = || span("a", None, 1, json!("x"));
+        let case = one(vec![
+            found("c", &["q", "p"], false),
+            found("b", &["p", "o"], false),
+            root(),
+        ]);
+        assert_eq!(case.fields["passages"], json!(["q", "p", "o"]));
+        let case = one(vec![
+            found("c", &["p", "q"], false),
+            found("d", &["q"], true),
+            root(),
+        ]);
+        assert_eq!(case.fields["passages"], json!(["q"]));
+        let own = span("a", None, 1, json!({"passages": ["own"]}));
+        let case = one(vec![found("c", &["p"], false), own]);
+        assert_eq!(case.fields["passages"], json!(["own"]));
+        assert_eq!(case.remarks.len(), 1);
+    }
+}

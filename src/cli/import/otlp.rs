@@ -1,0 +1,670 @@
+//! Spans as OTLP/JSON has them: requests of the protocol, one in a file or one a line, or spans alone, as the SDK prints
+//! them.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use serde_json::{Map, Value};
+
+use super::messages;
+use super::span::{FoundDocuments, RecordedSpan, meant, moment, says_something};
+
+/// Takes all spans of a value.
+///
+/// # Errors
+///
+/// Why there is none in it.
+pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), String> {
+    let before = spans.len();
+    let mut refused = 0;
+    walk(value, spans, &mut refused);
+    if refused > 0 {
+        return Err(format!(
+            "{refused} span(s) in it without `traceId` or `spanId`; they are left out"
+        ));
+    }
+    let has_room = ROOMS
+        .iter()
+        .any(|names| field(value, names).is_some_and(Value::is_array));
+    if spans.len() > before || has_room {
+        return Ok(());
+    }
+    Err(match value {
+        Value::Object(fields)
+            if ["resourceLogs", "resourceMetrics"]
+                .iter()
+                .any(|key| fields.contains_key(*key)) =>
+        {
+            "it has logs or metrics, and cases are made of spans".to_owned()
+        }
+        Value::Object(fields) => {
+            let keys: Vec<String> = fields
+                .keys()
+                .take(6)
+                .map(|key| format!("`{key}`"))
+                .collect();
+            format!(
+                "no span in it; a request has `resourceSpans`, and this has {}",
+                keys.join(", ")
+            )
+        }
+        _ => "no span in it; a request is an object with `resourceSpans`".to_owned(),
+    })
+}
+
+/// What holds spans, from the outside to the inside; each in both spellings of the protocol, and in those of others.
+const ROOMS: [&[&str]; 4] = [
+    &["resourceSpans", "resource_spans", "batches"],
+    &[
+        "scopeSpans",
+        "scope_spans",
+        "instrumentationLibrarySpans",
+        "instrumentation_library_spans",
+    ],
+    &["spans"],
+    &["trace"],
+];
+
+fn walk(value: &Value, spans: &mut Vec<RecordedSpan>, refused: &mut usize) {
+    if let Value::Array(values) = value {
+        return values.iter().for_each(|value| walk(value, spans, refused));
+    }
+    let rooms = ROOMS.iter().filter_map(|names| field(value, names));
+    let mut is_room = false;
+    for room in rooms {
+        is_room = true;
+        walk(room, spans, refused);
+    }
+    let seems_one = value.get("name").is_some() || value.get("attributes").is_some();
+    if is_room || !seems_one {
+        return;
+    }
+    match span(value) {
+        Some(span) => spans.push(span),
+        None => *refused += 1,
+    }
+}
+
+/// The first of these fields that an object has.
+fn field<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
+    names.iter().find_map(|name| value.get(*name))
+}
+
+fn span(value: &Value) -> Option<RecordedSpan> {
+    let context = value.get("context").unwrap_or(value);
+    let attributes = attributes(field(value, &["attributes"]));
+    let events = Events::of_span(value);
+    let kind = text(&attributes, "openinference.span.kind")
+        .or_else(|| text(&attributes, "traceloop.span.kind"))
+        .or_else(|| text(&attributes, "langfuse.observation.type"))
+        .or_else(|| text(&attributes, "mlflow.spanType"))
+        .or_else(|| text(&attributes, "gen_ai.operation.name"));
+    let kind = kind.unwrap_or_default().trim_matches('"').to_lowercase();
+    let mut span = RecordedSpan {
+        trace: id(field(context, &["traceId", "trace_id"])?)?,
+        id: id(field(context, &["spanId", "span_id"])?)?,
+        parent: field(value, &["parentSpanId", "parent_span_id", "parent_id"]).and_then(id),
+        name: value["name"].as_str().unwrap_or_default().to_owned(),
+        start: field(
+            value,
+            &["startTimeUnixNano", "start_time_unix_nano", "start_time"],
+        )
+        .and_then(moment),
+        error: value.get("status").and_then(error),
+        is_step: [
+            "retriever",
+            "retrieval",
+            "reranker",
+            "embedding",
+            "embeddings",
+            "tool",
+            "execute_tool",
+        ]
+        .contains(&&*kind),
+        ..RecordedSpan::default()
+    };
+    let dropped = |names: &[&str]| {
+        let count = field(value, names);
+        count
+            .and_then(|count| count.as_u64().or_else(|| count.as_str()?.parse().ok()))
+            .unwrap_or(0)
+    };
+    let dropped = dropped(&["droppedAttributesCount", "dropped_attributes_count"])
+        + dropped(&["droppedEventsCount", "dropped_events_count"]);
+    let incomplete = || {
+        format!(
+            "{dropped} attributes or events of the span `{}` were dropped",
+            span.name
+        )
+    };
+    let (input, cut) = match input(&attributes, &events) {
+        // A list that is spread over many attributes may lack one of them.
+        Ok(Some((input, is_spread))) => (Some(input), (is_spread && dropped > 0).then(incomplete)),
+        Ok(None) => (None, (dropped > 0).then(incomplete)),
+        Err(why) => (None, Some(why)),
+    };
+    (span.input, span.cut) = (input, cut);
+    span.output = output(&attributes, &events);
+    span.found = documents(&attributes, &events, &kind);
+    if dropped > 0 && (!span.found.texts.is_empty() || kind == "retriever" || kind == "retrieval") {
+        span.found.cut = Some(format!(
+            "{dropped} attributes or events of the span `{}` were dropped",
+            span.name
+        ));
+    }
+    Some(span)
+}
+
+/// An id as hexadecimal digits. A general writer of protocol buffers makes base64 of it.
+fn id(value: &Value) -> Option<String> {
+    let text = value.as_str()?.trim();
+    let text = text.strip_prefix("0x").unwrap_or(text);
+    if text.is_empty() || text.bytes().all(|byte| byte == b'0') {
+        return None;
+    }
+    let is_hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hex && [16, 32].contains(&text.len()) {
+        return Some(text.to_lowercase());
+    }
+    let bytes = STANDARD
+        .decode(text)
+        .or_else(|_| URL_SAFE.decode(text))
+        .ok();
+    match bytes.filter(|bytes| [8, 16].contains(&bytes.len())) {
+        Some(bytes) if bytes.iter().all(|byte| *byte == 0) => None,
+        Some(bytes) => Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+        None => Some(text.to_owned()),
+    }
+}
+
+fn error(status: &Value) -> Option<String> {
+    let code = field(status, &["code", "status_code"])?;
+    let is_error = code == &Value::from(2)
+        || code.as_str().is_some_and(|code| {
+            ["2", "STATUS_CODE_ERROR", "ERROR", "StatusCode.ERROR"].contains(&code)
+        });
+    let message = field(status, &["message", "description"]).and_then(Value::as_str);
+    is_error.then(|| message.unwrap_or_default().to_owned())
+}
+
+/// The attributes of a span or an event, by their names.
+type Attributes = BTreeMap<String, Value>;
+
+fn attributes(list: Option<&Value>) -> Attributes {
+    match list {
+        Some(Value::Array(pairs)) => {
+            let pairs = pairs
+                .iter()
+                .filter_map(|pair| Some((pair["key"].as_str()?.to_owned(), any(&pair["value"]))));
+            pairs.collect()
+        }
+        Some(Value::Object(fields)) => fields
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect(),
+        _ => Attributes::new(),
+    }
+}
+
+/// A value of the protocol as plain JSON.
+fn any(value: &Value) -> Value {
+    let Some((kind, inside)) = value.as_object().and_then(|fields| fields.iter().next()) else {
+        return Value::Null;
+    };
+    match &**kind {
+        // A whole number of 64 bits is a text in the protocol.
+        "intValue" | "int_value" => {
+            let number = inside.as_str().and_then(|text| text.parse::<i64>().ok());
+            number.map_or_else(|| inside.clone(), Value::from)
+        }
+        "arrayValue" | "array_value" => {
+            let values = inside.get("values").unwrap_or(inside).as_array();
+            values.into_iter().flatten().map(any).collect()
+        }
+        "kvlistValue" | "kvlist_value" => {
+            let pairs = attributes(Some(inside.get("values").unwrap_or(inside)));
+            Value::Object(pairs.into_iter().collect())
+        }
+        _ => inside.clone(),
+    }
+}
+
+fn text<'a>(attributes: &'a Attributes, name: &str) -> Option<&'a str> {
+    attributes.get(name)?.as_str()
+}
+
+/// The events of a span, in the order of their times.
+struct Events(Vec<(String, Attributes)>);
+
+impl Events {
+    fn of_span(span: &Value) -> Self {
+        let events = span["events"].as_array().map_or(&[][..], Vec::as_slice);
+        let mut events: Vec<(Option<i128>, String, Attributes)> = events
+            .iter()
+            .map(|event| {
+                let time =
+                    field(event, &["timeUnixNano", "time_unix_nano", "timestamp"]).and_then(moment);
+                let name = event["name"].as_str().unwrap_or_default().to_owned();
+                (time, name, attributes(event.get("attributes")))
+            })
+            .collect();
+        events.sort_by_key(|(time, _, _)| *time);
+        Self(
+            events
+                .into_iter()
+                .map(|(_, name, attributes)| (name, attributes))
+                .collect(),
+        )
+    }
+
+    fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Attributes> {
+        let events = self.0.iter().filter(move |(found, _)| found == name);
+        events.map(|(_, attributes)| attributes)
+    }
+
+    /// The messages of the events of the older conventions, an event each.
+    fn messages(&self) -> Result<Vec<Value>, String> {
+        let mut found = Vec::new();
+        for (name, attributes) in &self.0 {
+            let role = match &**name {
+                "gen_ai.system.message" => "system",
+                "gen_ai.user.message" => "user",
+                "gen_ai.assistant.message" => "assistant",
+                "gen_ai.tool.message" => "tool",
+                _ => continue,
+            };
+            let mut message = Map::new();
+            message.insert(
+                "role".to_owned(),
+                Value::from(text(attributes, "role").unwrap_or(role)),
+            );
+            for (key, name) in [
+                ("content", "content"),
+                ("tool_calls", "tool_calls"),
+                ("tool_call_id", "id"),
+            ] {
+                if let Some(value) = attributes.get(name) {
+                    message.insert(key.to_owned(), meant(value, false)?);
+                }
+            }
+            message.entry("content").or_insert(Value::Null);
+            found.push(Value::Object(message));
+        }
+        Ok(found)
+    }
+}
+
+/// Lists that are spread over many attributes, as `llm.input_messages.0.message.role`: the objects of the list.
+fn spread(attributes: &Attributes, list: &str, inside: &str) -> Vec<Map<String, Value>> {
+    let mut items: BTreeMap<usize, Map<String, Value>> = BTreeMap::new();
+    for (name, value) in attributes.range(format!("{list}.")..) {
+        let Some(rest) = name
+            .strip_prefix(list)
+            .and_then(|rest| rest.strip_prefix('.'))
+        else {
+            break;
+        };
+        let Some((number, key)) = rest.split_once('.') else {
+            continue;
+        };
+        let key = key.strip_prefix(inside).unwrap_or(key);
+        if let Ok(number) = number.parse() {
+            items
+                .entry(number)
+                .or_default()
+                .insert(key.to_owned(), value.clone());
+        }
+    }
+    items.into_values().collect()
+}
+
+/// Messages that are spread over many attributes. The parts of one are spread once more.
+fn spread_messages(attributes: &Attributes, list: &str, inside: &str) -> Vec<Value> {
+    let messages = spread(attributes, list, inside).into_iter().map(|fields| {
+        let fields: Attributes = fields.into_iter().collect();
+        let mut message = Map::new();
+        for key in ["role", "content", "name", "tool_call_id"] {
+            if let Some(value) = fields.get(key) {
+                message.insert(key.to_owned(), value.clone());
+            }
+        }
+        let mut parts = spread(&fields, "contents", "message_content.")
+            .into_iter()
+            .map(Value::Object)
+            .peekable();
+        if parts.peek().is_some() {
+            message.insert("content".to_owned(), parts.collect());
+        }
+        let calls: Map<String, Value> = fields
+            .into_iter()
+            .filter(|(key, _)| key.starts_with("tool_calls."))
+            .collect();
+        if !calls.is_empty() {
+            message.insert("tool_calls".to_owned(), Value::Object(calls));
+        }
+        message.entry("content").or_insert(Value::Null);
+        Value::Object(message)
+    });
+    messages.collect()
+}
+
+/// Attributes that hold the whole input of a span, by the tools that write them.
+const INPUTS: [&str; 7] = [
+    "langfuse.trace.input",
+    "langfuse.observation.input",
+    "input.value",
+    "traceloop.entity.input",
+    "mlflow.spanInputs",
+    "ai.prompt.messages",
+    "ai.prompt",
+];
+
+/// The same for what came out.
+const OUTPUTS: [&str; 7] = [
+    "langfuse.trace.output",
+    "langfuse.observation.output",
+    "output.value",
+    "traceloop.entity.output",
+    "mlflow.spanOutputs",
+    "ai.response.text",
+    "ai.response.object",
+];
+
+/// The input of a span, and whether it is spread over many attributes or events.
+///
+/// # Errors
+///
+/// Why it is not whole.
+fn input(attributes: &Attributes, events: &Events) -> Result<Option<(Value, bool)>, String> {
+    let details = events.named("gen_ai.client.inference.operation.details");
+    for source in std::iter::once(attributes).chain(details) {
+        let Some(recorded) = source.get("gen_ai.input.messages") else {
+            continue;
+        };
+        let wrong = |name: &str, why: String| format!("`{name}`: {why}");
+        let recorded = meant(recorded, true).map_err(|why| wrong("gen_ai.input.messages", why))?;
+        let mut messages = recorded.as_array().cloned().unwrap_or_default();
+        if let Some(system) = source.get("gen_ai.system_instructions") {
+            let system =
+                meant(system, false).map_err(|why| wrong("gen_ai.system_instructions", why))?;
+            let content = match &system {
+                Value::Array(parts) => {
+                    messages::joined(parts).map_or_else(|| system.clone(), Value::String)
+                }
+                _ => system,
+            };
+            messages.insert(0, serde_json::json!({"role": "system", "content": content}));
+        }
+        if !messages.is_empty() {
+            return Ok(Some((Value::Array(messages), false)));
+        }
+    }
+    for (list, inside) in [("llm.input_messages", "message."), ("gen_ai.prompt", "")] {
+        let messages = spread_messages(attributes, list, inside);
+        if !messages.is_empty() {
+            return Ok(Some((Value::Array(messages), true)));
+        }
+    }
+    let messages = events.messages()?;
+    if !messages.is_empty() {
+        return Ok(Some((Value::Array(messages), true)));
+    }
+    let of_event = events.named("gen_ai.content.prompt");
+    let of_event = of_event.filter_map(|event| event.get("gen_ai.prompt"));
+    let whole = INPUTS
+        .iter()
+        .filter_map(|name| Some((*name, attributes.get(*name)?)));
+    let prompt = attributes.get("gen_ai.prompt").into_iter().chain(of_event);
+    let whole = whole.chain(prompt.map(|value| ("gen_ai.prompt", value)));
+    for (name, value) in whole {
+        let is_json = name == "input.value"
+            && text(attributes, "input.mime_type") == Some("application/json");
+        let value = meant(value, is_json).map_err(|why| format!("`{name}`: {why}"))?;
+        // OpenLLMetry has the arguments of a call beside what else it knows of it.
+        let value = match (name, value) {
+            ("traceloop.entity.input", Value::Object(mut fields))
+                if fields.contains_key("inputs") =>
+            {
+                fields.remove("inputs").unwrap_or_default()
+            }
+            (_, value) => value,
+        };
+        if says_something(&value) {
+            return Ok(Some((value, false)));
+        }
+    }
+    Ok(None)
+}
+
+/// What a span put out; a part of it where it is not whole.
+fn output(attributes: &Attributes, events: &Events) -> Option<Value> {
+    let details = events.named("gen_ai.client.inference.operation.details");
+    let sources = std::iter::once(attributes).chain(details);
+    let recorded = sources
+        .filter_map(|source| source.get("gen_ai.output.messages"))
+        .next();
+    if let Some(Ok(recorded)) = recorded.map(|recorded| meant(recorded, false)) {
+        return Some(recorded);
+    }
+    for (list, inside) in [
+        ("llm.output_messages", "message."),
+        ("gen_ai.completion", ""),
+    ] {
+        let messages = spread_messages(attributes, list, inside);
+        if !messages.is_empty() {
+            return Some(Value::Array(messages));
+        }
+    }
+    let choice = events.named("gen_ai.choice").find_map(|event| {
+        let message = meant(event.get("message")?, false).ok()?;
+        Some(message.get("content").cloned().unwrap_or(message))
+    });
+    let completion = || {
+        let mut events = events.named("gen_ai.content.completion");
+        events.find_map(|event| meant(event.get("gen_ai.completion")?, false).ok())
+    };
+    let whole = || {
+        let found = OUTPUTS.iter().find_map(|name| attributes.get(*name))?;
+        let found = meant(found, false).unwrap_or_else(|_| found.clone());
+        Some(found).filter(says_something)
+    };
+    choice.or_else(completion).or_else(whole)
+}
+
+/// The documents that a span has found.
+fn documents(attributes: &Attributes, events: &Events, kind: &str) -> FoundDocuments {
+    let mut found = FoundDocuments::default();
+    for (list, reranked) in [
+        ("reranker.output_documents", true),
+        ("retrieval.documents", false),
+    ] {
+        for document in spread(attributes, list, "document.") {
+            found.reranked = reranked;
+            found.push(document.get("content").and_then(Value::as_str));
+        }
+        if !found.texts.is_empty() {
+            return found;
+        }
+    }
+    let results = events.named("db.query.result");
+    for result in results {
+        found.push(
+            result
+                .get("db.query.result.document")
+                .and_then(Value::as_str),
+        );
+    }
+    let is_search = ["retriever", "retrieval", "reranker"].contains(&kind);
+    let listed = attributes.get("gen_ai.retrieval.documents");
+    let whole = || {
+        OUTPUTS
+            .iter()
+            .find_map(|name| attributes.get(*name))
+            .filter(|_| is_search)
+    };
+    if let (true, Some(value)) = (found.texts.is_empty(), listed.or_else(whole)) {
+        match meant(value, false) {
+            Ok(value) => found = FoundDocuments::of_output(&value),
+            Err(why) => found.cut = Some(format!("the documents: {why}")),
+        }
+    }
+    found.reranked = kind == "reranker";
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The one span of a list of attributes.
+    fn of_attributes(attributes: &Value) -> RecordedSpan {
+        let mut spans = Vec::new();
+        let value = json!({"traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "x", "attributes": attributes});
+        take(&value, &mut spans).expect("a span");
+        spans.remove(0)
+    }
+
+    #[test]
+    fn ids_in_every_form_are_the_same_id() {
+        let hex = Some("5b8efff798038103d269b633813fc60c".to_owned());
+        for text in [
+            "5B8EFFF798038103D269B633813FC60C",
+            "0x5b8efff798038103d269b633813fc60c",
+            "W47/95gDgQPSabYzgT/GDA==",
+        ] {
+            assert_eq!(id(&json!(text)), hex, "{text}");
+        }
+        assert_eq!(
+            id(&json!("7uGbfsPBsXQ=")),
+            Some("eee19b7ec3c1b174".to_owned())
+        );
+        for none in [
+            json!(""),
+            json!("0000000000000000"),
+            json!(null),
+            json!("AAAAAAAAAAA="),
+        ] {
+            assert_eq!(id(&none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn the_messages_of_every_convention_are_the_same_conversation() {
+        let text = |text: &str| json!({"stringValue": text});
+        let pair = |key: &str, value: Value| json!({"key": key, "value": value});
+        let parts = json!([{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]);
+        let structured = json!({"arrayValue": {"values": [{"kvlistValue": {"values": [
+            pair("role", text("user")),
+            pair("parts", json!({"arrayValue": {"values": [{"kvlistValue": {"values": [pair("type", text("text")), pair("content", text("Hi"))]}}]}})),
+        ]}}]}});
+        let system = r#"[{"type": "text", "content": "Be kind."}]"#;
+        for attributes in [
+            json!([
+                pair("gen_ai.input.messages", text(&parts.to_string())),
+                pair("gen_ai.system_instructions", text(system))
+            ]),
+            json!([
+                pair("gen_ai.input.messages", structured),
+                pair("gen_ai.system_instructions", text("Be kind."))
+            ]),
+            json!({
+                "llm.input_messages.1.message.role": "user",
+                "llm.input_messages.1.message.contents.0.message_content.type": "text",
+                "llm.input_messages.1.message.contents.0.message_content.text": "Hi",
+                "llm.input_messages.0.message.role": "system",
+                "llm.input_messages.0.message.content": "Be kind.",
+            }),
+            json!({
+                "gen_ai.prompt.0.role": "system", "gen_ai.prompt.0.content": "Be kind.",
+                "gen_ai.prompt.1.role": "user", "gen_ai.prompt.1.content": "Hi",
+            }),
+            json!({"input.value": r#"[{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]"#}),
+        ] {
+            let input = of_attributes(&attributes).input.expect("an input");
+            let found = messages::conversation(&input).expect("a conversation");
+            let wanted = json!([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]);
+            assert_eq!(Value::Array(found), wanted, "{attributes}");
+        }
+        // Events, out of their order.
+        let event = |time: u64, name: &str, content: &str| json!({"timeUnixNano": time.to_string(), "name": name, "attributes": [pair("content", text(content))]});
+        let span = json!({"traceId": "a", "spanId": "b", "name": "chat", "status": {"code": "STATUS_CODE_ERROR", "message": "no"}, "events": [
+            event(3, "gen_ai.choice", "no"), event(2, "gen_ai.user.message", "Hi"), event(1, "gen_ai.system.message", "Be kind."),
+        ]});
+        let mut spans = Vec::new();
+        take(&span, &mut spans).expect("a span");
+        let found = messages::conversation(spans[0].input.as_ref().expect("an input"))
+            .expect("a conversation");
+        assert_eq!(
+            (&found[0]["role"], &found[1]["content"]),
+            (&json!("system"), &json!("Hi"))
+        );
+        assert_eq!(spans[0].error.as_deref(), Some("no"));
+    }
+
+    #[test]
+    fn a_list_that_lacks_attributes_is_told_and_a_whole_one_is_not() {
+        let of = |attributes: Value| {
+            let mut spans = Vec::new();
+            let span = json!({"traceId": "a", "spanId": "b", "name": "s", "droppedAttributesCount": "3", "attributes": attributes});
+            take(&span, &mut spans).expect("a span");
+            spans.remove(0)
+        };
+        let spread = of(json!({"llm.input_messages.0.message.role": "user"}));
+        assert!(spread.cut.expect("told").contains("3 attributes"));
+        assert_eq!(of(json!({"input.value": "Hi"})).cut, None);
+        assert!(
+            of(json!({"openinference.span.kind": "RETRIEVER", "input.value": "q"}))
+                .found
+                .cut
+                .is_some()
+        );
+        let cut = of_attributes(
+            &json!({"gen_ai.input.messages": "[{\"role\": \"user\", \"parts\": [{\"ty"}),
+        );
+        assert!(
+            cut.cut
+                .expect("told")
+                .contains("`gen_ai.input.messages`: it is no whole JSON")
+        );
+    }
+
+    #[test]
+    fn documents_are_found_in_every_convention() {
+        for attributes in [
+            json!({"retrieval.documents.0.document.content": "a", "retrieval.documents.0.document.id": 1, "retrieval.documents.1.document.content": "b"}),
+            json!({"openinference.span.kind": "RETRIEVER", "output.value": "[{\"page_content\": \"a\"}, {\"page_content\": \"b\"}]"}),
+            json!({"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.documents": "[{\"id\": \"1\", \"content\": \"a\"}, {\"content\": \"b\"}]"}),
+        ] {
+            let span = of_attributes(&attributes);
+            assert_eq!(span.found.texts, ["a", "b"], "{attributes}");
+        }
+        let ids = of_attributes(
+            &json!({"gen_ai.retrieval.documents": "[{\"id\": \"1\", \"score\": 0.5}]"}),
+        );
+        assert_eq!((ids.found.texts.len(), ids.found.textless), (0, 1));
+        let plain = of_attributes(&json!({"output.value": "[\"a\"]", "count": {"a": 1}}));
+        assert!(plain.found.texts.is_empty());
+    }
+
+    #[test]
+    fn what_has_no_spans_says_what_it_has() {
+        for (value, why) in [
+            (json!({"resourceLogs": []}), "logs or metrics"),
+            (json!({"question": "x"}), "this has `question`"),
+            (
+                json!([{"name": "x", "attributes": []}]),
+                "without `traceId`",
+            ),
+            (json!(3), "an object with `resourceSpans`"),
+        ] {
+            let said = take(&value, &mut Vec::new()).expect_err("refused");
+            assert!(said.contains(why), "{said}");
+        }
+        take(&json!({"resourceSpans": []}), &mut Vec::new())
+            .expect("an empty request is no mistake");
+        assert_eq!(any(&json!({"intValue": "12"})), json!(12));
+    }
+}
