@@ -49,6 +49,24 @@ fn with_function(module: &str, more: &str) -> Project {
     project
 }
 
+/// [`DECIDE`] as an `async def` with several calls at once, and as a function of lists.
+fn with_several(slow: bool) -> [Project; 2] {
+    let pause = if slow { 0.03 } else { 0.001 };
+    let decide = DECIDE.replace("def decide", "def one");
+    let together = format!(
+        "{decide}\nimport asyncio\nasync def decide(text):\n    await asyncio.sleep({pause})\n    return one(text)\n"
+    );
+    let lists = format!(
+        "{decide}\nimport time\ndef decide(texts):\n    time.sleep({pause})\n    return [one(text) for text in texts]\n"
+    );
+    [(together, "concurrency: 4"), (lists, "batch: 4")].map(|(module, way)| {
+        let project = with_function(&module, "");
+        let run = format!("{{python: {{function: \"app:decide\", {way}}}}}");
+        configured(&project, &run, "");
+        project
+    })
+}
+
 fn with_worker(answer: &str, bounds: &str, more: &str) -> Project {
     let project = Project::new("");
     project.write("worker.py", &format!("{answer}\n{SERVE}"));
@@ -129,6 +147,25 @@ fn a_function_and_a_worker_have_the_figures_of_the_same_command() {
 }
 
 #[test]
+fn several_calls_at_once_have_the_figures_of_the_same_command() {
+    let command = Project::new(GROUNDED);
+    command.check();
+    for project in with_several(false) {
+        project.check();
+        assert_eq!(metrics(&project), metrics(&command));
+        // Twelve further calls ask inputs apart, and eight ask them together.
+        assert_eq!(project.calls(), 52 + 20);
+        let calls = project.read("calls");
+        let processes: std::collections::BTreeSet<&str> = calls.lines().collect();
+        assert!((9..=10).contains(&processes.len()), "{}", processes.len());
+        for code in ["order_matters", "asked_alone", "fewer_at_once"] {
+            assert!(notices(&project, code).is_empty(), "{code}");
+        }
+        all_dead(&project, "calls");
+    }
+}
+
+#[test]
 fn a_run_with_a_worker_that_was_killed_is_resumed_and_repeats_nothing_that_had_finished() {
     let slow = DECIDE.replace(
         "def decide(text):",
@@ -136,7 +173,9 @@ fn a_run_with_a_worker_that_was_killed_is_resumed_and_repeats_nothing_that_had_f
     );
     let worker =
         format!("{slow}\ndef answer(params):\n    return {{'decision': decide(params['input'])}}");
-    for project in [with_function(&slow, ""), with_worker(&worker, "", "")] {
+    let [together, lists] = with_several(true);
+    let alone = [with_function(&slow, ""), with_worker(&worker, "", "")];
+    for project in alone.into_iter().chain([together, lists]) {
         let noted = || {
             let journal = fs::read_to_string(project.path("kelvin/.journal.jsonl"));
             journal.map_or(0, |text| text.matches("\"case\"").count())
@@ -267,6 +306,57 @@ fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes
         line.contains("`alder`") && line.contains("asked before"),
         "{line}"
     );
+}
+
+/// Keeps its input in a global while it waits.
+const MIXES: &str = "import asyncio\ncurrent = None\nasync def decide(text):\n    global current\n    current = text\n    \
+                     await asyncio.sleep(0.01)\n    return current.splitlines()[0]\n";
+
+#[test]
+fn calls_that_change_each_other_at_the_same_time_are_told_by_name_and_never_pass() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, "");
+    project.write("app.py", MIXES);
+    project.write(".gitignore", "/kelvin/\n__pycache__/\n");
+    let function = "{python: {function: \"app:decide\", concurrency: 4}}";
+    configured(&project, function, "");
+    repository::commit(&project, "a function");
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    let said = project.check();
+    let told = notices(&project, "order_matters");
+    assert_eq!(told.len(), 1, "{}", said.stdout);
+    for words in [
+        "`alder/baseline`",
+        "at the same time",
+        "across an `await`",
+        "`concurrency`",
+    ] {
+        assert!(told[0].contains(words), "{told:?}");
+    }
+    project.kelvin(&["baseline", "save"]).expect(0);
+    repository::branch(&project, "change", "");
+    let said = project.kelvin(&["gate", "--format", "markdown"]);
+    let verdict = project.json("kelvin/gate.json");
+    assert_ne!(verdict["verdict"], json!("pass"), "{}", said.stdout);
+    assert_eq!(verdict["reasons"][0]["code"], json!("order_matters"));
+    assert!(said.stdout.contains("at the same time"), "{}", said.stdout);
+    // The same function is well where each process has one call at a time.
+    configured(&project, "{python: \"app:decide\"}", "");
+    project.check();
+    assert!(notices(&project, "order_matters").is_empty());
+}
+
+#[test]
+fn a_list_whose_answers_depend_on_its_other_inputs_is_told_by_name() {
+    let module = "def decide(texts):\n    return [max(texts).splitlines()[0] for text in texts]\n";
+    let project = with_function(module, "");
+    configured(&project, "{python: {function: \"app:decide\", batch: 8}}", "");
+    project.check();
+    let told = notices(&project, "order_matters");
+    assert_eq!(told.len(), 1);
+    for words in ["`alder/baseline`", "one input of a list", "leave out `batch`"] {
+        assert!(told[0].contains(words), "{told:?}");
+    }
 }
 
 #[test]

@@ -82,13 +82,15 @@ impl<'a> Runner<'a> {
         open: impl FnOnce(&TargetSite) -> Result<Box<dyn Target + 'a>, Misuse>,
         mut settings: RunnerSettings<'a>,
     ) -> anyhow::Result<Self> {
-        let fewer = pool::fit_open_files(&mut settings.rules.jobs);
+        let rules = &mut settings.rules;
+        let fewer = pool::fit_open_files(&mut rules.jobs, rules.at_once);
         let rules = &settings.rules;
         let target = open(&TargetSite {
             root: rules.root.clone(),
             timeout: rules.limits.timeout,
             max_output_bytes: rules.limits.max_output_bytes,
             decision_field: rules.decision_field.clone(),
+            jobs: rules.jobs,
             interrupt: Arc::clone(&interrupt),
         });
         let target = target.map_err(|misuse| rules.in_file(misuse))?;
@@ -136,7 +138,9 @@ impl<'a> Runner<'a> {
         let is_first = tasks.len() == 1 && self.cost() == Cost::default();
         self.memory.learns(is_first)?;
         self.look_at_the_order(tasks, input)?;
-        let outcomes = pool::run(tasks.len(), self.settings.rules.jobs, &|at| {
+        let rules = &self.settings.rules;
+        let calls = rules.jobs.saturating_mul(rules.at_once);
+        let outcomes = pool::run(tasks.len(), calls, &|at| {
             let task = &tasks[at];
             let outcome = self.perform(task, input)?;
             if let Some(outcome) = &outcome {
@@ -356,25 +360,31 @@ impl<'a> Runner<'a> {
             // The memory of one large answer is released at once.
             output.shrink_to(KEPT_ROOM);
             let mut ended = target.call(call, output);
-            match &mut ended {
-                Ended::Answered(reply) => {
-                    place.unname(&mut reply.streams.stdout);
-                    place.unname(&mut reply.streams.stderr);
-                }
-                Ended::Failed { failure, .. } => {
-                    place.unname(&mut failure.message);
-                    place.unname(&mut failure.stdout);
-                    place.unname(&mut failure.stderr);
-                }
-                Ended::Interrupted => {}
-            }
-            let unnamed = place.without_name(output);
-            let names_its_place = unnamed.is_some();
-            if let Some(unnamed) = unnamed {
-                *output = unnamed;
-            }
+            let names_its_place = Self::unname(&mut ended, output, place);
             (ended, names_its_place)
         })
+    }
+
+    /// Removes the name of a place from all that came of a call. Returns whether the name was in the output.
+    fn unname(ended: &mut Ended, output: &mut Vec<u8>, place: &AttemptFolder) -> bool {
+        match ended {
+            Ended::Answered(reply) => {
+                place.unname(&mut reply.streams.stdout);
+                place.unname(&mut reply.streams.stderr);
+            }
+            Ended::Failed { failure, .. } => {
+                place.unname(&mut failure.message);
+                place.unname(&mut failure.stdout);
+                place.unname(&mut failure.stderr);
+            }
+            Ended::Interrupted => {}
+        }
+        let unnamed = place.without_name(output);
+        let names_its_place = unnamed.is_some();
+        if let Some(unnamed) = unnamed {
+            *output = unnamed;
+        }
+        names_its_place
     }
 
     /// The value that the reader takes from the output of this thread's last call.

@@ -301,6 +301,7 @@ impl Target for HttpTarget {
             target,
             noun: "service",
             remembers,
+            together: None,
         })
     }
 
