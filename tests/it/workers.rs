@@ -350,11 +350,19 @@ fn calls_that_change_each_other_at_the_same_time_are_told_by_name_and_never_pass
 fn a_list_whose_answers_depend_on_its_other_inputs_is_told_by_name() {
     let module = "def decide(texts):\n    return [max(texts).splitlines()[0] for text in texts]\n";
     let project = with_function(module, "");
-    configured(&project, "{python: {function: \"app:decide\", batch: 8}}", "");
+    configured(
+        &project,
+        "{python: {function: \"app:decide\", batch: 8}}",
+        "",
+    );
     project.check();
     let told = notices(&project, "order_matters");
     assert_eq!(told.len(), 1);
-    for words in ["`alder/baseline`", "one input of a list", "leave out `batch`"] {
+    for words in [
+        "`alder/baseline`",
+        "one input of a list",
+        "leave out `batch`",
+    ] {
         assert!(told[0].contains(words), "{told:?}");
     }
 }

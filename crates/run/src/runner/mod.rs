@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::pace::Pace;
-use super::tree::{AttemptFolder, Leaf, Tree};
+use super::tree::{AttemptPlace, Leaf, Tree};
 use super::{AnswerSource, Event, Observing, Outcome, Task, cache, pool, retry};
 use crate::targets::{Ended, Invocation, Reply, Target, TargetSite};
 use kelvin_base::cost::Cost;
@@ -292,7 +292,7 @@ impl<'a> Runner<'a> {
         let mut unreadable = 0;
         let mut attempt = 1;
         while let Some(pass) = self.may_start() {
-            let place = self.tree.place(text, &sample, attempt)?;
+            let place = self.place(text, &sample, attempt)?;
             let call = Invocation {
                 input: text,
                 input_file: place.input(),
@@ -352,9 +352,15 @@ impl<'a> Runner<'a> {
         Ok(None)
     }
 
+    /// The place of a call.
+    fn place(&self, text: &str, sample: &str, attempt: usize) -> anyhow::Result<AttemptPlace> {
+        let premises = self.target.premises();
+        self.tree.place(text, sample, attempt, premises)
+    }
+
     /// Makes one call. Afterwards its output is in the buffer of this thread, with the name of its place removed.
     /// Returns whether the name was in the output.
-    fn invoke(target: &dyn Target, call: &Invocation<'_>, place: &AttemptFolder) -> (Ended, bool) {
+    fn invoke(target: &dyn Target, call: &Invocation<'_>, place: &AttemptPlace) -> (Ended, bool) {
         OUTPUT.with_borrow_mut(|output| {
             output.clear();
             // The memory of one large answer is released at once.
@@ -366,7 +372,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Removes the name of a place from all that came of a call. Returns whether the name was in the output.
-    fn unname(ended: &mut Ended, output: &mut Vec<u8>, place: &AttemptFolder) -> bool {
+    fn unname(ended: &mut Ended, output: &mut Vec<u8>, place: &AttemptPlace) -> bool {
         match ended {
             Ended::Answered(reply) => {
                 place.unname(&mut reply.streams.stdout);

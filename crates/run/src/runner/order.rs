@@ -240,7 +240,7 @@ impl Runner<'_> {
                 return Ok(Vec::new());
             };
             let sample = sample(text, 1);
-            asked.push((self.tree.place(text, &sample, 1)?, sample, pass));
+            asked.push((self.place(text, &sample, 1)?, sample, pass));
         }
         let calls: Vec<Invocation<'_>> = inputs
             .iter()
@@ -293,7 +293,7 @@ impl Runner<'_> {
         let sample = sample(text, 1);
         let mut attempt = 1;
         while let Some(pass) = self.may_start() {
-            let place = self.tree.place(text, &sample, attempt)?;
+            let place = self.place(text, &sample, attempt)?;
             let call = Invocation {
                 input: text,
                 input_file: place.input(),

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::tree::Premises;
 use kelvin_base::exit::Misuse;
 use kelvin_system::signal::Interrupt;
 
@@ -46,6 +47,11 @@ pub trait Target: Sync {
     /// writes that file, because the folder of a run has every output.
     fn writes_the_output_file(&self) -> bool {
         false
+    }
+
+    /// What a call needs beside its input as a value.
+    fn premises(&self) -> Premises {
+        Premises::Folder
     }
 
     /// Whether calls can be made. The run asks before the first call, but not for a rehearsal.
@@ -108,7 +114,7 @@ pub struct FreshTarget<'a> {
 pub struct Invocation<'a> {
     /// The input.
     pub input: &'a str,
-    /// A file that holds the input. Its path does not tell whether the input is an original or a variant.
+    /// A file that holds the input, unless the target [needs none](Target::premises). Its path does not tell whether the input is an original or a variant.
     pub input_file: &'a Path,
     /// The file for the output. It does not exist before the call.
     pub output_file: &'a Path,

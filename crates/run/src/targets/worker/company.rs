@@ -539,10 +539,12 @@ impl Host {
             return false;
         };
         let source = Arc::clone(&self.hall.source);
-        let most = source.longest_message().saturating_mul(match serving.batch {
-            Some(_) => self.flying.len().max(1),
-            None => 1,
-        });
+        let most = source
+            .longest_message()
+            .saturating_mul(match serving.batch {
+                Some(_) => self.flying.len().max(1),
+                None => 1,
+            });
         let lines = serving.worker.lines(most);
         // What belongs to an answer was printed before it.
         let flying = &mut self.flying;

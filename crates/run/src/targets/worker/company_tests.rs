@@ -124,7 +124,10 @@ fn no_process_has_more_calls_than_it_may_and_no_more_processes_than_jobs() {
     );
     let inputs: Vec<&str> = INPUTS.into_iter().cycle().take(24).collect();
     let ends = all(yard.ask_all(&inputs));
-    let processes: BTreeSet<&str> = ends.iter().filter_map(|end| end.split(' ').next()).collect();
+    let processes: BTreeSet<&str> = ends
+        .iter()
+        .filter_map(|end| end.split(' ').next())
+        .collect();
     assert_eq!(processes.len(), 2);
     let most = ends.iter().filter_map(|end| end.split(' ').next_back());
     assert_eq!(most.max(), Some("3"));
@@ -161,7 +164,10 @@ fn the_other_calls_of_a_process_that_is_lost_are_asked_again_alone() {
             "say({'id': 'nobody', 'result': 1}); time.sleep(1000)",
             "id of another call",
         ),
-        ("say({'id': 3, 'method': 'ask'}); time.sleep(1000)", "request of its own"),
+        (
+            "say({'id': 3, 'method': 'ask'}); time.sleep(1000)",
+            "request of its own",
+        ),
         (
             "say({'id': params['call'], 'result': 'x' * 1000_000})",
             "longer than `max_output_bytes`",
@@ -307,7 +313,10 @@ fn waiting_calls_go_in_one_message_and_each_result_goes_to_its_own_call() {
         .map(|line| line.split(' ').count())
         .collect();
     assert_eq!(sizes.iter().sum::<usize>(), 8);
-    assert!(sizes.iter().all(|size| *size <= 4) && sizes.contains(&4), "{sizes:?}");
+    assert!(
+        sizes.iter().all(|size| *size <= 4) && sizes.contains(&4),
+        "{sizes:?}"
+    );
     assert!(yard.target.notices().is_empty());
     // One that has no company does not wait for any.
     assert_eq!(yard.ask("x").expect("answered"), "X");
@@ -335,9 +344,18 @@ fn an_error_of_one_call_of_a_list_is_its_own() {
 fn a_list_with_other_answers_than_it_was_asked_for_fails_with_all_its_calls() {
     for (given, words) in [
         ("each(calls)[:-1]", "8 calls with one of 7"),
-        ("each(calls) + [{'call': 'x', 'result': 1}]", "8 calls with one of 9"),
-        ("each(calls)[:-1] + [{'call': 'x', 'result': 1}]", "not the same ones"),
-        ("each(calls)[:-1] + each(calls)[:1]", "one call of a list twice"),
+        (
+            "each(calls) + [{'call': 'x', 'result': 1}]",
+            "8 calls with one of 9",
+        ),
+        (
+            "each(calls)[:-1] + [{'call': 'x', 'result': 1}]",
+            "not the same ones",
+        ),
+        (
+            "each(calls)[:-1] + each(calls)[:1]",
+            "one call of a list twice",
+        ),
         ("[{'result': 1}] * 8", "names no `call`"),
         ("'x'", "no list of objects"),
     ] {
@@ -409,7 +427,10 @@ fn an_async_function_has_several_calls_under_way_on_one_loop() {
     );
     for (input, end) in INPUTS.iter().zip(yard.ask_all(&INPUTS)) {
         match end {
-            Ok(end) => assert_eq!(end, format!(r#"{{"decision": "{}"}}"#, input.to_uppercase())),
+            Ok(end) => assert_eq!(
+                end,
+                format!(r#"{{"decision": "{}"}}"#, input.to_uppercase())
+            ),
             Err(failure) => {
                 assert_eq!(*input, "c");
                 assert!(failure.message.contains("ValueError: not c"), "{failure:?}");
@@ -424,11 +445,7 @@ fn an_async_function_has_several_calls_under_way_on_one_loop() {
 fn a_call_that_blocks_the_loop_is_told_from_those_that_wait_behind_it() {
     let module = "import asyncio, time\nasync def decide(text):\n    if text == 'd':\n        time.sleep(1000)\n    \
                   await asyncio.sleep(0.1)\n    return text.upper()";
-    let yard = python(
-        module,
-        json!({ "concurrency": 8 }),
-        Duration::from_secs(1),
-    );
+    let yard = python(module, json!({ "concurrency": 8 }), Duration::from_secs(1));
     for (input, end) in INPUTS.iter().zip(yard.ask_all(&INPUTS)) {
         match (*input, end) {
             ("d", end) => assert_eq!(end.expect_err("it hangs").kind, FailureKind::Timeout),
@@ -450,7 +467,11 @@ fn objects_of_frameworks_are_asked_by_their_async_methods_and_an_ordinary_functi
     }
     let yard = python_together("def decide(text):\n    return text\n");
     let failure = yard.ask("a").expect_err("refused");
-    for words in ["`app:decide` is no `async def`", "`concurrency: 8`", "`jobs`"] {
+    for words in [
+        "`app:decide` is no `async def`",
+        "`concurrency: 8`",
+        "`jobs`",
+    ] {
         assert!(failure.message.contains(words), "{failure:?}");
     }
 }
@@ -496,7 +517,10 @@ fn a_function_gets_a_list_of_inputs_and_returns_a_list_of_as_many_answers() {
         for end in yard.ask_all(&INPUTS) {
             let failure = end.expect_err(returned);
             assert!(failure.message.contains(words), "{failure:?}");
-            assert!(failure.message.contains("a list of 8 inputs"), "{failure:?}");
+            assert!(
+                failure.message.contains("a list of 8 inputs"),
+                "{failure:?}"
+            );
         }
     }
     // What fails as a whole is asked one by one.

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::command::{self, Tail};
 use super::{Ended, FreshTarget, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
+use crate::Premises;
 use company::{Company, InCompany, SharedEnd};
 #[cfg(feature = "models")]
 pub(super) use exchange::how;
@@ -358,6 +359,10 @@ fn refused(code: i32, message: &str, streams: Streams) -> Ended {
 }
 
 impl Target for WorkerTarget {
+    fn premises(&self) -> Premises {
+        Premises::File
+    }
+
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         if call.workplace.is_some() {
             let message = "a worker has no working directory of its own for a call";

@@ -44,7 +44,11 @@ impl WorkerProgram {
     /// # Errors
     ///
     /// A [`Misuse`] where the quotes do not match, or a placeholder has no meaning here.
-    pub(in crate::targets) fn of_line(line: &str, key: &str, site: &TargetSite) -> Result<Self, Misuse> {
+    pub(in crate::targets) fn of_line(
+        line: &str,
+        key: &str,
+        site: &TargetSite,
+    ) -> Result<Self, Misuse> {
         check(line, key)?;
         let names = PlainPaths::default();
         let nowhere = Path::new("");
@@ -195,7 +199,13 @@ impl WorkerSource {
         let id = rpc::token();
         let mut log = Tail::default();
         let stray = || self.note_stray();
-        let end = worker.ask(&id, &rpc::initialize(&id, self.bounds.company), self.limits(), &mut log, &stray);
+        let end = worker.ask(
+            &id,
+            &rpc::initialize(&id, self.bounds.company),
+            self.limits(),
+            &mut log,
+            &stray,
+        );
         let shown = &self.program.shown;
         let failure = |what: String| Failure::new(FailureKind::NotStarted, what);
         let failure = match end {
