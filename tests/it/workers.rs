@@ -438,9 +438,14 @@ fn the_worker_of_the_documentation_serves() {
 
 /// The real packages: each object is named as it is, an unchanged one passes, and one that forgets a rule is red.
 #[test]
-#[ignore = "installs the frameworks from PyPI; `.ci/run` runs it"]
+#[ignore = "installs the frameworks from PyPI and npm; `.ci/run` runs it"]
 fn frameworks_are_reached_by_the_objects_that_their_users_have() {
-    for name in ["langchain", "llamaindex", "dspy"] {
+    for (name, file) in [
+        ("langchain", "app.py"),
+        ("llamaindex", "app.py"),
+        ("dspy", "app.py"),
+        ("vercel", "app.mjs"),
+    ] {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frameworks");
         let install = std::process::Command::new(folder.join("install"))
             .arg(name)
@@ -448,19 +453,28 @@ fn frameworks_are_reached_by_the_objects_that_their_users_have() {
             .expect("it starts");
         let said = String::from_utf8_lossy(&install.stderr).into_owned();
         assert!(install.status.success(), "{name}: {said}");
-        let python = String::from_utf8_lossy(&install.stdout).trim().to_owned();
-        let app = fs::read_to_string(folder.join(name).join("app.py")).expect("it is there");
+        let installed = String::from_utf8_lossy(&install.stdout).trim().to_owned();
+        let app = fs::read_to_string(folder.join(name).join(file)).expect("it is there");
         let (_remote, url) = crate::repository::bare();
         let project = crate::repository::pushed(&url, "exit 9\n");
         crate::repository::rooms(&project, 16);
-        project.write(
-            "app.py",
-            &app.replace("\"verification record\"", "\"rule\""),
-        );
+        project.write(file, &app.replace("\"verification record\"", "\"rule\""));
+        let (run, comment) = match file {
+            "app.py" => (
+                format!("python: {{function: \"app:chain\", interpreter: {installed}}}"),
+                "#",
+            ),
+            _ => {
+                let packages = project.path("node_modules");
+                std::os::unix::fs::symlink(&installed, packages).expect("linked");
+                project.write(".git/info/exclude", "node_modules\n");
+                ("node: \"app.mjs:decide\"".to_owned(), "//")
+            }
+        };
         project.write(
             "kelvin.yaml",
             &format!(
-                "run: {{python: {{function: \"app:chain\", interpreter: {python}}}}}\ncases: cases\ndecision_field: decision\n\
+                "run: {{{run}}}\ncases: cases\ndecision_field: decision\n\
                  governing_types: [rule]\njobs: 2\n"
             ),
         );
@@ -472,12 +486,12 @@ fn frameworks_are_reached_by_the_objects_that_their_users_have() {
         let gate = |branch: &str, edit: &dyn Fn(&str) -> String, code: i32| {
             crate::repository::git(project.root(), &["checkout", "--quiet", "main"]);
             crate::repository::git(project.root(), &["checkout", "--quiet", "-b", branch]);
-            project.write("app.py", &edit(&project.read("app.py")));
+            project.write(file, &edit(&project.read(file)));
             crate::repository::commit(&project, branch);
             let said = project.kelvin(&["gate"]);
             assert_eq!(said.code, Some(code), "{name} {branch}: {}", said.stdout);
         };
-        gate("same", &|text| format!("{text}# the same\n"), 0);
+        gate("same", &|text| format!("{text}{comment} the same\n"), 0);
         gate("deaf", &|text| text.replace("\"rule\"", "\"nothing\""), 3);
     }
 }

@@ -8,6 +8,7 @@ mod command;
 mod http;
 mod meter;
 mod model;
+mod node;
 mod python;
 mod registry;
 mod worker;
