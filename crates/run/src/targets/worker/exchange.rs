@@ -260,6 +260,7 @@ impl RunningWorker {
                         continue;
                     }
                 };
+                self.begun.drain(..start);
                 return Some(end);
             }
             self.begun.drain(..start);

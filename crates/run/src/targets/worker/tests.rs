@@ -103,6 +103,34 @@ impl Yard {
         }
     }
 
+    /// Asks all inputs in one row, which begins at once.
+    pub(super) fn ask_row(&self, inputs: &[&str]) -> Vec<Result<String, Failure>> {
+        let files: Vec<_> = inputs
+            .iter()
+            .map(|input| {
+                let file = self.folder.path().join(format!("{}.md", rpc::token()));
+                fs::write(&file, input).expect("written");
+                file
+            })
+            .collect();
+        let calls = inputs.iter().zip(&files).map(|(input, file)| Invocation {
+            input,
+            input_file: file,
+            output_file: Path::new("/nowhere"),
+            repeat: 1,
+            sample: "",
+            workplace: None,
+        });
+        let calls: Vec<_> = calls.collect();
+        let ends = self.target.call_together(&calls).into_iter();
+        ends.map(|(ended, output)| match ended {
+            Ended::Answered(_) => Ok(String::from_utf8(output).expect("text")),
+            Ended::Failed { failure, .. } => Err(*failure),
+            Ended::Interrupted => Ok("interrupted".to_owned()),
+        })
+        .collect()
+    }
+
     /// Asks all inputs at the same time.
     pub(super) fn ask_all(&self, inputs: &[&str]) -> Vec<Result<String, Failure>> {
         thread::scope(|scope| {
