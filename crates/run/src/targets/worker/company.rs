@@ -208,13 +208,13 @@ impl Company {
             InCompany::Batch(most) => idle * most,
         };
         if waiting.calls.len() > fits && waiting.hosts.len() < self.hall.processes {
-            if let Err(error) = self.open_host(&mut waiting) {
-                if waiting.hosts.is_empty() {
-                    let message = format!("a thread for the worker cannot be started: {error}");
-                    for call in waiting.calls.drain(..) {
-                        let failure = Failure::new(FailureKind::NotStarted, message.clone());
-                        call.end(SharedEnd::Ended(Box::new(failed(failure, None))));
-                    }
+            if let Err(error) = self.open_host(&mut waiting)
+                && waiting.hosts.is_empty()
+            {
+                let message = format!("a thread for the worker cannot be started: {error}");
+                for call in waiting.calls.drain(..) {
+                    let failure = Failure::new(FailureKind::NotStarted, message.clone());
+                    call.end(SharedEnd::Ended(Box::new(failed(failure, None))));
                 }
             }
             return;
