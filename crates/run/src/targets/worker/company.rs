@@ -16,6 +16,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde_json::value::RawValue;
 
+use super::InCompany;
 use super::exchange::{LOOK_EVERY, RunningWorker, WorkerLoss};
 use super::rpc::{self, WorkerMessage};
 use super::source::{WorkerSource, failed, printed};
@@ -26,40 +27,6 @@ use kelvin_system::signal::timespec;
 
 /// How long a call waits for others that could go in one message with it.
 const LINGER: Duration = Duration::from_millis(20);
-
-/// How a process gets several calls at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::targets) enum InCompany {
-    /// So many messages are under way at the same time.
-    Concurrent(usize),
-    /// One message is under way, with at most so many calls.
-    Batch(usize),
-}
-
-impl InCompany {
-    /// How many calls a process has at the same time.
-    pub(super) const fn most(self) -> usize {
-        match self {
-            Self::Concurrent(most) | Self::Batch(most) => most,
-        }
-    }
-
-    /// The key by which the configuration and the worker name it.
-    pub(super) const fn key(self) -> &'static str {
-        match self {
-            Self::Concurrent(_) => "concurrency",
-            Self::Batch(_) => "batch",
-        }
-    }
-
-    /// The same with fewer calls.
-    pub(super) fn at_most(self, most: usize) -> Self {
-        match self {
-            Self::Concurrent(asked) => Self::Concurrent(asked.min(most)),
-            Self::Batch(asked) => Self::Batch(asked.min(most)),
-        }
-    }
-}
 
 /// The end of a call that was made in company.
 pub(super) enum SharedEnd {

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::command::{self, Tail};
 use super::{Ended, FreshTarget, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
 use crate::Premises;
-use company::{Company, InCompany, SharedEnd};
+use company::{Company, SharedEnd};
 #[cfg(feature = "models")]
 pub(super) use exchange::how;
 use exchange::{ExchangeEnd, RunningWorker, WorkerLoss};
@@ -68,6 +68,40 @@ struct BoundedWorker {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     batch: Option<usize>,
+}
+
+/// How a process gets several calls at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::targets) enum InCompany {
+    /// So many messages are under way at the same time.
+    Concurrent(usize),
+    /// One message is under way, with at most so many calls.
+    Batch(usize),
+}
+
+impl InCompany {
+    /// How many calls a process has at the same time.
+    pub(super) const fn most(self) -> usize {
+        match self {
+            Self::Concurrent(most) | Self::Batch(most) => most,
+        }
+    }
+
+    /// The key by which the configuration and the worker name it.
+    pub(super) const fn key(self) -> &'static str {
+        match self {
+            Self::Concurrent(_) => "concurrency",
+            Self::Batch(_) => "batch",
+        }
+    }
+
+    /// The same with fewer calls.
+    pub(super) fn at_most(self, most: usize) -> Self {
+        match self {
+            Self::Concurrent(asked) => Self::Concurrent(asked.min(most)),
+            Self::Batch(asked) => Self::Batch(asked.min(most)),
+        }
+    }
 }
 
 /// What bounds the process of a worker, beside the time of a call, and how it gets its calls.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::company::InCompany;
+use super::InCompany;
 
 /// The version of the protocol.
 pub(super) const PROTOCOL: u64 = 1;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::company::InCompany;
 use super::exchange::{self, AROUND, ExchangeEnd, RunningWorker, WorkerLimits, WorkerLoss};
-use super::{WorkerBounds, check, held, rpc};
+use super::{InCompany, WorkerBounds, check, held, rpc};
 use crate::targets::command::{
     self, CommandTemplate, CommandWord, Paths, PlainPaths, SupervisedProgram, Tail,
 };
