@@ -12,6 +12,7 @@ for about a second while it is imported, as a module with a large library does. 
 and then, with a function that does next to nothing (--trivial cases, about 20,000 calls),
 
 - `kelvin check` with one worker, and with --jobs of them,
+- the same with 32 calls of an `async def` at once, and with lists of 64 inputs, in each of --jobs workers,
 - the runner of Kelvin alone: a loop that sends it the same messages and reads its answers, and writes no file.
 
 The program is the debug build unless another one is named. Prints tables; nothing is written.
@@ -44,6 +45,8 @@ def decide(text):
     units = text.split("\\n## ")
     return " ".join(unit for unit in units if unit.startswith("Release Rule"))
 """
+TOGETHER = "\nasync def together(text):\n    return decide(text)\n"
+LISTS = "\ndef lists(texts):\n    return [decide(text) for text in texts]\n"
 COMMAND = """\
 import json, sys
 import app
@@ -59,7 +62,7 @@ def project(scratch, name, cases, way, imports, jobs):
     folder = scratch / name
     corpus.write(cases, folder / "cases")
     (folder / "slow.py").write_text(SLOW, encoding="utf-8")
-    (folder / "app.py").write_text(DECIDE.format(imports=imports), encoding="utf-8")
+    (folder / "app.py").write_text(DECIDE.format(imports=imports) + TOGETHER + LISTS, encoding="utf-8")
     (folder / "command.py").write_text(COMMAND, encoding="utf-8")
     (folder / "kelvin.yaml").write_text(
         f"run: {way}\ncases: cases\ndecision_field: decision\ngoverning_types: [release_rule]\n"
@@ -149,6 +152,12 @@ def main():
             spent = run.check(kelvin, folder, "--no-history")
             calls = calls_of(folder)
             rows.append(row(f"`kelvin check`, workers: {jobs}", calls, spent))
+        for name, way in [("together", "concurrency: 32"), ("lists", "batch: 64")]:
+            function = f'{{python: {{function: "app:{name}", {way}}}}}'
+            folder = project(scratch, name, options.trivial, function, "", options.jobs)
+            spent = run.check(kelvin, folder, "--no-history")
+            calls = calls_of(folder)
+            rows.append(row(f"the same, `{way}`", calls, spent))
         texts = [path.read_text(encoding="utf-8") for path in sorted((folder / "cases").glob("*.md"))]
         rows.append(row("the runner alone, asked by a loop in Python", calls, alone(folder, texts, calls)))
         print("\n".join([*HEAD, *rows]))

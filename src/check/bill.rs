@@ -77,7 +77,7 @@ pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<B
     let call = call(&config.root, &configuration)?;
     let unseen = newest(&config.root, &configuration, request.registry)?
         .map(|report| unseen(&config, &report));
-    let jobs = config.jobs.get();
+    let jobs = config.at_once();
     let spent = |calls: usize| Spent {
         calls,
         // Fewer calls than jobs all run at the same time.

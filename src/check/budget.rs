@@ -29,7 +29,7 @@ impl Allowance {
     pub(super) fn of(config: &Config, head: &Report, sides: usize) -> Self {
         let Budget { calls, minutes, .. } = config.gate.budget;
         let cost = &head.run.session.cost;
-        let seconds = cost.pipeline_seconds / cost.invocations as f64 / config.jobs.get() as f64;
+        let seconds = cost.pipeline_seconds / cost.invocations as f64 / config.at_once() as f64;
         Self {
             calls: calls.unwrap_or_else(|| sides * reruns_of_a_side(head)),
             is_explicit: calls.is_some(),

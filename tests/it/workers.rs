@@ -49,6 +49,24 @@ fn with_function(module: &str, more: &str) -> Project {
     project
 }
 
+/// [`DECIDE`] as an `async def` with several calls at once, and as a function of lists.
+fn with_several(slow: bool) -> [Project; 2] {
+    let pause = if slow { 0.03 } else { 0.001 };
+    let decide = DECIDE.replace("def decide", "def one");
+    let together = format!(
+        "{decide}\nimport asyncio\nasync def decide(text):\n    await asyncio.sleep({pause})\n    return one(text)\n"
+    );
+    let lists = format!(
+        "{decide}\nimport time\ndef decide(texts):\n    time.sleep({pause})\n    return [one(text) for text in texts]\n"
+    );
+    [(together, "concurrency: 4"), (lists, "batch: 4")].map(|(module, way)| {
+        let project = with_function(&module, "");
+        let run = format!("{{python: {{function: \"app:decide\", {way}}}}}");
+        configured(&project, &run, "");
+        project
+    })
+}
+
 fn with_worker(answer: &str, bounds: &str, more: &str) -> Project {
     let project = Project::new("");
     project.write("worker.py", &format!("{answer}\n{SERVE}"));
@@ -129,6 +147,25 @@ fn a_function_and_a_worker_have_the_figures_of_the_same_command() {
 }
 
 #[test]
+fn several_calls_at_once_have_the_figures_of_the_same_command() {
+    let command = Project::new(GROUNDED);
+    command.check();
+    for project in with_several(false) {
+        project.check();
+        assert_eq!(metrics(&project), metrics(&command));
+        // Twelve further calls ask inputs apart, and eight ask them together.
+        assert_eq!(project.calls(), 52 + 20);
+        let calls = project.read("calls");
+        let processes: std::collections::BTreeSet<&str> = calls.lines().collect();
+        assert!((9..=10).contains(&processes.len()), "{}", processes.len());
+        for code in ["order_matters", "asked_alone", "fewer_at_once"] {
+            assert!(notices(&project, code).is_empty(), "{code}");
+        }
+        all_dead(&project, "calls");
+    }
+}
+
+#[test]
 fn a_run_with_a_worker_that_was_killed_is_resumed_and_repeats_nothing_that_had_finished() {
     let slow = DECIDE.replace(
         "def decide(text):",
@@ -136,7 +173,9 @@ fn a_run_with_a_worker_that_was_killed_is_resumed_and_repeats_nothing_that_had_f
     );
     let worker =
         format!("{slow}\ndef answer(params):\n    return {{'decision': decide(params['input'])}}");
-    for project in [with_function(&slow, ""), with_worker(&worker, "", "")] {
+    let [together, lists] = with_several(true);
+    let alone = [with_function(&slow, ""), with_worker(&worker, "", "")];
+    for project in alone.into_iter().chain([together, lists]) {
         let noted = || {
             let journal = fs::read_to_string(project.path("kelvin/.journal.jsonl"));
             journal.map_or(0, |text| text.matches("\"case\"").count())
@@ -269,6 +308,65 @@ fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes
     );
 }
 
+/// Keeps its input in a global while it waits.
+const MIXES: &str = "import asyncio\ncurrent = None\nasync def decide(text):\n    global current\n    current = text\n    \
+                     await asyncio.sleep(0.01)\n    return current.splitlines()[0]\n";
+
+#[test]
+fn calls_that_change_each_other_at_the_same_time_are_told_by_name_and_never_pass() {
+    let (_remote, url) = repository::bare();
+    let project = repository::pushed(&url, "");
+    project.write("app.py", MIXES);
+    project.write(".gitignore", "/kelvin/\n__pycache__/\n");
+    let function = "{python: {function: \"app:decide\", concurrency: 4}}";
+    configured(&project, function, "");
+    repository::commit(&project, "a function");
+    repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
+    let said = project.check();
+    let told = notices(&project, "order_matters");
+    assert_eq!(told.len(), 1, "{}", said.stdout);
+    for words in [
+        "`alder/baseline`",
+        "at the same time",
+        "across an `await`",
+        "`concurrency`",
+    ] {
+        assert!(told[0].contains(words), "{told:?}");
+    }
+    project.kelvin(&["baseline", "save"]).expect(0);
+    repository::branch(&project, "change", "");
+    let said = project.kelvin(&["gate", "--format", "markdown"]);
+    let verdict = project.json("kelvin/gate.json");
+    assert_ne!(verdict["verdict"], json!("pass"), "{}", said.stdout);
+    assert_eq!(verdict["reasons"][0]["code"], json!("order_matters"));
+    assert!(said.stdout.contains("at the same time"), "{}", said.stdout);
+    // The same function is well where each process has one call at a time.
+    configured(&project, "{python: \"app:decide\"}", "");
+    project.check();
+    assert!(notices(&project, "order_matters").is_empty());
+}
+
+#[test]
+fn a_list_whose_answers_depend_on_its_other_inputs_is_told_by_name() {
+    let module = "def decide(texts):\n    return [max(texts).splitlines()[0] for text in texts]\n";
+    let project = with_function(module, "");
+    configured(
+        &project,
+        "{python: {function: \"app:decide\", batch: 8}}",
+        "",
+    );
+    project.check();
+    let told = notices(&project, "order_matters");
+    assert_eq!(told.len(), 1);
+    for words in [
+        "`alder/baseline`",
+        "one input of a list",
+        "leave out `batch`",
+    ] {
+        assert!(told[0].contains(words), "{told:?}");
+    }
+}
+
 #[test]
 fn noise_is_not_taken_for_order_and_what_was_found_out_is_found_out_once() {
     let noisy = "import random\ndef decide(text):\n    open('calls', 'a').write('x\\n')\n    return random.random()\n";
@@ -340,9 +438,14 @@ fn the_worker_of_the_documentation_serves() {
 
 /// The real packages: each object is named as it is, an unchanged one passes, and one that forgets a rule is red.
 #[test]
-#[ignore = "installs the frameworks from PyPI; `.ci/run` runs it"]
+#[ignore = "installs the frameworks from PyPI and npm; `.ci/run` runs it"]
 fn frameworks_are_reached_by_the_objects_that_their_users_have() {
-    for name in ["langchain", "llamaindex", "dspy"] {
+    for (name, file) in [
+        ("langchain", "app.py"),
+        ("llamaindex", "app.py"),
+        ("dspy", "app.py"),
+        ("vercel", "app.mjs"),
+    ] {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/frameworks");
         let install = std::process::Command::new(folder.join("install"))
             .arg(name)
@@ -350,19 +453,28 @@ fn frameworks_are_reached_by_the_objects_that_their_users_have() {
             .expect("it starts");
         let said = String::from_utf8_lossy(&install.stderr).into_owned();
         assert!(install.status.success(), "{name}: {said}");
-        let python = String::from_utf8_lossy(&install.stdout).trim().to_owned();
-        let app = fs::read_to_string(folder.join(name).join("app.py")).expect("it is there");
+        let installed = String::from_utf8_lossy(&install.stdout).trim().to_owned();
+        let app = fs::read_to_string(folder.join(name).join(file)).expect("it is there");
         let (_remote, url) = crate::repository::bare();
         let project = crate::repository::pushed(&url, "exit 9\n");
         crate::repository::rooms(&project, 16);
-        project.write(
-            "app.py",
-            &app.replace("\"verification record\"", "\"rule\""),
-        );
+        project.write(file, &app.replace("\"verification record\"", "\"rule\""));
+        let (run, comment) = match file {
+            "app.py" => (
+                format!("python: {{function: \"app:chain\", interpreter: {installed}}}"),
+                "#",
+            ),
+            _ => {
+                let packages = project.path("node_modules");
+                std::os::unix::fs::symlink(&installed, packages).expect("linked");
+                project.write(".git/info/exclude", "node_modules\n");
+                ("node: \"app.mjs:decide\"".to_owned(), "//")
+            }
+        };
         project.write(
             "kelvin.yaml",
             &format!(
-                "run: {{python: {{function: \"app:chain\", interpreter: {python}}}}}\ncases: cases\ndecision_field: decision\n\
+                "run: {{{run}}}\ncases: cases\ndecision_field: decision\n\
                  governing_types: [rule]\njobs: 2\n"
             ),
         );
@@ -374,12 +486,12 @@ fn frameworks_are_reached_by_the_objects_that_their_users_have() {
         let gate = |branch: &str, edit: &dyn Fn(&str) -> String, code: i32| {
             crate::repository::git(project.root(), &["checkout", "--quiet", "main"]);
             crate::repository::git(project.root(), &["checkout", "--quiet", "-b", branch]);
-            project.write("app.py", &edit(&project.read("app.py")));
+            project.write(file, &edit(&project.read(file)));
             crate::repository::commit(&project, branch);
             let said = project.kelvin(&["gate"]);
             assert_eq!(said.code, Some(code), "{name} {branch}: {}", said.stdout);
         };
-        gate("same", &|text| format!("{text}# the same\n"), 0);
+        gate("same", &|text| format!("{text}{comment} the same\n"), 0);
         gate("deaf", &|text| text.replace("\"rule\"", "\"nothing\""), 3);
     }
 }

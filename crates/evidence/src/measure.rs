@@ -216,7 +216,7 @@ impl<'a> Measurement<'a> {
             })
             .collect();
         let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
-        let paid = mean * invocations as f64 / config.jobs.get() as f64;
+        let paid = mean * invocations as f64 / config.at_once() as f64;
         let paced = config
             .limits
             .max_per_minute

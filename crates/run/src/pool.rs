@@ -73,16 +73,20 @@ impl Drop for StopOnPanic<'_> {
 /// The most open descriptors of one job: two pipes with both ends, the socket to the supervisor of the
 /// call, the standard input, a file, and those that its start needs.
 const PER_JOB: u64 = 10;
+/// The most open descriptors of each further call that the process of a job has: a file and a folder.
+const PER_CALL: u64 = 3;
 /// The most open descriptors of everything else.
 const BESIDE: u64 = 64;
 /// A run of one job worked with this many descriptors, and failed with fewer.
 const FEWEST: u64 = 24;
 
-/// Lowers the number of jobs to what this process has room for, and returns a notice where it did.
-pub(super) fn fit_open_files(jobs: &mut NonZeroUsize) -> Option<Notice> {
+/// Lowers the number of jobs, of which each has so many calls at once, to what this process has room for, and returns a
+/// notice where it did.
+pub(super) fn fit_open_files(jobs: &mut NonZeroUsize, at_once: NonZeroUsize) -> Option<Notice> {
     let asked = *jobs;
-    *jobs = make_room(asked);
+    *jobs = make_room(asked, PER_JOB + PER_CALL * (at_once.get() as u64 - 1));
     (*jobs < asked).then(|| {
+        let [jobs, asked] = [*jobs, asked].map(|jobs| jobs.saturating_mul(at_once));
         let text = format!(
             "{jobs} instead of {asked} calls are made at the same time: the system allows this process too \
              few open files for more (see `ulimit -n`)"
@@ -93,8 +97,8 @@ pub(super) fn fit_open_files(jobs: &mut NonZeroUsize) -> Option<Notice> {
 
 /// How many of the `jobs` this process can run at the same time, at least one. Where the limit of open
 /// files is too low for all of them, the limit is raised as far as the system permits.
-fn make_room(jobs: NonZeroUsize) -> NonZeroUsize {
-    let wanted = PER_JOB * jobs.get() as u64 + BESIDE;
+fn make_room(jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
+    let wanted = per_job * jobs.get() as u64 + BESIDE;
     let limit = getrlimit(Resource::Nofile);
     let Some(current) = limit.current.filter(|current| *current < wanted) else {
         return jobs;
@@ -106,14 +110,14 @@ fn make_room(jobs: NonZeroUsize) -> NonZeroUsize {
         maximum: limit.maximum,
     };
     match setrlimit(Resource::Nofile, asked) {
-        Ok(()) => allowed(raised, jobs),
-        Err(_) => allowed(current, jobs),
+        Ok(()) => allowed(raised, jobs, per_job),
+        Err(_) => allowed(current, jobs, per_job),
     }
 }
 
 /// How many jobs fit below a limit.
-fn allowed(limit: u64, jobs: NonZeroUsize) -> NonZeroUsize {
-    let fit = limit.saturating_sub(FEWEST) / PER_JOB;
+fn allowed(limit: u64, jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
+    let fit = limit.saturating_sub(FEWEST) / per_job;
     let fit = usize::try_from(fit).unwrap_or(usize::MAX);
     NonZeroUsize::new(fit).map_or(NonZeroUsize::MIN, |fit| fit.min(jobs))
 }
@@ -181,7 +185,7 @@ mod tests {
     #[test]
     fn a_low_limit_allows_fewer_jobs_and_always_one() {
         let jobs = NonZeroUsize::new(16).expect("not 0");
-        let fit = [0, 24, 40, 64, 84, 184, 1024].map(|limit| allowed(limit, jobs).get());
+        let fit = [0, 24, 40, 64, 84, 184, 1024].map(|limit| allowed(limit, jobs, PER_JOB).get());
         assert_eq!(fit, [1, 1, 1, 4, 6, 16, 16]);
     }
 }

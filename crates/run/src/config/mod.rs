@@ -57,7 +57,7 @@ pub struct Config {
     /// The repeats without those that are added for a base, so that figures of one item rest on as many runs on
     /// both sides.
     pub replicas: NonZeroUsize,
-    /// How many invocations run at the same time.
+    /// How many invocations run at the same time; how many processes there are, where each has several at once.
     pub jobs: NonZeroUsize,
     /// What bounds one invocation and their rate.
     pub limits: Limits,
@@ -266,6 +266,12 @@ impl Config {
     pub fn targets(&self) -> impl Iterator<Item = &Address> {
         let configured = self.probes.iter().filter(|probe| probe.is_configured);
         configured.filter_map(|probe| probe.settings.target())
+    }
+
+    /// How many invocations of the pipeline run at the same time: of every kind of probe at least so many.
+    pub fn at_once(&self) -> usize {
+        let of_a_job = self.targets().map(Address::at_once).min().unwrap_or(1);
+        self.jobs.get().saturating_mul(of_a_job)
     }
 
     /// The address of the pipeline of one kind of probe, where the file configures it.

@@ -23,7 +23,8 @@ pub(super) struct RawConfig {
     #[serde(default = "one")]
     #[schemars(range(max = 1000))]
     pub repeats: NonZeroUsize,
-    /// How many invocations run at the same time. Without it: the number of cores.
+    /// How many invocations run at the same time, each in a process of its own; with `concurrency` or `batch` the number of
+    /// processes. Without it: the number of cores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1024))]
     pub jobs: Option<NonZeroUsize>,

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::pace::Pace;
-use super::tree::{AttemptFolder, Leaf, Tree};
+use super::tree::{AttemptPlace, Leaf, Tree};
 use super::{AnswerSource, Event, Observing, Outcome, Task, cache, pool, retry};
 use crate::targets::{Ended, Invocation, Reply, Target, TargetSite};
 use kelvin_base::cost::Cost;
@@ -82,13 +82,15 @@ impl<'a> Runner<'a> {
         open: impl FnOnce(&TargetSite) -> Result<Box<dyn Target + 'a>, Misuse>,
         mut settings: RunnerSettings<'a>,
     ) -> anyhow::Result<Self> {
-        let fewer = pool::fit_open_files(&mut settings.rules.jobs);
+        let rules = &mut settings.rules;
+        let fewer = pool::fit_open_files(&mut rules.jobs, rules.at_once);
         let rules = &settings.rules;
         let target = open(&TargetSite {
             root: rules.root.clone(),
             timeout: rules.limits.timeout,
             max_output_bytes: rules.limits.max_output_bytes,
             decision_field: rules.decision_field.clone(),
+            jobs: rules.jobs,
             interrupt: Arc::clone(&interrupt),
         });
         let target = target.map_err(|misuse| rules.in_file(misuse))?;
@@ -136,7 +138,9 @@ impl<'a> Runner<'a> {
         let is_first = tasks.len() == 1 && self.cost() == Cost::default();
         self.memory.learns(is_first)?;
         self.look_at_the_order(tasks, input)?;
-        let outcomes = pool::run(tasks.len(), self.settings.rules.jobs, &|at| {
+        let rules = &self.settings.rules;
+        let calls = rules.jobs.saturating_mul(rules.at_once);
+        let outcomes = pool::run(tasks.len(), calls, &|at| {
             let task = &tasks[at];
             let outcome = self.perform(task, input)?;
             if let Some(outcome) = &outcome {
@@ -288,7 +292,7 @@ impl<'a> Runner<'a> {
         let mut unreadable = 0;
         let mut attempt = 1;
         while let Some(pass) = self.may_start() {
-            let place = self.tree.place(text, &sample, attempt)?;
+            let place = self.place(text, &sample, attempt)?;
             let call = Invocation {
                 input: text,
                 input_file: place.input(),
@@ -348,33 +352,45 @@ impl<'a> Runner<'a> {
         Ok(None)
     }
 
+    /// The place of a call.
+    fn place(&self, text: &str, sample: &str, attempt: usize) -> anyhow::Result<AttemptPlace> {
+        let premises = self.target.premises();
+        self.tree.place(text, sample, attempt, premises)
+    }
+
     /// Makes one call. Afterwards its output is in the buffer of this thread, with the name of its place removed.
     /// Returns whether the name was in the output.
-    fn invoke(target: &dyn Target, call: &Invocation<'_>, place: &AttemptFolder) -> (Ended, bool) {
+    fn invoke(target: &dyn Target, call: &Invocation<'_>, place: &AttemptPlace) -> (Ended, bool) {
         OUTPUT.with_borrow_mut(|output| {
             output.clear();
             // The memory of one large answer is released at once.
             output.shrink_to(KEPT_ROOM);
             let mut ended = target.call(call, output);
-            match &mut ended {
-                Ended::Answered(reply) => {
-                    place.unname(&mut reply.streams.stdout);
-                    place.unname(&mut reply.streams.stderr);
-                }
-                Ended::Failed { failure, .. } => {
-                    place.unname(&mut failure.message);
-                    place.unname(&mut failure.stdout);
-                    place.unname(&mut failure.stderr);
-                }
-                Ended::Interrupted => {}
-            }
-            let unnamed = place.without_name(output);
-            let names_its_place = unnamed.is_some();
-            if let Some(unnamed) = unnamed {
-                *output = unnamed;
-            }
+            let names_its_place = Self::unname(&mut ended, output, place);
             (ended, names_its_place)
         })
+    }
+
+    /// Removes the name of a place from all that came of a call. Returns whether the name was in the output.
+    fn unname(ended: &mut Ended, output: &mut Vec<u8>, place: &AttemptPlace) -> bool {
+        match ended {
+            Ended::Answered(reply) => {
+                place.unname(&mut reply.streams.stdout);
+                place.unname(&mut reply.streams.stderr);
+            }
+            Ended::Failed { failure, .. } => {
+                place.unname(&mut failure.message);
+                place.unname(&mut failure.stdout);
+                place.unname(&mut failure.stderr);
+            }
+            Ended::Interrupted => {}
+        }
+        let unnamed = place.without_name(output);
+        let names_its_place = unnamed.is_some();
+        if let Some(unnamed) = unnamed {
+            *output = unnamed;
+        }
+        names_its_place
     }
 
     /// The value that the reader takes from the output of this thread's last call.

@@ -2,6 +2,7 @@
 //! next one; then its answers, and every figure that is made of them, depend on the order of the calls. A few inputs
 //! are asked alone and in two orders, each time of a process that was asked nothing before. Where there is no other
 //! process than the one that was asked, the rows come one after the other, so that each always follows the same one.
+//! Where a process has several calls at once, the inputs are asked together as well, in the same two orders.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,12 +10,12 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::{Input, Runner, sample};
+use super::{Input, OUTPUT, Runner, sample};
 use crate::Task;
 use crate::targets::{Ended, FreshTarget, Invocation, Target};
 use crate::{pool, retry};
 use kelvin_base::digest::Fields;
-use kelvin_base::failure::FailureKind;
+use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
 
 /// How often everything is asked again once an answer has differed: an answer that differs by chance does so without
@@ -29,11 +30,18 @@ type Comparable = Result<Value, FailureKind>;
 struct ByPlace {
     /// One list for each place of the input: in the first order, in the second, and alone.
     places: [Vec<Comparable>; 3],
+    /// The same for the two orders, asked together. Nothing where a process has one call at a time.
+    together: [Vec<Comparable>; 2],
 }
 
 impl ByPlace {
     /// Whether some answers differ, for whatever reason.
     fn some_differ(&self) -> bool {
+        self.differ_apart() || self.strange().next().is_some()
+    }
+
+    /// Whether some answers to the input alone or after others differ.
+    fn differ_apart(&self) -> bool {
         let mut all = self.places.iter().flatten();
         let first = all.next();
         all.any(|other| Some(other) != first)
@@ -44,6 +52,35 @@ impl ByPlace {
         let vary = |answers: &Vec<Comparable>| answers.windows(2).any(|two| two[0] != two[1]);
         self.places.iter().any(vary)
     }
+
+    /// The answers among others that differ from the one to the input alone.
+    fn strange(&self) -> impl Iterator<Item = &Comparable> {
+        let alone = self.places.iter().flatten().next();
+        let together = self.together.iter().flatten();
+        together.filter(move |answer| Some(*answer) != alone)
+    }
+
+    /// Whether the order of the calls explains the answers.
+    fn follow_the_order(&self) -> bool {
+        self.differ_apart() && !self.vary()
+    }
+
+    /// Whether only what is asked at the same time explains them: apart they are always alike, and together at least
+    /// half of them are others. Which ones may depend on the moment, so they need not be alike in the same place.
+    fn follow_the_company(&self) -> bool {
+        let together = self.together.iter().flatten().count();
+        let strange = self.strange().count();
+        !self.differ_apart() && strange > 0 && strange * 2 >= together
+    }
+}
+
+/// How a row of inputs is asked.
+#[derive(Clone, Copy)]
+enum RowPlace {
+    /// One after the other, or alone: the number among the places.
+    Apart(usize),
+    /// Together: the number of the order.
+    Together(usize),
 }
 
 impl Runner<'_> {
@@ -120,14 +157,23 @@ impl Runner<'_> {
         for round in 0..=AGAIN {
             let there: Vec<usize> = (0..inputs.len()).collect();
             let back: Vec<usize> = there.iter().rev().copied().collect();
-            let alone = there.iter().map(|at| (2, vec![*at]));
-            let rows: Vec<(usize, Vec<usize>)> = [(0, there.clone()), (1, back)]
-                .into_iter()
-                .chain(alone)
-                .collect();
+            let orders = [&there, &back].into_iter().enumerate();
+            let apart = orders
+                .clone()
+                .map(|(at, order)| (RowPlace::Apart(at), order.clone()));
+            let alone = there.iter().map(|at| (RowPlace::Apart(2), vec![*at]));
+            let together = orders
+                .filter(|_| memory.together.is_some())
+                .map(|(at, order)| (RowPlace::Together(at), order.clone()));
+            let rows: Vec<(RowPlace, Vec<usize>)> = apart.chain(alone).chain(together).collect();
             let is_over = AtomicBool::new(false);
             let heard = pool::run(rows.len(), jobs, &|at| {
-                self.ask_in_a_row(rows[at].1.iter().map(|at| &inputs[*at].1), &is_over)
+                let (place, row) = &rows[at];
+                let row: Vec<&str> = row.iter().map(|at| &*inputs[*at].1).collect();
+                match place {
+                    RowPlace::Apart(_) => self.ask_in_a_row(&row, &is_over),
+                    RowPlace::Together(_) => self.ask_together(&row, &is_over),
+                }
             })?;
             if self.halted() {
                 return Ok(None);
@@ -142,7 +188,11 @@ impl Runner<'_> {
             }
             for ((place, row), heard) in rows.iter().zip(heard) {
                 for (at, answer) in row.iter().zip(heard) {
-                    answers[*at].places[*place].push(answer);
+                    let answers = &mut answers[*at];
+                    match place {
+                        RowPlace::Apart(place) => answers.places[*place].push(answer),
+                        RowPlace::Together(order) => answers.together[*order].push(answer),
+                    }
                 }
             }
             if round == 0 && !answers.iter().any(ByPlace::some_differ) {
@@ -154,9 +204,9 @@ impl Runner<'_> {
 
     /// Asks inputs one after the other, of a process that was asked nothing before. `is_over` is set where a call got
     /// no answer, and ends this row and the others.
-    fn ask_in_a_row<'i>(
+    fn ask_in_a_row(
         &self,
-        inputs: impl Iterator<Item = &'i String>,
+        inputs: &[&str],
         is_over: &AtomicBool,
     ) -> anyhow::Result<Vec<Comparable>> {
         let Some(FreshTarget { target, .. }) = self.target.afresh() else {
@@ -175,13 +225,75 @@ impl Runner<'_> {
         Ok(answers)
     }
 
+    /// Asks inputs together, of a process that was asked nothing before. `is_over` is set where a call got no answer.
+    fn ask_together(
+        &self,
+        inputs: &[&str],
+        is_over: &AtomicBool,
+    ) -> anyhow::Result<Vec<Comparable>> {
+        let Some(FreshTarget { target, .. }) = self.target.afresh() else {
+            return Ok(Vec::new());
+        };
+        let mut asked = Vec::new();
+        for text in inputs {
+            let Some(pass) = self.may_start() else {
+                return Ok(Vec::new());
+            };
+            let sample = sample(text, 1);
+            asked.push((self.place(text, &sample, 1)?, sample, pass));
+        }
+        let calls: Vec<Invocation<'_>> = inputs
+            .iter()
+            .zip(&asked)
+            .map(|(text, (place, sample, _))| Invocation {
+                input: text,
+                input_file: place.input(),
+                output_file: place.output(),
+                repeat: 1,
+                sample,
+                workplace: None,
+            })
+            .collect();
+        let start = Instant::now();
+        let ends = target.call_together(&calls);
+        let time = start.elapsed();
+        let mut answers = Vec::new();
+        for ((mut ended, mut output), (place, _, pass)) in ends.into_iter().zip(asked) {
+            Self::unname(&mut ended, &mut output, &place);
+            OUTPUT.replace(output);
+            let result = match ended {
+                Ended::Answered(reply) => self.read(&reply),
+                Ended::Failed { failure, .. } => Err(failure),
+                Ended::Interrupted => return Ok(Vec::new()),
+            };
+            pass.used(None);
+            self.tally.called(time, 1, None);
+            match Self::comparable(result) {
+                Some(answer) => answers.push(answer),
+                None => is_over.store(true, Ordering::Relaxed),
+            }
+        }
+        Ok(answers)
+    }
+
+    /// An answer as it is compared; none for a failure that tells nothing of the input.
+    fn comparable(result: Result<Value, Box<Failure>>) -> Option<Comparable> {
+        match result {
+            Ok(value) => Some(Ok(value)),
+            Err(failure) => match failure.kind {
+                FailureKind::Timeout | FailureKind::WorkerLost | FailureKind::NotStarted => None,
+                kind => Some(Err(kind)),
+            },
+        }
+    }
+
     /// One call that is no task, made again as a task would be. None where it got no answer: such a failure tells
     /// nothing of the input.
     fn ask_once(&self, target: &dyn Target, text: &str) -> anyhow::Result<Option<Comparable>> {
         let sample = sample(text, 1);
         let mut attempt = 1;
         while let Some(pass) = self.may_start() {
-            let place = self.tree.place(text, &sample, attempt)?;
+            let place = self.place(text, &sample, attempt)?;
             let call = Invocation {
                 input: text,
                 input_file: place.input(),
@@ -200,16 +312,18 @@ impl Runner<'_> {
             pass.used(reply.usage);
             self.tally.called(start.elapsed(), attempt, reply.usage);
             let failure = match result {
-                Ok(value) => return Ok(Some(Ok(value))),
-                Err(failure) => failure,
-            };
-            match failure.kind {
-                FailureKind::Timeout | FailureKind::WorkerLost | FailureKind::NotStarted => {
-                    return Ok(None);
+                Err(failure)
+                    if matches!(
+                        failure.kind,
+                        FailureKind::RateLimit
+                            | FailureKind::Connection
+                            | FailureKind::Status(500..)
+                    ) =>
+                {
+                    failure
                 }
-                FailureKind::RateLimit | FailureKind::Connection | FailureKind::Status(500..) => {}
-                kind => return Ok(Some(Err(kind))),
-            }
+                result => return Ok(Self::comparable(result)),
+            };
             let rules = &self.settings.rules.retry;
             let asked = reply.retry_after;
             let delay = retry::delay(rules, "order", attempt, &failure.kind, asked);
@@ -228,6 +342,8 @@ struct AskedMemory {
     noun: &'static str,
     /// Whether it was asked before, and is asked again.
     remembers: bool,
+    /// The key by which it has several calls at once, where it has.
+    together: Option<&'static str>,
 }
 
 impl AskedMemory {
@@ -235,6 +351,7 @@ impl AskedMemory {
         Self {
             noun: fresh.noun,
             remembers: fresh.remembers,
+            together: fresh.together,
         }
     }
 
@@ -243,6 +360,18 @@ impl AskedMemory {
         match self.noun {
             "worker" => "Look for a global that remembers, or set `recycle_after: 1`",
             _ => "Look for what it keeps from one request to the next",
+        }
+    }
+
+    /// What to do where calls at the same time change each other.
+    fn remedy_in_company(self) -> &'static str {
+        match self.together {
+            Some("batch") => {
+                "Look for what one input of a list does to the answer to another one, or leave out `batch`"
+            }
+            _ => {
+                "Look for a global that a call keeps across an `await`, or leave out `concurrency`"
+            }
         }
     }
 }
@@ -257,24 +386,42 @@ fn in_words(inputs: &[(String, String)], answers: &[ByPlace], memory: AskedMemor
             .filter(|(_, answers)| is_meant(answers));
         meant.map(|((name, _), _)| format!("`{name}`")).collect()
     };
-    let ordered = names(&|answers| answers.some_differ() && !answers.vary());
-    let unsteady = names(&ByPlace::vary);
+    let ordered = names(&ByPlace::follow_the_order);
+    let mixed = names(&ByPlace::follow_the_company);
+    let unsteady = names(&|answers| {
+        answers.some_differ() && !answers.follow_the_order() && !answers.follow_the_company()
+    });
     let asked = inputs.len();
+    let times = AGAIN + 1;
+    let are = |names: &[String]| match names {
+        [_] => "this one is",
+        _ => "these are",
+    };
+    let mut notices = Vec::new();
     if !ordered.is_empty() {
         let text = format!(
             "the answer to {} depends on what the {noun} was asked before: of {asked} inputs, each asked alone and in \
-             two orders {} times, {} answered otherwise, and always alike in the same place. Something of one call \
+             two orders {times} times, {} answered otherwise, and always alike in the same place. Something of one call \
              stays for the next one, so that every figure of this run may be one of the order. {}",
             listed(&ordered),
-            AGAIN + 1,
-            if ordered.len() == 1 {
-                "this one is"
-            } else {
-                "these are"
-            },
+            are(&ordered),
             memory.remedy(),
         );
-        return vec![Notice::new(Code::own("order_matters"), text)];
+        notices.push(Notice::new(Code::own("order_matters"), text));
+    }
+    if !mixed.is_empty() {
+        let text = format!(
+            "the answer to {} depends on what the {noun} is asked at the same time: of {asked} inputs, each asked alone, \
+             after others and together with them {times} times, {} answered otherwise together, and always alike apart. \
+             Something of one call reaches another one, so that every figure of this run may be one of the company. {}",
+            listed(&mixed),
+            are(&mixed),
+            memory.remedy_in_company(),
+        );
+        notices.push(Notice::new(Code::own("order_matters"), text));
+    }
+    if !notices.is_empty() {
+        return notices;
     }
     if unsteady.is_empty() {
         return Vec::new();
@@ -315,6 +462,15 @@ mod tests {
     fn answers(places: [&[i32]; 3]) -> ByPlace {
         ByPlace {
             places: places.map(|place| place.iter().map(|n| Ok(json!(n))).collect()),
+            together: [const { Vec::new() }; 2],
+        }
+    }
+
+    /// The answer 1 everywhere apart, and these together.
+    fn together(orders: [&[i32]; 2]) -> ByPlace {
+        ByPlace {
+            together: orders.map(|order| order.iter().map(|n| Ok(json!(n))).collect()),
+            ..answers([&[1; 4], &[1; 4], &[1; 4]])
         }
     }
 
@@ -326,7 +482,12 @@ mod tests {
     }
 
     fn memory(noun: &'static str, remembers: bool) -> AskedMemory {
-        AskedMemory { noun, remembers }
+        let together = None;
+        AskedMemory {
+            noun,
+            remembers,
+            together,
+        }
     }
 
     #[test]
@@ -367,6 +528,39 @@ mod tests {
             "{}",
             notice.text
         );
+    }
+
+    #[test]
+    fn what_differs_together_alone_follows_the_company_however_it_varies_there() {
+        let inputs = [("case-0".to_owned(), String::new())];
+        let of = |orders, key| {
+            let memory = AskedMemory {
+                together: Some(key),
+                ..memory("worker", false)
+            };
+            in_words(&inputs, &[together(orders)], memory)
+        };
+        assert!(of([&[1; 4], &[1; 4]], "concurrency").is_empty());
+        let orders: [[&[i32]; 2]; 3] = [
+            [&[1; 4], &[2; 4]],
+            [&[2, 3, 1, 4], &[1, 1, 5, 6]],
+            [&[2; 4], &[3; 4]],
+        ];
+        for orders in orders {
+            let [notice] = &of(orders, "concurrency")[..] else {
+                panic!("one notice");
+            };
+            assert_eq!(notice.code, Code::own("order_matters"));
+            for words in ["`case-0`", "at the same time", "`await`"] {
+                assert!(notice.text.contains(words), "{}", notice.text);
+            }
+        }
+        assert!(of([&[2; 4], &[3; 4]], "batch")[0].text.contains("`batch`"));
+        // A rare difference may be chance.
+        let [notice] = &of([&[1, 1, 1, 2], &[1, 3, 1, 1]], "concurrency")[..] else {
+            panic!("one notice");
+        };
+        assert_eq!(notice.code, Code::own("order_unknown"));
     }
 
     #[test]

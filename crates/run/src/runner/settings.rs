@@ -72,8 +72,10 @@ pub struct Rules {
     pub file: PathBuf,
     /// The folder of the configuration; absolute.
     pub root: PathBuf,
-    /// How many calls are made at the same time.
+    /// How many processes of the pipeline there are at the same time.
     pub jobs: NonZeroUsize,
+    /// How many calls each of them has at the same time.
+    pub at_once: NonZeroUsize,
     /// What bounds one call and their rate.
     pub limits: Limits,
     /// When a failed call is tried again.
@@ -108,6 +110,7 @@ impl Rules {
         Self {
             file: config.file.clone(),
             jobs: config.jobs,
+            at_once: NonZeroUsize::new(program.target.at_once()).unwrap_or(NonZeroUsize::MIN),
             limits: config.limits.clone(),
             retry: config.retry.clone(),
             cache: cache.map(|cache| root.join(&cache.dir)),

@@ -89,6 +89,12 @@ impl Address {
         self.kind().is_ok_and(|(kind, _)| kind.stays())
     }
 
+    /// How many calls one process of the pipeline has at the same time.
+    pub fn at_once(&self) -> usize {
+        self.kind()
+            .map_or(1, |(kind, settings)| kind.at_once(settings))
+    }
+
     /// Whether the same process answers, whatever commit is checked out.
     pub fn is_of_no_commit(&self) -> bool {
         self.kind()

@@ -8,18 +8,21 @@ mod command;
 mod http;
 mod meter;
 mod model;
+mod node;
 mod python;
 mod registry;
 mod worker;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::tree::Premises;
 use kelvin_base::exit::Misuse;
 use kelvin_system::signal::Interrupt;
 
@@ -47,6 +50,11 @@ pub trait Target: Sync {
         false
     }
 
+    /// What a call needs beside its input as a value.
+    fn premises(&self) -> Premises {
+        Premises::Folder
+    }
+
     /// Whether calls can be made. The run asks before the first call, but not for a rehearsal.
     ///
     /// # Errors
@@ -68,6 +76,16 @@ pub trait Target: Sync {
         None
     }
 
+    /// Makes calls that begin at the same time, in this order, of one process that takes several. Only a target whose
+    /// [`afresh`](Self::afresh) says so is asked.
+    fn call_together(&self, calls: &[Invocation<'_>]) -> Vec<(Ended, Vec<u8>)> {
+        let one = |call| {
+            let mut output = Vec::new();
+            (self.call(call, &mut output), output)
+        };
+        calls.iter().map(one).collect()
+    }
+
     /// Whether the service behind it answers, in words; none where there is no service.
     fn answers(&self) -> Option<Result<String, String>> {
         None
@@ -87,6 +105,8 @@ pub struct FreshTarget<'a> {
     pub noun: &'static str,
     /// Whether it is the one that was asked before, since no other can be had.
     pub remembers: bool,
+    /// The key of the configuration by which one process has several calls at once; none where it has one at a time.
+    pub together: Option<&'static str>,
 }
 
 /// One call of the pipeline. The input is given as a value and as a file, and the target uses the
@@ -95,7 +115,7 @@ pub struct FreshTarget<'a> {
 pub struct Invocation<'a> {
     /// The input.
     pub input: &'a str,
-    /// A file that holds the input. Its path does not tell whether the input is an original or a variant.
+    /// A file that holds the input, unless the target [needs none](Target::premises). Its path does not tell whether the input is an original or a variant.
     pub input_file: &'a Path,
     /// The file for the output. It does not exist before the call.
     pub output_file: &'a Path,
@@ -177,6 +197,8 @@ pub struct TargetSite {
     pub max_output_bytes: u64,
     /// Where the decision stands in the output; empty for the whole output.
     pub decision_field: String,
+    /// The most processes that answer at the same time.
+    pub jobs: NonZeroUsize,
     /// Tells when the run is stopped. A target has to end its calls soon after.
     pub interrupt: Arc<Interrupt>,
 }
@@ -219,6 +241,12 @@ pub trait TargetKind: Sync {
     /// Whether a process of the pipeline stays from one call to the next, and may remember something.
     fn stays(&self) -> bool {
         false
+    }
+
+    /// How many calls one process has at the same time.
+    fn at_once(&self, settings: &Value) -> usize {
+        let _ = settings;
+        1
     }
 
     /// Whether the same process answers, whatever commit is checked out: then a base and a change that are both measured

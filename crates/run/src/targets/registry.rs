@@ -5,6 +5,7 @@ use super::TargetKind;
 use super::command::CommandKind;
 use super::http::HttpKind;
 use super::model::ModelKind;
+use super::node::NodeKind;
 use super::python::PythonKind;
 use super::worker::WorkerKind;
 
@@ -14,6 +15,7 @@ const ALL: &[&dyn TargetKind] = &[
     &ModelKind,
     &WorkerKind,
     &PythonKind,
+    &NodeKind,
     &HttpKind,
 ];
 

@@ -21,8 +21,8 @@ use kelvin_base::file;
 
 pub(super) use leaf::Leaf;
 pub use leaf::OUTPUT;
-pub(super) use place::AttemptFolder;
-pub use place::CALL;
+pub(super) use place::AttemptPlace;
+pub use place::{CALL, Premises};
 
 /// The output folder of a run, which is locked until the value is dropped.
 #[derive(Debug)]
@@ -158,7 +158,7 @@ impl Tree {
         Ok(leaf)
     }
 
-    /// Creates a folder for one attempt of a call. `sample` identifies the text and the repeat. Whatever a process that
+    /// Creates the place of one attempt of a call. `sample` identifies the text and the repeat. Whatever a process that
     /// escaped from an earlier attempt writes can never be taken for the answer of a later attempt.
     ///
     /// # Errors
@@ -169,11 +169,12 @@ impl Tree {
         text: &str,
         sample: &str,
         attempt: usize,
-    ) -> anyhow::Result<AttemptFolder> {
+        premises: Premises,
+    ) -> anyhow::Result<AttemptPlace> {
         let call = Fields::of("kelvin/place/v1")
             .field("sample", sample)
             .field("attempt", attempt.to_be_bytes());
-        AttemptFolder::make(&self.out, self.input, text, &call)
+        AttemptPlace::make(&self.out, self.input, text, &call, premises)
     }
 }
 

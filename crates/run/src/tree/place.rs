@@ -1,9 +1,11 @@
 //! The folder in which a call is made. It holds the input and nothing else, and its name tells neither the case nor
-//! the variant. Files that the call leaves there go to the folder of its task once the call is over.
+//! the variant. Files that the call leaves there go to the folder of its task once the call is over. A call that leaves
+//! no files has a file of such a name instead, since a folder that is made and removed costs more than such a call.
 
+use std::cell::Cell;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -20,34 +22,81 @@ pub(super) const CALLS: &str = "calls";
 /// an answer that repeats it would seem to follow every change.
 pub const CALL: &str = "{call}";
 
-/// The folder of one attempt. It is removed with the value.
+/// What is made for a call before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Premises {
+    /// A folder with a file that holds the input; the call may leave files there.
+    Folder,
+    /// A file that holds the input.
+    File,
+    /// Nothing: the input goes another way.
+    Name,
+}
+
+/// The place of one attempt. It is removed with the value.
 #[derive(Debug)]
-pub(crate) struct AttemptFolder {
-    folder: PathBuf,
+pub(crate) struct AttemptPlace {
+    premises: Premises,
+    /// What is removed.
+    made: PathBuf,
     name: String,
     input: PathBuf,
     output: PathBuf,
+    /// Whether nothing is left to be removed.
+    is_gone: Cell<bool>,
 }
 
-impl AttemptFolder {
-    /// Creates the folder with its input. Its name is a digest of the call; where equal calls run at
+impl AttemptPlace {
+    /// Creates the place with its input. Its name is a digest of the call; where equal calls run at
     /// the same time, each takes the next free name.
-    pub(super) fn make(out: &Path, input: &str, text: &str, call: &Fields) -> anyhow::Result<Self> {
+    pub(super) fn make(
+        out: &Path,
+        input: &str,
+        text: &str,
+        call: &Fields,
+        premises: Premises,
+    ) -> anyhow::Result<Self> {
         let calls = out.join(CALLS);
-        let failed = || format!("failed to make a folder in `{}`", calls.display());
+        let failed = || format!("failed to make a place in `{}`", calls.display());
         let mut taken: u64 = 0;
-        let place = loop {
+        loop {
             let name = call.clone().field("taken", taken.to_be_bytes());
             let name = name.digest().short(16);
             let folder = calls.join(&name);
-            match fs::create_dir(&folder) {
+            let flat = match Path::new(input).extension() {
+                Some(ending) => folder.with_extension(ending),
+                None => folder.clone(),
+            };
+            let (made, created) = match premises {
+                Premises::Folder => (folder.clone(), fs::create_dir(&folder)),
+                Premises::File => {
+                    let created = File::create_new(&flat);
+                    (
+                        flat,
+                        created.and_then(|mut file| file.write_all(text.as_bytes())),
+                    )
+                }
+                Premises::Name => (flat, Ok(())),
+            };
+            match created {
                 Ok(()) => {
-                    break Self {
-                        input: folder.join(input),
+                    let is_folder = premises == Premises::Folder;
+                    let place = Self {
+                        premises,
+                        input: if is_folder {
+                            made.join(input)
+                        } else {
+                            made.clone()
+                        },
                         output: folder.join(OUTPUT),
-                        folder,
+                        made,
                         name,
+                        is_gone: Cell::new(premises == Premises::Name),
                     };
+                    if is_folder {
+                        place.write_input(text)?;
+                    }
+                    return Ok(place);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => taken += 1,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -55,13 +104,15 @@ impl AttemptFolder {
                 }
                 Err(error) => return Err(error).with_context(failed),
             }
-        };
+        }
+    }
+
+    fn write_input(&self, text: &str) -> anyhow::Result<()> {
         // A killed run must not leave half an input.
-        let part = place.input.with_extension("part");
+        let part = self.input.with_extension("part");
         fs::write(&part, text)
-            .and_then(|()| fs::rename(&part, &place.input))
-            .with_context(|| format!("failed to write `{}`", place.input.display()))?;
-        Ok(place)
+            .and_then(|()| fs::rename(&part, &self.input))
+            .with_context(|| format!("failed to write `{}`", self.input.display()))
     }
 
     /// The file that the call reads.
@@ -82,8 +133,18 @@ impl AttemptFolder {
     /// Where the input or the output cannot be moved there.
     pub(crate) fn hand_over(&self, leaf: &Leaf, text: &str) -> anyhow::Result<()> {
         let mut has_input = false;
+        if self.premises == Premises::File {
+            has_input = leaf.take_input(&self.input, text);
+            self.is_gone.set(has_input);
+        }
+        if self.premises != Premises::Folder {
+            return match has_input {
+                true => Ok(()),
+                false => leaf.write_input(text),
+            };
+        }
         // A pipeline that has removed its folder has left no files.
-        for entry in fs::read_dir(&self.folder).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(&self.made).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let (from, to) = (entry.path(), leaf.path().join(&name));
             if from == self.input {
@@ -145,10 +206,12 @@ impl AttemptFolder {
     }
 }
 
-impl Drop for AttemptFolder {
+impl Drop for AttemptPlace {
     fn drop(&mut self) {
-        // If the removal fails, the next run tries again.
-        let _ = sweep::remove(&self.folder);
+        if !self.is_gone.get() {
+            // If the removal fails, the next run tries again.
+            let _ = sweep::remove(&self.made);
+        }
     }
 }
 
@@ -156,9 +219,43 @@ impl Drop for AttemptFolder {
 mod tests {
     use super::*;
 
-    fn place(out: &Path, text: &str) -> AttemptFolder {
+    fn place(out: &Path, text: &str) -> AttemptPlace {
+        place_of(out, text, Premises::Folder)
+    }
+
+    fn place_of(out: &Path, text: &str, premises: Premises) -> AttemptPlace {
         let call = Fields::of("test").field("text", text);
-        AttemptFolder::make(out, "input.md", text, &call).expect("made")
+        AttemptPlace::make(out, "input.md", text, &call, premises).expect("made")
+    }
+
+    #[test]
+    fn a_call_that_leaves_no_files_has_a_file_or_nothing_and_its_input_goes_to_its_task() {
+        for premises in [Premises::File, Premises::Name] {
+            for is_changed in [false, true] {
+                let out = tempfile::tempdir().expect("a folder");
+                let leaf = Leaf::at(out.path().join("case"), "input.md");
+                fs::create_dir(leaf.path()).expect("made");
+                let (first, second) = (
+                    place_of(out.path(), "x", premises),
+                    place_of(out.path(), "x", premises),
+                );
+                let is_there = premises == Premises::File;
+                assert_eq!(first.input().is_file(), is_there);
+                assert_eq!(first.input().extension(), Some("md".as_ref()));
+                assert_eq!(first.input() != second.input(), is_there);
+                if is_changed && is_there {
+                    fs::write(first.input(), "y").expect("written");
+                }
+                first.hand_over(&leaf, "x").expect("handed over");
+                let input = leaf.path().join("input.md");
+                assert_eq!(fs::read_to_string(input).expect("text"), "x");
+                let left = second.input().to_path_buf();
+                drop((first, second));
+                assert!(!left.exists());
+                let calls = fs::read_dir(out.path().join(CALLS));
+                assert_eq!(calls.into_iter().flatten().count(), 0);
+            }
+        }
     }
 
     #[test]

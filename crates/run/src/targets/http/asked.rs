@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::body::RequestBody;
 use super::host::{HostedService, ServiceHost, Unanswered};
 use super::{HttpMethod, HttpSettings, PORT};
+use crate::Premises;
 use crate::targets::model::base_url;
 use crate::targets::model::http::{self as client, Broken, ExchangeLimits, HttpResponse, Sent};
 use crate::targets::model::key::ServerKey;
@@ -262,6 +263,10 @@ impl HttpTarget {
 }
 
 impl Target for HttpTarget {
+    fn premises(&self) -> Premises {
+        Premises::Name
+    }
+
     fn ready(&self) -> Result<(), Misuse> {
         self.key.check("the service of `run.http`")
     }
@@ -301,6 +306,7 @@ impl Target for HttpTarget {
             target,
             noun: "service",
             remembers,
+            together: None,
         })
     }
 

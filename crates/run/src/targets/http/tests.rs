@@ -113,6 +113,7 @@ impl Yard {
         }
         let interrupt = Interrupt::apart();
         let site = TargetSite {
+            jobs: std::num::NonZeroUsize::MIN,
             root: folder.path().to_owned(),
             timeout,
             max_output_bytes: 1000,

@@ -10,6 +10,7 @@ use super::key::ServerKey;
 use super::settings::usage;
 use super::wire::{Wire, malformed};
 use super::{Price, refusal};
+use crate::Premises;
 use crate::targets::{Ended, Invocation, Meter, Reply, Target, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::Failure;
@@ -25,6 +26,10 @@ pub(super) struct ModelServer {
 }
 
 impl Target for ModelServer {
+    fn premises(&self) -> Premises {
+        Premises::Name
+    }
+
     fn ready(&self) -> Result<(), Misuse> {
         self.key.check(&format!("the model `{}`", self.name))
     }

@@ -50,6 +50,25 @@ struct BoundedPython {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     recycle_after: Option<u64>,
+    /// How many calls of an `async def` are under way at the same time, on one event loop of each process. There are
+    /// `jobs` processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    concurrency: Option<usize>,
+    /// The most inputs of a function that gets a list of them, and returns a list of as many answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    batch: Option<usize>,
+}
+
+impl BoundedPython {
+    fn bounds(&self) -> Result<WorkerBounds, Misuse> {
+        WorkerBounds::new(
+            "python",
+            (self.max_memory_mb, self.recycle_after),
+            (self.concurrency, self.batch),
+        )
+    }
 }
 
 /// The kind of target whose settings name a Python function.
@@ -64,6 +83,8 @@ impl PythonKind {
                 interpreter: None,
                 max_memory_mb: None,
                 recycle_after: None,
+                concurrency: None,
+                batch: None,
             },
             Ok(WrittenPython::Bounded(written)) => written,
             Err(error) => {
@@ -77,7 +98,10 @@ impl PythonKind {
             })
         };
         match written.function.split_once(':') {
-            Some((module, name)) if is_dotted(module) && is_dotted(name) => Ok(written),
+            Some((module, name)) if is_dotted(module) && is_dotted(name) => {
+                written.bounds()?;
+                Ok(written)
+            }
             _ => Err(Misuse::new(format!(
                 "`python` names no function: found `{}`",
                 written.function
@@ -102,11 +126,8 @@ impl TargetKind for PythonKind {
         let shown = format!("`{}` by {}", settings.function, interpreter.shown);
         let mut words: Vec<OsString> = interpreter.words;
         words.extend(["-c".into(), RUNNER.into(), site.root.clone().into()]);
+        let bounds = settings.bounds()?;
         words.push(settings.function.into());
-        let bounds = WorkerBounds {
-            max_memory_mb: settings.max_memory_mb,
-            recycle_after: settings.recycle_after,
-        };
         let program = WorkerProgram::new(words, &site.root, shown);
         Ok(Box::new(WorkerTarget::new(program, bounds, site)))
     }
@@ -114,15 +135,33 @@ impl TargetKind for PythonKind {
     /// As of a worker. Which Python is taken tells by its program and its packages, wherever they are.
     fn identity(&self, settings: &Value) -> Value {
         match Self::read(settings) {
-            Ok(settings) => match (&settings.interpreter, settings.recycle_after) {
-                (None, None) => json!(settings.function),
-                _ => json!(BoundedPython {
+            Ok(settings) => {
+                let several = |most: &usize| *most > 1;
+                let settings = BoundedPython {
                     max_memory_mb: None,
+                    concurrency: settings.concurrency.filter(several),
+                    batch: settings.batch.filter(several),
                     ..settings
-                }),
-            },
+                };
+                let plain = BoundedPython {
+                    interpreter: None,
+                    recycle_after: None,
+                    concurrency: None,
+                    batch: None,
+                    ..settings.clone()
+                };
+                match settings == plain {
+                    true => json!(settings.function),
+                    false => json!(settings),
+                }
+            }
             Err(_) => settings.clone(),
         }
+    }
+
+    fn at_once(&self, settings: &Value) -> usize {
+        let bounds = Self::read(settings).and_then(|settings| settings.bounds());
+        bounds.map_or(1, |bounds| bounds.at_once())
     }
 
     fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse> {

@@ -34,10 +34,12 @@ def _main(folder, address):
         answer = {"jsonrpc": "2.0", "id": message["id"]}
         try:
             if method == "initialize":
-                function = _Function(address, folder)
-                answer["result"] = {"protocol": 1}
+                function = _Function(address, folder, params.get("concurrency", 1), params.get("batch", 1))
+                answer["result"] = dict(function.takes, protocol=1)
             elif method == "assess":
                 answer["result"] = function(params["input"], params["input_path"])
+            elif method == "assess_batch":
+                answer = _Text(b'{"jsonrpc": "2.0", "id": ' + _json(message["id"]) + b', "result": ' + function.batch(params["calls"]) + b"}")
             elif method == "shutdown":
                 return
             else:
@@ -45,13 +47,67 @@ def _main(folder, address):
             text = _json(answer)
         except BaseException as error:
             text = _json({"jsonrpc": "2.0", "id": message["id"], "error": _error(error)})
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except Exception:
-                pass
-        answers.write(text)
-        answers.flush()
+        _send(answers, text)
+        if function is not None and "concurrency" in function.takes:
+            return _serve_together(function, questions.fileno(), answers)
+
+
+def _send(answers, text):
+    """Sends a message after everything that was printed before it."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    answers.write(text + b"\n")
+    answers.flush()
+
+
+def _serve_together(function, questions, answers):
+    """Answers calls on one event loop, each as soon as it is done."""
+    import asyncio
+    import json
+    import os
+
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    begun = bytearray()
+    running = set()
+
+    async def answer(message):
+        params = message["params"]
+        try:
+            result = _output(await function.call(params["input"], params["input_path"]))
+            text = _json({"jsonrpc": "2.0", "id": message["id"], "result": result})
+        except BaseException as error:
+            text = _json({"jsonrpc": "2.0", "id": message["id"], "error": _error(error)})
+        _send(answers, text)
+
+    def hear():
+        got = os.read(questions, 1 << 16)
+        if not got:
+            return loop.stop()
+        begun.extend(got)
+        *lines, rest = begun.split(b"\n") if b"\n" in got else (begun,)
+        begun[:] = rest
+        for line in lines:
+            message = json.loads(line)
+            if message["method"] == "shutdown":
+                loop.stop()
+            elif message["method"] == "assess":
+                task = loop.create_task(answer(message))
+                running.add(task)
+                task.add_done_callback(running.discard)
+            else:
+                error = {"code": -32601, "message": "unknown method: " + message["method"]}
+                _send(answers, _json({"jsonrpc": "2.0", "id": message["id"], "error": error}))
+
+    loop.add_reader(questions, hear)
+    loop.run_forever()
+
+
+class _Text(bytes):
+    """A value that is JSON already."""
 
 
 class _Refused(Exception):
@@ -61,12 +117,23 @@ class _Refused(Exception):
 class _Function:
     """A function that is found by its address, and called with what its parameters ask for."""
 
-    def __init__(self, address, folder):
+    def __init__(self, address, folder, concurrency, batch):
         import inspect
 
         self.address = address
         self.loop = None
-        self.function = _of_framework(_find(address, folder), address)
+        way = "batch" if batch > 1 else "concurrency" if concurrency > 1 else None
+        # What it takes at once, in words of the protocol.
+        self.takes = {way: max(batch, concurrency)} if way else {}
+        # The parameters that get something: of a function that gets several inputs they are lists.
+        self.names = ("inputs", "paths") if way == "batch" else ("input", "path")
+        self.function = _of_framework(_find(address, folder), address, way)
+        if way == "concurrency" and not _is_async(self.function):
+            raise _Refused(
+                "`%s` is no `async def`, and `concurrency: %d` needs one: calls of an ordinary function cannot be under "
+                "way at the same time in one process. Leave out `concurrency`; `jobs` says how many processes there are"
+                % (address, concurrency)
+            )
         try:
             self.signature = inspect.signature(self.function)
         except (TypeError, ValueError):
@@ -82,7 +149,7 @@ class _Function:
 
     def _arguments(self, input, path):
         """What each parameter gets, by its name: the input, its path, or a field of the record that the input is."""
-        given = {"input": input, "path": path}
+        given = dict(zip(self.names, (input, path)))
         known = {one.name: given[one.name] for one in self.parameters if one.name in given}
         fields = input if isinstance(input, dict) else {}
         known.update((one.name, fields[one.name]) for one in self.required if one.name in fields and one.name not in given)
@@ -99,21 +166,59 @@ class _Function:
                 names = ", ".join("`%s`" % name for name in list(fields)[:12])
                 record = ", a field of the record by its name (%s)" % names
             raise _Refused(
-                "kelvin cannot call `%s%s`: it gives a function `input` (the input), `path` (its file)%s, or the "
+                "kelvin cannot call `%s%s`: it gives a function `%s` (the input), `%s` (its file)%s, or the "
                 "input as its only parameter; give every other parameter a default"
-                % (self.address, self.signature, record)
+                % (self.address, self.signature, *self.names, record)
             )
         first = [known.pop(one.name) for one in positional if one.name in known]
         return first, known
 
+    def call(self, input, path):
+        """What the function returns, which may have to be awaited."""
+        positional, named = self._arguments(input, path)
+        return self.function(*positional, **named)
+
     def __call__(self, input, path):
+        if "batch" in self.takes:
+            (answer,) = self._answers([input], [path])
+            if isinstance(answer, BaseException):
+                raise answer
+            return _output(answer)
+        return _output(self._done(self.call(input, path)))
+
+    def batch(self, calls):
+        """The answers to several inputs, as JSON: each with the call that it belongs to, or with an error of its own."""
+        answers = self._answers([one["input"] for one in calls], [one["input_path"] for one in calls])
+        items = []
+        for call, answer in zip(calls, answers):
+            name = b'{"call": ' + _json(call["call"])
+            try:
+                if isinstance(answer, BaseException):
+                    raise answer
+                items.append(name + b', "result": ' + _json(_output(answer)) + b"}")
+            except BaseException as error:
+                items.append(name + b', "error": ' + _json(_error(error)) + b"}")
+        return b"[" + b", ".join(items) + b"]"
+
+    def _answers(self, inputs, paths):
+        """An answer for each input: an exception where it has none."""
+        answers = self._done(self.call(inputs, paths))
+        if not isinstance(answers, (list, tuple)):
+            answers = _plain(answers)
+        if not isinstance(answers, (list, tuple)):
+            wrong = "%s" % type(answers).__name__
+        elif len(answers) != len(inputs):
+            wrong = "%d of them" % len(answers)
+        else:
+            return answers
+        # No answer can be told to be that of an input.
+        text = "`%s` got a list of %d inputs, and returned no list of as many answers: found %s" % (self.address, len(inputs), wrong)
+        return [_Refused(text)] * len(inputs)
+
+    def _done(self, result):
         import inspect
 
-        positional, named = self._arguments(input, path)
-        result = self.function(*positional, **named)
-        if inspect.isawaitable(result):
-            result = self._wait(result)
-        return _output(result)
+        return self._wait(result) if inspect.isawaitable(result) else result
 
     def _wait(self, awaitable):
         import asyncio
@@ -159,26 +264,51 @@ def _find(address, folder):
     return found
 
 
-def _of_framework(found, address):
+def _is_async(function):
+    import functools
+    import inspect
+
+    while isinstance(function, functools.partial):
+        function = function.func
+    called = [function, inspect.unwrap(function), getattr(function, "__call__", None)]
+    return any(inspect.iscoroutinefunction(one) for one in called)
+
+
+def _awaiting(method):
+    async def ask(input):
+        return await method(input)
+
+    return ask
+
+
+def _of_framework(found, address, way=None):
     """The function that asks an object of a framework, told by the methods of that framework; no package is imported."""
     import inspect
 
     if not inspect.isclass(found) and not inspect.isroutine(found):
         # A Runnable of LangChain, which LangGraph has as well.
         if hasattr(found, "invoke") and hasattr(found, "ainvoke"):
-            return lambda input: found.invoke(input)
+            if way == "batch" and hasattr(found, "batch"):
+                return lambda inputs: found.batch(inputs, return_exceptions=True)
+            return _awaiting(found.ainvoke) if way == "concurrency" else lambda input: found.invoke(input)
         # A query engine of LlamaIndex.
         if hasattr(found, "query") and hasattr(found, "aquery"):
-            return lambda input: found.query(input)
+            if way == "batch":
+                raise _Refused("the query engine `%s` answers one query at a time: leave out `batch`" % address)
+            return _awaiting(found.aquery) if way == "concurrency" else lambda input: found.query(input)
         # A module of DSPy, called by the only field that it has to be given.
         if hasattr(found, "named_predictors") and hasattr(found, "forward"):
             fields = getattr(getattr(found, "signature", None), "input_fields", None)
             names = list(fields) if fields else _required(found.forward)
+            if way == "batch":
+                raise _Refused("the module `%s` answers one input at a time: leave out `batch`" % address)
             if len(names) != 1:
                 raise _Refused(
                     "the module `%s` wants %s, and kelvin gives one text: name a function of your own that calls it"
                     % (address, ", ".join("`%s`" % name for name in names) or "nothing")
                 )
+            if way == "concurrency" and hasattr(found, "acall"):
+                return _awaiting(lambda input: found.acall(**{names[0]: input}))
             return lambda input: found(**{names[0]: input})
     if not callable(found):
         raise _Refused("`%s` is %s, which cannot be called" % (address, type(found).__name__))
@@ -235,6 +365,9 @@ def _plain(value):
 def _json(answer):
     import json
 
+    if isinstance(answer, _Text):
+        return answer
+
     def default(value):
         plain = _plain(value)
         if plain is value:
@@ -249,7 +382,7 @@ def _json(answer):
         raise ValueError(
             "the function returned a number that JSON does not know: NaN or Infinity"
         ) from None
-    return text.encode("utf-8") + b"\n"
+    return text.encode("utf-8")
 
 
 def _error(error):

@@ -21,11 +21,11 @@ use kelvin_system::signal::{Interrupt, timespec};
 /// The time that a worker has to end by itself once it was told to.
 const GRACE: Duration = Duration::from_millis(300);
 /// How often the memory of a worker is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// The most buffers that are read of what a worker has printed for people, after each answer.
 const LAST_READS: usize = 64;
 /// A message may be longer than its output by this much, beside what JSON makes of each byte.
-const AROUND: usize = 64 * 1024;
+pub(super) const AROUND: usize = 64 * 1024;
 
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 * 1024]);
@@ -68,6 +68,8 @@ pub(super) enum WorkerLoss {
     TimedOut,
     /// It broke the protocol, in words that fit after "the worker".
     OutOfProtocol(&'static str),
+    /// It answered a list of calls with a list that is not that of their answers, in words that fit after "the worker".
+    WrongList(String),
     /// Its answer is too long.
     TooLong,
     /// It holds too much memory.
@@ -129,7 +131,7 @@ impl RunningWorker {
     }
 
     /// Whether the worker holds too much memory. It is looked at from time to time only.
-    fn is_too_large(&mut self, max_memory: Option<u64>) -> bool {
+    pub(super) fn is_too_large(&mut self, max_memory: Option<u64>) -> bool {
         let Some(most) = max_memory.filter(|_| self.looked.elapsed() >= LOOK_EVERY) else {
             return false;
         };
@@ -206,7 +208,7 @@ impl RunningWorker {
     }
 
     /// Sends as much as the pipe takes.
-    fn write(&mut self, unsent: &mut &[u8]) -> io::Result<()> {
+    pub(super) fn write(&mut self, unsent: &mut &[u8]) -> io::Result<()> {
         while !unsent.is_empty() {
             match self.to.write(unsent) {
                 Ok(written) => *unsent = &unsent[written..],
@@ -258,6 +260,7 @@ impl RunningWorker {
                         continue;
                     }
                 };
+                self.begun.drain(..start);
                 return Some(end);
             }
             self.begun.drain(..start);
@@ -268,6 +271,47 @@ impl RunningWorker {
                 return None;
             }
         }
+    }
+
+    /// What tells, in this order: that it has ended, that it has sent something, that it has printed something, and, where
+    /// it has to read more, that it can.
+    pub(super) fn fds(&self, has_more: bool) -> io::Result<Vec<PollFd<'_>>> {
+        let mut fds = vec![
+            PollFd::from_borrowed_fd(self.running.fd()?, PollFlags::IN),
+            PollFd::new(&self.from, PollFlags::IN),
+            PollFd::new(&self.log, PollFlags::IN),
+        ];
+        if has_more {
+            fds.push(PollFd::new(&self.to, PollFlags::OUT));
+        }
+        Ok(fds)
+    }
+
+    /// The whole lines that it has sent, and whether one that has begun is longer than `most`.
+    pub(super) fn lines(&mut self, most: usize) -> (Vec<Vec<u8>>, bool) {
+        let mut lines = Vec::new();
+        loop {
+            let known = self.begun.len();
+            let is_more = read_once(&mut self.from, &mut |bytes| {
+                self.begun.extend_from_slice(bytes);
+            });
+            let mut start = 0;
+            while let Some(length) = newline(&self.begun[start.max(known)..]) {
+                let end = start.max(known) + length;
+                lines.push(self.begun[start..end].to_vec());
+                start = end + 1;
+            }
+            self.begun.drain(..start);
+            let is_too_long = self.begun.len() > most;
+            if is_too_long || !is_more {
+                return (lines, is_too_long);
+            }
+        }
+    }
+
+    /// Hands on what it has printed for people.
+    pub(super) fn read_log(&mut self, take: &mut dyn FnMut(&[u8])) {
+        read_all(&mut self.log, take);
     }
 
     /// Kills the worker with everything that it has started, and returns how it has ended.

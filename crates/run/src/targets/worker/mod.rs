@@ -1,15 +1,14 @@
 //! The pipeline as a process that stays: it is started once, and asked by messages on its standard streams. Each job
 //! has a process of its own, and a process gets one call at a time.
 
+mod company;
 mod exchange;
 mod held;
 mod rpc;
+mod source;
 
-use std::ffi::{OsStr, OsString};
-use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use schemars::JsonSchema;
@@ -17,18 +16,20 @@ use schemars::generate::SchemaSettings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::command::{
-    self, CommandTemplate, CommandWord, Paths, PlainPaths, SupervisedProgram, Tail,
-};
+use super::command::{self, Tail};
 use super::{Ended, FreshTarget, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
+use crate::Premises;
+use company::{Company, SharedEnd};
 #[cfg(feature = "models")]
 pub(super) use exchange::how;
-use exchange::{ExchangeEnd, RunningWorker, WorkerLimits, WorkerLoss};
+use exchange::{ExchangeEnd, RunningWorker, WorkerLoss};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
-use kelvin_base::notice::{Code, Notice};
+use kelvin_base::notice::Notice;
 #[cfg(feature = "models")]
 pub(super) use rpc::{output, token};
+pub(super) use source::WorkerProgram;
+use source::{WorkerSource, failed, printed};
 
 /// What a configuration writes under the key of this target: a command line, or a mapping of the command line and of
 /// what bounds the process.
@@ -58,15 +59,96 @@ struct BoundedWorker {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000_000))]
     recycle_after: Option<u64>,
+    /// How many calls a process has under way at the same time, where its worker takes several. There are `jobs`
+    /// processes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    concurrency: Option<usize>,
+    /// The most calls that go in one message, where the worker takes several in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    batch: Option<usize>,
 }
 
-/// What bounds the process of a worker, beside the time of a call.
+/// How a process gets several calls at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::targets) enum InCompany {
+    /// So many messages are under way at the same time.
+    Concurrent(usize),
+    /// One message is under way, with at most so many calls.
+    Batch(usize),
+}
+
+impl InCompany {
+    /// How many calls a process has at the same time.
+    pub(super) const fn most(self) -> usize {
+        match self {
+            Self::Concurrent(most) | Self::Batch(most) => most,
+        }
+    }
+
+    /// The key by which the configuration and the worker name it.
+    pub(super) const fn key(self) -> &'static str {
+        match self {
+            Self::Concurrent(_) => "concurrency",
+            Self::Batch(_) => "batch",
+        }
+    }
+
+    /// The same with fewer calls.
+    pub(super) fn at_most(self, most: usize) -> Self {
+        match self {
+            Self::Concurrent(asked) => Self::Concurrent(asked.min(most)),
+            Self::Batch(asked) => Self::Batch(asked.min(most)),
+        }
+    }
+}
+
+/// What bounds the process of a worker, beside the time of a call, and how it gets its calls.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WorkerBounds {
     /// The most memory, in MiB.
     pub(super) max_memory_mb: Option<u64>,
     /// The number of calls after which a worker is replaced.
     pub(super) recycle_after: Option<u64>,
+    /// How it gets several calls at once; none where it gets one after the other.
+    pub(super) company: Option<InCompany>,
+}
+
+impl WorkerBounds {
+    /// The bounds as a configuration writes them under a key.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where two of them have no meaning together.
+    pub(super) fn new(
+        key: &str,
+        (max_memory_mb, recycle_after): (Option<u64>, Option<u64>),
+        (concurrency, batch): (Option<usize>, Option<usize>),
+    ) -> Result<Self, Misuse> {
+        let several = |most: &usize| *most > 1;
+        let company = match (concurrency.filter(several), batch.filter(several)) {
+            (Some(concurrency), Some(batch)) => {
+                return Err(Misuse::new(format!(
+                    "`{key}` has `concurrency: {concurrency}` and `batch: {batch}`, and a process gets its calls in one \
+                     way: several messages at once, or one message with several inputs"
+                ))
+                .help("leave one of the two out"));
+            }
+            (Some(most), None) => Some(InCompany::Concurrent(most)),
+            (None, most) => most.map(InCompany::Batch),
+        };
+        Ok(Self {
+            max_memory_mb,
+            recycle_after,
+            company,
+        })
+    }
+
+    /// How many calls a process has at the same time.
+    pub(super) fn at_once(&self) -> usize {
+        self.company.map_or(1, InCompany::most)
+    }
 }
 
 /// The kind of target whose settings are the command line of a worker.
@@ -78,10 +160,11 @@ impl WorkerKind {
         match WrittenWorker::deserialize(settings) {
             Ok(WrittenWorker::Line(line)) => Ok((line, WorkerBounds::default())),
             Ok(WrittenWorker::Bounded(written)) => {
-                let bounds = WorkerBounds {
-                    max_memory_mb: written.max_memory_mb,
-                    recycle_after: written.recycle_after,
-                };
+                let bounds = WorkerBounds::new(
+                    "worker",
+                    (written.max_memory_mb, written.recycle_after),
+                    (written.concurrency, written.batch),
+                )?;
                 Ok((written.run, bounds))
             }
             Err(error) => Err(Misuse::new(format!("`worker` names no command: {error}"))),
@@ -113,16 +196,29 @@ impl TargetKind for WorkerKind {
         Ok(Box::new(WorkerTarget::new(program, bounds, site)))
     }
 
-    /// How much memory it may hold changes no answer. After how many calls it is replaced may change one, where
-    /// something of a call stays for the next one.
+    /// How much memory it may hold changes no answer. After how many calls it is replaced, and how many it has at once,
+    /// may change one, where something of a call stays for another one.
     fn identity(&self, settings: &Value) -> Value {
         match Self::read(settings) {
-            Ok((run, bounds)) => match bounds.recycle_after {
-                None => json!(run),
-                Some(calls) => json!({ "run": run, "recycle_after": calls }),
-            },
+            Ok((run, bounds)) => {
+                let company = bounds.company.map(|way| (way.key(), json!(way.most())));
+                let recycled = bounds.recycle_after;
+                let recycled = recycled.map(|calls| ("recycle_after", json!(calls)));
+                let more: Vec<_> = recycled.into_iter().chain(company).collect();
+                match more.is_empty() {
+                    true => json!(run),
+                    false => {
+                        let all = more.into_iter().chain([("run", json!(run))]);
+                        Value::Object(all.map(|(key, value)| (key.to_owned(), value)).collect())
+                    }
+                }
+            }
             Err(_) => settings.clone(),
         }
+    }
+
+    fn at_once(&self, settings: &Value) -> usize {
+        Self::read(settings).map_or(1, |(_, bounds)| bounds.at_once())
     }
 
     fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse> {
@@ -158,130 +254,57 @@ pub(super) fn check(line: &str, key: &str) -> Result<(), Misuse> {
     }
 }
 
-/// The program of a worker.
-#[derive(Debug)]
-pub(super) struct WorkerProgram {
-    words: Vec<OsString>,
-    folder: PathBuf,
-    /// The name for messages, in words that fit after "the worker".
-    shown: String,
-    /// Holds the paths that a script names.
-    _names: PlainPaths,
-}
-
-impl WorkerProgram {
-    /// A program with its arguments.
-    pub(super) fn new(words: Vec<OsString>, folder: &Path, shown: String) -> Self {
-        Self {
-            words,
-            folder: folder.to_owned(),
-            shown,
-            _names: PlainPaths::default(),
-        }
-    }
-
-    /// The program of a command line under a key.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] where the quotes do not match, or a placeholder has no meaning here.
-    pub(super) fn of_line(line: &str, key: &str, site: &TargetSite) -> Result<Self, Misuse> {
-        check(line, key)?;
-        let names = PlainPaths::default();
-        let nowhere = Path::new("");
-        let paths = Paths {
-            input: nowhere,
-            output: nowhere,
-            root: &site.root,
-            workspace: None,
-        };
-        let words = match CommandTemplate::parse(line)? {
-            CommandTemplate::Direct(words) => {
-                let first = words.first().and_then(CommandWord::fixed);
-                let program = first.map(|name| command::find_program(name, &site.root));
-                let mut words: Vec<OsString> = words.iter().map(|word| word.fill(&paths)).collect();
-                if let (Some(program), Some(first)) = (program, words.first_mut()) {
-                    *first = program.into();
-                }
-                words
-            }
-            CommandTemplate::Script(script) => {
-                let script = script.fill_plainly(&paths, &names).map_err(|error| {
-                    Misuse::new(format!("`{{root}}` cannot be named in `{key}`: {error}"))
-                })?;
-                vec!["/bin/sh".into(), "-c".into(), script]
-            }
-        };
-        Ok(Self {
-            words,
-            folder: site.root.clone(),
-            shown: format!("`{}`", line.trim()),
-            _names: names,
-        })
-    }
-
-    pub(super) fn supervised(&self) -> SupervisedProgram {
-        let first = self.words.first().cloned().unwrap_or_default();
-        let mut program = SupervisedProgram::new(first, &self.folder);
-        program.args(self.words.iter().skip(1));
-        program
-    }
-
-    pub(super) fn first(&self) -> String {
-        let first = self.words.first().map_or(OsStr::new(""), |word| word);
-        first.to_string_lossy().into_owned()
-    }
-}
-
-/// What is said once of all workers of a run.
-#[derive(Debug, Default)]
-struct WorkerRemarks {
-    /// Whether a line was no message.
-    some_stray: AtomicBool,
-    /// Whether a worker was replaced after a call because of its memory.
-    some_replaced: AtomicBool,
-}
-
 /// Asks workers.
 pub(super) struct WorkerTarget {
-    program: Arc<WorkerProgram>,
-    bounds: WorkerBounds,
-    site: TargetSite,
+    source: Arc<WorkerSource>,
     /// The workers that have no call.
     idle: Mutex<Vec<RunningWorker>>,
-    /// Why a worker says that it can answer nothing: no other one could.
-    refused: Arc<OnceLock<Failure>>,
-    remarks: Arc<WorkerRemarks>,
+    /// Those that get several calls at once.
+    company: Option<Company>,
+    /// Held by a call that is asked again alone.
+    alone: Mutex<()>,
 }
 
 impl WorkerTarget {
     pub(super) fn new(program: WorkerProgram, bounds: WorkerBounds, site: &TargetSite) -> Self {
+        let source = Arc::new(WorkerSource::new(program, bounds, site));
+        Self::from_source(source, site.jobs.get())
+    }
+
+    fn from_source(source: Arc<WorkerSource>, processes: usize) -> Self {
+        let way = source.bounds.company;
+        let company = way.map(|way| Company::new(Arc::clone(&source), way, processes));
         Self {
-            program: Arc::new(program),
-            bounds,
-            site: site.clone(),
+            source,
             idle: Mutex::default(),
-            refused: Arc::default(),
-            remarks: Arc::default(),
+            company,
+            alone: Mutex::default(),
         }
     }
 
-    fn limits(&self) -> WorkerLimits<'_> {
-        WorkerLimits {
-            timeout: self.site.timeout,
-            max_output_bytes: self.site.max_output_bytes,
-            max_memory: self.max_memory(),
-            interrupt: &self.site.interrupt,
+    /// The end of a call that was made in company: where nothing is known of it, it is asked alone.
+    fn shared(&self, call: &Invocation<'_>, end: SharedEnd, output: &mut Vec<u8>) -> Ended {
+        match end {
+            SharedEnd::Answered(answer, streams) => self.answered(answer, streams, output),
+            SharedEnd::Refused(code, message, streams) => refused(code, &message, streams),
+            SharedEnd::Ended(ended) => *ended,
+            SharedEnd::Unknown => {
+                let _one = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
+                self.call_alone(call, output)
+            }
         }
     }
 
-    fn max_memory(&self) -> Option<u64> {
-        let mebibytes = self.bounds.max_memory_mb?;
-        held::IS_KNOWN.then(|| mebibytes.saturating_mul(1024 * 1024))
-    }
-
-    fn note_stray(&self) {
-        self.remarks.some_stray.store(true, Ordering::Relaxed);
+    fn answered(&self, answer: Vec<u8>, streams: Streams, output: &mut Vec<u8>) -> Ended {
+        let most = self.source.site.max_output_bytes;
+        if answer.len() as u64 > most {
+            return failed(Failure::too_large(most).printed(streams), None);
+        }
+        *output = answer;
+        Ended::Answered(Reply {
+            streams,
+            ..Reply::default()
+        })
     }
 
     /// A worker that has no call, or a new one.
@@ -293,13 +316,13 @@ impl WorkerTarget {
                 .unwrap_or_else(PoisonError::into_inner)
                 .pop();
             let Some(mut worker) = idle else {
-                return self.start();
+                return Ok(self.source.start()?.0);
             };
-            match worker.is_fit(self.max_memory()) {
+            match worker.is_fit(self.source.max_memory()) {
                 Ok(()) => return Ok(worker),
                 Err(loss) => {
                     if matches!(loss, WorkerLoss::TooLarge) {
-                        self.remarks.some_replaced.store(true, Ordering::Relaxed);
+                        self.source.note_replaced();
                     }
                     // It had no call, so nothing is lost with it.
                     drop(worker.kill());
@@ -308,123 +331,10 @@ impl WorkerTarget {
         }
     }
 
-    /// Starts a worker, and waits until it is ready.
-    fn start(&self) -> Result<RunningWorker, Box<Ended>> {
-        if let Some(refused) = self.refused.get() {
-            return Err(Box::new(failed(refused.clone(), None)));
-        }
-        let unstarted = |error: &io::Error| {
-            let message = command::not_started(&self.program.first(), error);
-            Box::new(failed(Failure::new(FailureKind::NotStarted, message), None))
-        };
-        let mut worker =
-            RunningWorker::start(&self.program.supervised()).map_err(|error| unstarted(&error))?;
-        let id = rpc::token();
-        let mut log = Tail::default();
-        let stray = || self.note_stray();
-        let end = worker.ask(&id, &rpc::initialize(&id), self.limits(), &mut log, &stray);
-        let shown = &self.program.shown;
-        let failure = |what: String| Failure::new(FailureKind::NotStarted, what);
-        let failure = match end {
-            ExchangeEnd::Answered(answer) => match protocol(&answer) {
-                Some(rpc::PROTOCOL) => return Ok(worker),
-                found => {
-                    let found =
-                        found.map_or_else(|| "none".to_owned(), |version| version.to_string());
-                    failure(format!(
-                        "the worker {shown} answered `initialize` with the protocol {found}, and only \
-                         {} is known: the result has to be `{{\"protocol\": {}}}`",
-                        rpc::PROTOCOL,
-                        rpc::PROTOCOL
-                    ))
-                }
-            },
-            ExchangeEnd::Refused(code, message) => {
-                let message = format!("the worker {shown} cannot answer: {message}");
-                let refused = Failure::new(FailureKind::ErrorAnswer(code), message);
-                let refused = refused.printed(printed(&log));
-                return Err(Box::new(failed(
-                    self.refused.get_or_init(|| refused).clone(),
-                    None,
-                )));
-            }
-            ExchangeEnd::Interrupted => return Err(Box::new(Ended::Interrupted)),
-            ExchangeEnd::Lost(WorkerLoss::Ended | WorkerLoss::EndedBefore) => match worker.end() {
-                Ok(status) => {
-                    let how = command::ended(&exchange::how(status));
-                    failure(format!("the worker {shown} was not ready: {how}"))
-                }
-                Err(error) => return Err(unstarted(&error)),
-            },
-            ExchangeEnd::Lost(WorkerLoss::TimedOut) => Failure::new(
-                FailureKind::Timeout,
-                format!(
-                    "the worker {shown} was not ready: {}",
-                    command::timed_out(self.site.timeout)
-                ),
-            ),
-            ExchangeEnd::Lost(loss) => failure(format!(
-                "the worker {shown} was not ready: {}",
-                self.loss_in_words(&loss)
-            )),
-        };
-        Err(Box::new(failed(failure.printed(printed(&log)), None)))
-    }
-
-    /// What went wrong, in words that fit after "the worker was not ready:" and alone.
-    fn loss_in_words(&self, loss: &WorkerLoss) -> String {
-        match loss {
-            WorkerLoss::Unreachable(error) => format!("it cannot be reached: {error}"),
-            WorkerLoss::Ended | WorkerLoss::EndedBefore => "it ended".to_owned(),
-            WorkerLoss::TimedOut => command::timed_out(self.site.timeout),
-            WorkerLoss::OutOfProtocol(what) => format!("it {what}"),
-            WorkerLoss::TooLong => format!(
-                "it sent a line that is longer than `max_output_bytes` allows ({} bytes)",
-                self.site.max_output_bytes
-            ),
-            WorkerLoss::TooLarge => format!(
-                "together with the processes below it, it held more than the {} MiB that `max_memory_mb` allows",
-                self.bounds.max_memory_mb.unwrap_or_default()
-            ),
-        }
-    }
-
-    /// The failure of a call whose worker has to be replaced. Nothing of the worker is left afterwards.
-    fn lost(&self, worker: RunningWorker, loss: &WorkerLoss, log: &Tail) -> Ended {
-        let words = |what: String| format!("the worker was lost during the call: {what}");
-        let (kind, message, exit) = match loss {
-            WorkerLoss::Ended | WorkerLoss::EndedBefore => match worker.end() {
-                Ok(status) => {
-                    let kind = exchange::how(status);
-                    // Somebody who stops a run often stops its processes too.
-                    if self.site.interrupt.tripped() {
-                        return Ended::Interrupted;
-                    }
-                    let message = words(command::ended(&kind));
-                    (FailureKind::WorkerLost, message, status.code())
-                }
-                Err(error) => (FailureKind::WorkerLost, words(error.to_string()), None),
-            },
-            loss => {
-                let message = match worker.kill() {
-                    Ok(_) => self.loss_in_words(loss),
-                    // A process that cannot be killed is a more important message.
-                    Err(error) => error.to_string(),
-                };
-                match loss {
-                    WorkerLoss::TimedOut => (FailureKind::Timeout, message, None),
-                    WorkerLoss::TooLong => (FailureKind::OutputTooLarge, message, None),
-                    _ => (FailureKind::WorkerLost, words(message), None),
-                }
-            }
-        };
-        failed(Failure::new(kind, message).printed(printed(log)), exit)
-    }
-
     /// Keeps a worker for the next call, or ends it where it has had enough of them.
     fn keep(&self, mut worker: RunningWorker) {
         worker.calls += 1;
-        let most = self.bounds.recycle_after;
+        let most = self.source.bounds.recycle_after;
         if most.is_some_and(|most| worker.calls >= most) {
             worker.dismiss();
             return worker.leave(Instant::now());
@@ -432,17 +342,14 @@ impl WorkerTarget {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.push(worker);
     }
-}
 
-impl Target for WorkerTarget {
-    fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
-        if call.workplace.is_some() {
-            let message = "a worker has no working directory of its own for a call";
-            return failed(Failure::new(FailureKind::NotStarted, message), None);
-        }
+    /// Makes a call of a process that has no other one.
+    fn call_alone(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
+        let source = &*self.source;
         let id = rpc::token();
-        let message = rpc::assess(&id, call.input, &call.input_file.to_string_lossy());
-        let stray = || self.note_stray();
+        let asked = rpc::asked(&id, call.input, &call.input_file.to_string_lossy());
+        let message = rpc::assess(&id, &asked);
+        let stray = || source.note_stray();
         let mut log = Tail::default();
         let (worker, end) = loop {
             let mut worker = match self.worker() {
@@ -450,7 +357,7 @@ impl Target for WorkerTarget {
                 Err(ended) => return *ended,
             };
             worker.forget_log();
-            let end = worker.ask(&id, &message, self.limits(), &mut log, &stray);
+            let end = worker.ask(&id, &message, source.limits(), &mut log, &stray);
             match end {
                 // It has ended after an earlier call, and nobody knew it.
                 ExchangeEnd::Lost(WorkerLoss::EndedBefore) if worker.calls > 0 => {
@@ -463,63 +370,70 @@ impl Target for WorkerTarget {
         match end {
             ExchangeEnd::Answered(answer) => {
                 self.keep(worker);
-                let most = self.site.max_output_bytes;
-                if answer.len() as u64 > most {
-                    return failed(Failure::too_large(most).printed(printed(&log)), None);
-                }
-                *output = answer;
-                Ended::Answered(Reply {
-                    streams: printed(&log),
-                    ..Reply::default()
-                })
+                self.answered(answer, printed(&log), output)
             }
             ExchangeEnd::Refused(code, message) => {
                 self.keep(worker);
-                let message = format!("it answered with an error: {message}");
-                let failure = Failure::new(FailureKind::ErrorAnswer(code), message);
-                failed(failure.printed(printed(&log)), None)
+                refused(code, &message, printed(&log))
             }
-            ExchangeEnd::Lost(loss) => self.lost(worker, &loss, &log),
+            ExchangeEnd::Lost(loss) => source.lost(worker, &loss, &log),
             ExchangeEnd::Interrupted => {
                 drop(worker.kill());
                 Ended::Interrupted
             }
         }
     }
+}
+
+/// The end of a call that was answered with an error.
+fn refused(code: i32, message: &str, streams: Streams) -> Ended {
+    let message = format!("it answered with an error: {message}");
+    let failure = Failure::new(FailureKind::ErrorAnswer(code), message);
+    failed(failure.printed(streams), None)
+}
+
+impl Target for WorkerTarget {
+    fn premises(&self) -> Premises {
+        Premises::File
+    }
+
+    fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
+        if call.workplace.is_some() {
+            let message = "a worker has no working directory of its own for a call";
+            return failed(Failure::new(FailureKind::NotStarted, message), None);
+        }
+        let Some(company) = &self.company else {
+            return self.call_alone(call, output);
+        };
+        let ends = company.ask(std::slice::from_ref(call));
+        let end = ends.into_iter().next();
+        self.shared(call, end.unwrap_or(SharedEnd::Unknown), output)
+    }
 
     fn afresh(&self) -> Option<FreshTarget<'_>> {
-        let target = Box::new(Self {
-            program: Arc::clone(&self.program),
-            bounds: self.bounds,
-            site: self.site.clone(),
-            idle: Mutex::default(),
-            refused: Arc::clone(&self.refused),
-            remarks: Arc::clone(&self.remarks),
-        });
         Some(FreshTarget {
-            target,
+            target: Box::new(Self::from_source(Arc::clone(&self.source), 1)),
             noun: "worker",
             remembers: false,
+            together: self.source.bounds.company.map(InCompany::key),
         })
     }
 
     fn notices(&self) -> Vec<Notice> {
-        let stray = self.remarks.some_stray.load(Ordering::Relaxed).then(|| {
-            let text = "a worker printed lines on its standard output that are no messages of the protocol; \
-                        they were ignored. What is printed for people belongs on standard error";
-            Notice::new(Code::own("stray_lines"), text)
-        });
-        let replaced = self.remarks.some_replaced.load(Ordering::Relaxed).then(|| {
-            let text = "workers were replaced between two calls because they held more memory than \
-                        `max_memory_mb` allows; no call was lost by it";
-            Notice::new(Code::own("workers_replaced"), text).minor()
-        });
-        let unwatched = (self.bounds.max_memory_mb.is_some() && !held::IS_KNOWN).then(|| {
-            let text = "`max_memory_mb` was not watched: only Linux tells how much memory a worker and the \
-                        processes below it hold";
-            Notice::new(Code::own("memory_unwatched"), text)
-        });
-        stray.into_iter().chain(replaced).chain(unwatched).collect()
+        self.source.notices()
+    }
+
+    fn call_together(&self, calls: &[Invocation<'_>]) -> Vec<(Ended, Vec<u8>)> {
+        let ends = match &self.company {
+            Some(company) => company.ask(calls),
+            None => calls.iter().map(|_| SharedEnd::Unknown).collect(),
+        };
+        let ends = calls.iter().zip(ends);
+        ends.map(|(call, end)| {
+            let mut output = Vec::new();
+            (self.shared(call, end, &mut output), output)
+        })
+        .collect()
     }
 }
 
@@ -527,7 +441,7 @@ impl Drop for WorkerTarget {
     fn drop(&mut self) {
         let idle = self.idle.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut workers = std::mem::take(idle);
-        if self.site.interrupt.tripped() {
+        if self.source.site.interrupt.tripped() {
             workers.into_iter().for_each(|worker| drop(worker.kill()));
             return;
         }
@@ -538,28 +452,7 @@ impl Drop for WorkerTarget {
     }
 }
 
-/// The version of the protocol in the answer to `initialize`.
-fn protocol(answer: &[u8]) -> Option<u64> {
-    let answer: Value = serde_json::from_slice(answer).ok()?;
-    answer.get("protocol")?.as_u64()
-}
-
-fn printed(log: &Tail) -> Streams {
-    Streams {
-        stderr: log.text(),
-        ..Streams::default()
-    }
-}
-
-fn failed(failure: Failure, exit: Option<i32>) -> Ended {
-    Ended::Failed {
-        failure: Box::new(failure),
-        reply: Reply {
-            exit,
-            ..Reply::default()
-        },
-    }
-}
-
+#[cfg(test)]
+mod company_tests;
 #[cfg(test)]
 mod tests;

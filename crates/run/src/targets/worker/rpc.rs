@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::InCompany;
+
 /// The version of the protocol.
 pub(super) const PROTOCOL: u64 = 1;
 
@@ -35,14 +37,36 @@ pub(in crate::targets) fn token() -> String {
     format!("{high:016x}{low:016x}")
 }
 
-/// The first message to a worker.
-pub(super) fn initialize(id: &str) -> Vec<u8> {
-    line(id, "initialize", &json!({ "protocol": PROTOCOL }))
+/// The first message to a worker, with how it is to get several calls at once.
+pub(super) fn initialize(id: &str, company: Option<InCompany>) -> Vec<u8> {
+    let mut asked = json!({ "protocol": PROTOCOL });
+    if let Some(company) = company {
+        asked[company.key()] = json!(company.most());
+    }
+    line(id, "initialize", &asked)
 }
 
-/// The message that asks for the answer to an input. One whose file ends in `.json` is a record, and goes as the value
-/// that it is; every other one is a text.
-pub(super) fn assess(id: &str, input: &str, input_path: &str) -> Vec<u8> {
+/// What a worker says once it is ready.
+#[derive(Deserialize)]
+pub(super) struct Ready {
+    /// The version of the protocol.
+    pub(super) protocol: u64,
+    /// How many messages it takes at once.
+    #[serde(default)]
+    pub(super) concurrency: Option<usize>,
+    /// How many calls it takes in one message.
+    #[serde(default)]
+    pub(super) batch: Option<usize>,
+}
+
+/// The answer to the first message; none where it has no version.
+pub(super) fn ready(answer: &[u8]) -> Option<Ready> {
+    serde_json::from_slice(answer).ok()
+}
+
+/// The parameters of a call. An input whose file ends in `.json` is a record, and goes as the value that it is; every
+/// other one is a text.
+pub(super) fn asked(id: &str, input: &str, input_path: &str) -> Box<RawValue> {
     // A message is one line, and no line break of valid JSON stands within a text.
     let flat = input.replace(['\n', '\r'], " ");
     let record = match input_path.ends_with(".json") {
@@ -54,7 +78,21 @@ pub(super) fn assess(id: &str, input: &str, input_path: &str) -> Vec<u8> {
         input: record.map_or(AskedInput::Text(input), AskedInput::Record),
         input_path,
     };
-    line(id, "assess", &asked)
+    serde_json::value::to_raw_value(&asked).unwrap_or_default()
+}
+
+/// The message that asks for the answer to an input.
+pub(super) fn assess(id: &str, asked: &RawValue) -> Vec<u8> {
+    line(id, "assess", asked)
+}
+
+/// The message that asks for the answers to several inputs.
+pub(super) fn assess_batch(id: &str, calls: Vec<&RawValue>) -> Vec<u8> {
+    #[derive(Serialize)]
+    struct AskedList<'a> {
+        calls: Vec<&'a RawValue>,
+    }
+    line(id, "assess_batch", &AskedList { calls })
 }
 
 /// The last message to a worker.
@@ -62,9 +100,9 @@ pub(super) fn shutdown(id: &str) -> Vec<u8> {
     line(id, "shutdown", &json!({}))
 }
 
-fn line(id: &str, method: &str, params: &impl Serialize) -> Vec<u8> {
+fn line(id: &str, method: &str, params: &(impl Serialize + ?Sized)) -> Vec<u8> {
     #[derive(Serialize)]
-    struct Request<'a, P> {
+    struct Request<'a, P: ?Sized> {
         jsonrpc: &'a str,
         id: &'a str,
         method: &'a str,
@@ -96,31 +134,93 @@ pub(super) enum WorkerLine {
     Wrong(&'static str),
 }
 
-/// Reads a line.
+/// Reads a line of a worker that has one call.
 pub(super) fn read(line: &[u8], id: &str) -> WorkerLine {
+    match message(line) {
+        WorkerMessage::Stray => WorkerLine::Stray,
+        WorkerMessage::Notification => WorkerLine::Notification,
+        WorkerMessage::Wrong(what) => WorkerLine::Wrong(what),
+        WorkerMessage::Answer(other, _) if other.as_deref() != Some(id) => {
+            WorkerLine::Wrong(OTHER_CALL)
+        }
+        WorkerMessage::Answer(_, Ok(result)) => match output(&result) {
+            Some(output) => WorkerLine::Result(output),
+            None => WorkerLine::Wrong(NO_TEXT),
+        },
+        WorkerMessage::Answer(_, Err((code, message))) => WorkerLine::Error(code, message),
+    }
+}
+
+/// What is wrong with an answer whose id nobody waits for, in words that fit after "the worker".
+pub(super) const OTHER_CALL: &str = "answered with the id of another call";
+/// What is wrong with a text that is none, in words that fit after "the worker".
+pub(super) const NO_TEXT: &str = "answered with a text that is not Unicode";
+
+/// The end of a call: the JSON of its result, or the code and the message of its error.
+pub(super) type RpcEnd = Result<String, (i32, String)>;
+
+/// What a line of a worker is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum WorkerMessage {
+    /// A line that is no message.
+    Stray,
+    /// A message that expects nothing.
+    Notification,
+    /// A message that the protocol does not allow, in words that fit after "the worker".
+    Wrong(&'static str),
+    /// The answer to the message with this id.
+    Answer(Option<String>, RpcEnd),
+}
+
+/// Reads a line.
+pub(super) fn message(line: &[u8]) -> WorkerMessage {
     let message = std::str::from_utf8(line).ok();
     let message = message.and_then(|line| serde_json::from_str(line).ok());
     let Some::<BTreeMap<String, &RawValue>>(message) = message else {
-        return WorkerLine::Stray;
+        return WorkerMessage::Stray;
     };
-    let text = |key: &str| -> Option<String> { serde_json::from_str(message.get(key)?.get()).ok() };
-    if text("jsonrpc").as_deref() != Some("2.0") {
-        return WorkerLine::Stray;
+    if text(&message, "jsonrpc").as_deref() != Some("2.0") {
+        return WorkerMessage::Stray;
     }
     if message.contains_key("method") {
         return match message.contains_key("id") {
-            true => WorkerLine::Wrong("sent a request of its own"),
-            false => WorkerLine::Notification,
+            true => WorkerMessage::Wrong("sent a request of its own"),
+            false => WorkerMessage::Notification,
         };
     }
-    if text("id").as_deref() != Some(id) {
-        return WorkerLine::Wrong("answered with the id of another call");
+    match end(&message) {
+        Ok(end) => WorkerMessage::Answer(text(&message, "id"), end),
+        Err(what) => WorkerMessage::Wrong(what),
     }
+}
+
+/// The ends of the calls of a list, each by its call.
+///
+/// # Errors
+///
+/// What is wrong with the list, in words that fit after "the worker".
+pub(super) fn batch(list: &str) -> Result<BTreeMap<String, RpcEnd>, String> {
+    let items: Vec<BTreeMap<String, &RawValue>> = serde_json::from_str(list)
+        .map_err(|_| "answered a list of calls with no list of objects".to_owned())?;
+    let mut ends = BTreeMap::new();
+    for item in items {
+        let call = text(&item, "call");
+        let call = call.ok_or("answered a list of calls with an answer that names no `call`")?;
+        if ends.insert(call, end(&item)?).is_some() {
+            return Err("answered one call of a list twice".to_owned());
+        }
+    }
+    Ok(ends)
+}
+
+fn text(message: &BTreeMap<String, &RawValue>, key: &str) -> Option<String> {
+    serde_json::from_str(message.get(key)?.get()).ok()
+}
+
+/// The result or the error of an object.
+fn end(message: &BTreeMap<String, &RawValue>) -> Result<RpcEnd, &'static str> {
     match (message.get("result"), message.get("error")) {
-        (Some(result), None) => match output(result.get()) {
-            Some(output) => WorkerLine::Result(output),
-            None => WorkerLine::Wrong("answered with a text that is not Unicode"),
-        },
+        (Some(result), None) => Ok(Ok(result.get().to_owned())),
         (None, Some(error)) => {
             #[derive(Deserialize)]
             struct RpcError {
@@ -130,13 +230,11 @@ pub(super) fn read(line: &[u8], id: &str) -> WorkerLine {
             let error: Option<RpcError> = serde_json::from_str(error.get()).ok();
             let read = error.and_then(|error| {
                 let code = i32::try_from(error.code.as_i64()?).ok()?;
-                Some(WorkerLine::Error(code, error.message))
+                Some(Err((code, error.message)))
             });
-            read.unwrap_or(WorkerLine::Wrong(
-                "answered with an error that has no code and message",
-            ))
+            read.ok_or("answered with an error that has no code and message")
         }
-        _ => WorkerLine::Wrong("answered with neither a result nor an error, or with both"),
+        _ => Err("answered with neither a result nor an error, or with both"),
     }
 }
 
@@ -201,19 +299,20 @@ mod tests {
     #[test]
     fn a_request_is_one_line_whatever_the_input_is_and_no_token_comes_twice() {
         let input = "a\nb \u{2028} \"x\" ü\u{0}";
-        let line = assess("t", input, "/tmp/in put.md");
+        let assess = |input: &str, path: &str| assess("t", &asked("t", input, path));
+        let line = assess(input, "/tmp/in put.md");
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         let value: Value = serde_json::from_slice(&line).expect("JSON");
         assert_eq!(value["params"]["input"], input);
         assert_eq!(value["params"]["call"], value["id"]);
         let record = "{\n \"a\": 1.50,\r\n \"b\": \"x\\ny\"}";
-        let line = String::from_utf8(assess("t", record, "/tmp/input.json")).expect("text");
+        let line = String::from_utf8(assess(record, "/tmp/input.json")).expect("text");
         assert_eq!(line.lines().count(), 1, "{line}");
         assert!(
             line.contains(r#""input":{  "a": 1.50,   "b": "x\ny"}"#),
             "{line}"
         );
-        let broken = assess("t", "{", "/tmp/input.json");
+        let broken = assess("{", "/tmp/input.json");
         let value: Value = serde_json::from_slice(&broken).expect("JSON");
         assert_eq!(value["params"]["input"], "{");
         let tokens: std::collections::BTreeSet<_> = (0..1000).map(|_| token()).collect();

@@ -1,6 +1,7 @@
 //! Workers as they should be and as they should not: small Python programs in a temporary folder.
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::thread;
 use std::time::Duration;
 
@@ -8,10 +9,11 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::targets::Address;
+use kelvin_base::notice::Code;
 use kelvin_system::signal::Interrupt;
 
 /// A worker by the book. `answer(params)` is put in before it, and may do anything.
-const SERVE: &str = r#"
+pub(super) const SERVE: &str = r#"
 import json, os, sys, time
 def say(message):
     sys.stdout.write(json.dumps(message) + "\n")
@@ -30,10 +32,10 @@ for line in sys.stdin:
 "#;
 
 /// A folder with a worker.
-struct Yard {
-    folder: TempDir,
-    interrupt: Arc<Interrupt>,
-    target: Box<dyn Target>,
+pub(super) struct Yard {
+    pub(super) folder: TempDir,
+    pub(super) interrupt: Arc<Interrupt>,
+    pub(super) target: Box<dyn Target>,
 }
 
 impl Yard {
@@ -53,12 +55,22 @@ impl Yard {
     }
 
     fn of_address(address: &Address, files: &[(&str, &str)], timeout: Duration) -> Self {
+        Self::with_jobs(address, files, timeout, 1)
+    }
+
+    pub(super) fn with_jobs(
+        address: &Address,
+        files: &[(&str, &str)],
+        timeout: Duration,
+        jobs: usize,
+    ) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, text) in files {
             fs::write(folder.path().join(name), text).expect("written");
         }
         let interrupt = Interrupt::apart();
         let site = TargetSite {
+            jobs: NonZeroUsize::new(jobs).expect("not zero"),
             root: folder.path().to_owned(),
             timeout,
             max_output_bytes: 1000,
@@ -72,7 +84,7 @@ impl Yard {
         }
     }
 
-    fn ask(&self, input: &str) -> Result<String, Failure> {
+    pub(super) fn ask(&self, input: &str) -> Result<String, Failure> {
         let file = self.folder.path().join(format!("{}.md", rpc::token()));
         fs::write(&file, input).expect("written");
         let call = Invocation {
@@ -91,6 +103,53 @@ impl Yard {
         }
     }
 
+    /// Asks all inputs in one row, which begins at once.
+    pub(super) fn ask_row(&self, inputs: &[&str]) -> Vec<Result<String, Failure>> {
+        let files: Vec<_> = inputs
+            .iter()
+            .map(|input| {
+                let file = self.folder.path().join(format!("{}.md", rpc::token()));
+                fs::write(&file, input).expect("written");
+                file
+            })
+            .collect();
+        let calls = inputs.iter().zip(&files).map(|(input, file)| Invocation {
+            input,
+            input_file: file,
+            output_file: Path::new("/nowhere"),
+            repeat: 1,
+            sample: "",
+            workplace: None,
+        });
+        let calls: Vec<_> = calls.collect();
+        let ends = self.target.call_together(&calls).into_iter();
+        ends.map(|(ended, output)| match ended {
+            Ended::Answered(_) => Ok(String::from_utf8(output).expect("text")),
+            Ended::Failed { failure, .. } => Err(*failure),
+            Ended::Interrupted => Ok("interrupted".to_owned()),
+        })
+        .collect()
+    }
+
+    /// Asks all inputs at the same time.
+    pub(super) fn ask_all(&self, inputs: &[&str]) -> Vec<Result<String, Failure>> {
+        thread::scope(|scope| {
+            let asking: Vec<_> = inputs
+                .iter()
+                .map(|input| scope.spawn(|| self.ask(input)))
+                .collect();
+            let ends = asking.into_iter().map(|end| end.join());
+            ends.map(|end| end.expect("no panic")).collect()
+        })
+    }
+
+    /// The texts of the notices with this code.
+    pub(super) fn notices(&self, code: &'static str) -> Vec<String> {
+        let notices = self.target.notices().into_iter();
+        let notices = notices.filter(|notice| notice.code == Code::own(code));
+        notices.map(|notice| notice.text).collect()
+    }
+
     #[track_caller]
     fn fails(&self, input: &str, kind: &FailureKind, words: &[&str]) -> Failure {
         let failure = self.ask(input).expect_err("it fails");
@@ -101,14 +160,14 @@ impl Yard {
         failure
     }
 
-    fn lines(&self, file: &str) -> Vec<String> {
+    pub(super) fn lines(&self, file: &str) -> Vec<String> {
         let text = fs::read_to_string(self.folder.path().join(file)).unwrap_or_default();
         text.lines().map(str::to_owned).collect()
     }
 
     /// Waits for the death of every process whose number is in a file, and returns how many these are.
     #[track_caller]
-    fn all_dead(&self, file: &str) -> usize {
+    pub(super) fn all_dead(&self, file: &str) -> usize {
         let numbers = self.lines(file);
         let lives = |number: &String| {
             fs::read_to_string(format!("/proc/{number}/stat")).is_ok_and(|stat| {
@@ -154,6 +213,7 @@ fn one_process_answers_all_calls_and_ends_with_the_run() {
     drop(target);
     let (target, yard) = (Address::command("true"), folder);
     let site = TargetSite {
+        jobs: NonZeroUsize::MIN,
         root: yard.path().to_owned(),
         timeout: Duration::from_secs(1),
         max_output_bytes: 1,

@@ -1,0 +1,721 @@
+//! Calls that are under way together: a process gets several at once, each as a message of its own, or as a list in one
+//! message. A thread attends to each process, and gives every call its own answer.
+//!
+//! Where a process is lost, or an answer does not come in time, nothing tells which of its calls is to blame. So each
+//! of them is asked again alone, and what that says counts.
+
+use std::collections::VecDeque;
+use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use serde_json::value::RawValue;
+
+use super::InCompany;
+use super::exchange::{LOOK_EVERY, RunningWorker, WorkerLoss};
+use super::rpc::{self, WorkerMessage};
+use super::source::{WorkerSource, failed, printed};
+use crate::targets::command::Tail;
+use crate::targets::{Ended, Invocation};
+use kelvin_base::failure::{Failure, FailureKind, Streams};
+use kelvin_system::signal::timespec;
+
+/// How long a call waits for others that could go in one message with it.
+const LINGER: Duration = Duration::from_millis(20);
+
+/// The end of a call that was made in company.
+pub(super) enum SharedEnd {
+    /// An answer, and what was printed meanwhile.
+    Answered(Vec<u8>, Streams),
+    /// An error of this call, with its code and its message.
+    Refused(i32, String, Streams),
+    /// Another end that is its own.
+    Ended(Box<Ended>),
+    /// Nothing is known of it; it has to be asked again alone.
+    Unknown,
+}
+
+/// A call that waits for its process or its answer.
+struct SharedCall {
+    id: String,
+    /// The parameters of the message.
+    asked: Box<RawValue>,
+    since: Instant,
+    to: Sender<SharedEnd>,
+}
+
+impl SharedCall {
+    fn end(self, end: SharedEnd) {
+        // Whoever asked waits for it.
+        let _ = self.to.send(end);
+    }
+
+    fn interrupted(self) {
+        self.end(SharedEnd::Ended(Box::new(Ended::Interrupted)));
+    }
+}
+
+/// Processes that get several calls at once.
+pub(super) struct Company {
+    hall: Arc<Hall>,
+}
+
+/// What the threads share.
+struct Hall {
+    source: Arc<WorkerSource>,
+    way: InCompany,
+    /// The most processes.
+    processes: usize,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    /// The calls that no process has got yet.
+    calls: VecDeque<SharedCall>,
+    hosts: Vec<HostState>,
+    threads: Vec<JoinHandle<()>>,
+    /// Whether no further call comes.
+    closing: bool,
+    /// Whether the run was stopped.
+    stopped: bool,
+}
+
+/// What others know of the thread of a process.
+struct HostState {
+    /// Wakes it.
+    wake: PipeWriter,
+    /// How many calls its process has.
+    busy: usize,
+    /// How many it could still get.
+    room: usize,
+}
+
+impl Hall {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn wake_all(&mut self) {
+        self.hosts.iter_mut().for_each(HostState::wake);
+    }
+}
+
+impl HostState {
+    fn wake(&mut self) {
+        // A full pipe wakes it as well.
+        let _ = self.wake.write(b"x");
+    }
+}
+
+impl Company {
+    pub(super) fn new(source: Arc<WorkerSource>, way: InCompany, processes: usize) -> Self {
+        let hall = Hall {
+            source,
+            way,
+            processes,
+            waiting: Mutex::default(),
+        };
+        Self {
+            hall: Arc::new(hall),
+        }
+    }
+
+    /// Makes calls, and waits for the end of all of them. Several begin together, in this order, in one message or one
+    /// message after the other without a wait.
+    pub(super) fn ask(&self, calls: &[Invocation<'_>]) -> Vec<SharedEnd> {
+        let is_row = calls.len() > 1;
+        let now = Instant::now();
+        // A row waits for no further call.
+        let since = now.checked_sub(LINGER).filter(|_| is_row).unwrap_or(now);
+        let (calls, ends): (Vec<SharedCall>, Vec<Receiver<SharedEnd>>) = calls
+            .iter()
+            .map(|call| {
+                let (to, end) = channel();
+                let id = rpc::token();
+                let asked = rpc::asked(&id, call.input, &call.input_file.to_string_lossy());
+                let call = SharedCall {
+                    id,
+                    asked,
+                    since,
+                    to,
+                };
+                (call, end)
+            })
+            .unzip();
+        self.put(calls);
+        let lost = || {
+            let message = "the thread of the worker has ended";
+            let failure = Failure::new(FailureKind::WorkerLost, message);
+            SharedEnd::Ended(Box::new(failed(failure, None)))
+        };
+        ends.into_iter()
+            .map(|end| end.recv().unwrap_or_else(|_| lost()))
+            .collect()
+    }
+
+    /// Puts calls where a process gets them, and starts a thread for a further process where they need one.
+    fn put(&self, calls: Vec<SharedCall>) {
+        let mut waiting = self.hall.waiting();
+        if waiting.stopped {
+            return calls.into_iter().for_each(SharedCall::interrupted);
+        }
+        waiting.calls.extend(calls);
+        let idle = waiting.hosts.iter().filter(|host| host.busy == 0).count();
+        let fits = match self.hall.way {
+            // As many processes as there may be share the work.
+            InCompany::Concurrent(_) => idle,
+            InCompany::Batch(most) => idle * most,
+        };
+        if waiting.calls.len() > fits && waiting.hosts.len() < self.hall.processes {
+            if let Err(error) = self.open_host(&mut waiting)
+                && waiting.hosts.is_empty()
+            {
+                let message = format!("a thread for the worker cannot be started: {error}");
+                for call in waiting.calls.drain(..) {
+                    let failure = Failure::new(FailureKind::NotStarted, message.clone());
+                    call.end(SharedEnd::Ended(Box::new(failed(failure, None))));
+                }
+            }
+            return;
+        }
+        // One without room takes it as soon as a call of its own has ended.
+        if let Some(host) = waiting.hosts.iter_mut().max_by_key(|host| host.room) {
+            host.wake();
+        }
+    }
+
+    fn open_host(&self, waiting: &mut Waiting) -> io::Result<()> {
+        let (woken, wake) = io::pipe()?;
+        for end in [woken.as_fd(), wake.as_fd()] {
+            fcntl_setfl(end, fcntl_getfl(end)? | OFlags::NONBLOCK)?;
+        }
+        let host = Host {
+            hall: Arc::clone(&self.hall),
+            at: waiting.hosts.len(),
+            woken,
+            serving: None,
+            flying: Vec::new(),
+        };
+        let thread = thread::Builder::new().spawn(|| host.run())?;
+        waiting.threads.push(thread);
+        waiting.hosts.push(HostState {
+            wake,
+            busy: 0,
+            room: self.hall.way.most(),
+        });
+        Ok(())
+    }
+}
+
+impl Drop for Company {
+    fn drop(&mut self) {
+        let mut waiting = self.hall.waiting();
+        waiting.closing = true;
+        waiting.wake_all();
+        let threads = std::mem::take(&mut waiting.threads);
+        drop(waiting);
+        for thread in threads {
+            // One that has panicked has said so, and its worker ends with it.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread of a process, with the calls that the process has.
+struct Host {
+    hall: Arc<Hall>,
+    at: usize,
+    woken: PipeReader,
+    serving: Option<Serving>,
+    flying: Vec<Flying>,
+}
+
+/// A process that answers.
+struct Serving {
+    worker: RunningWorker,
+    way: InCompany,
+    /// How many calls it has got.
+    given: u64,
+    /// Why it gets no further call.
+    retired: Option<Retired>,
+    unsent: Vec<u8>,
+    /// The message that has all calls of the process.
+    batch: Option<String>,
+    /// Calls whose answer nobody waits for any more.
+    given_up: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Retired {
+    /// It has had as many calls as it may have.
+    Recycled,
+    /// One of its calls got no answer in its time, and may still be at work there.
+    Hung,
+}
+
+/// A call that a process has.
+struct Flying {
+    call: SharedCall,
+    deadline: Instant,
+    log: Tail,
+    /// Whether the process had other calls at the same time.
+    had_company: bool,
+}
+
+/// Why a thread waits no longer.
+enum Woken {
+    /// There may be something to do.
+    Up,
+    /// The process has ended.
+    WorkerEnded,
+    /// The run is stopped.
+    Stopped,
+}
+
+impl Host {
+    fn run(mut self) {
+        while let Some((calls, pause)) = self.take() {
+            if !self.give(calls) {
+                continue;
+            }
+            match self.wait(pause) {
+                Ok(Woken::Stopped) => return self.stop(),
+                Ok(Woken::Up) => {
+                    self.hear();
+                }
+                // What it has said before its end counts.
+                Ok(Woken::WorkerEnded) => {
+                    if self.hear() {
+                        self.lose(&WorkerLoss::Ended);
+                    }
+                }
+                Err(error) => self.lose(&WorkerLoss::Unreachable(error)),
+            }
+            self.look_at_the_clock();
+            self.look_at_the_memory();
+        }
+        let Some(mut serving) = self.serving.take() else {
+            return;
+        };
+        if self.hall.source.site.interrupt.tripped() {
+            return drop(serving.worker.kill());
+        }
+        serving.worker.dismiss();
+        serving.worker.leave(Instant::now());
+    }
+
+    /// The calls that the process gets now, and how long it can wait for more; none where the thread has to end.
+    fn take(&mut self) -> Option<(Vec<SharedCall>, Option<Duration>)> {
+        self.retire();
+        let mut waiting = self.hall.waiting();
+        let mut room = self.room();
+        let mut pause = None;
+        if let (InCompany::Batch(most), Some(oldest)) = (self.way(), waiting.calls.front())
+            && room > 0
+            && waiting.calls.len() < most
+        {
+            let left = LINGER.saturating_sub(oldest.since.elapsed());
+            if !left.is_zero() {
+                room = 0;
+                pause = Some(left);
+            }
+        }
+        let count = room.min(waiting.calls.len());
+        let taken: Vec<SharedCall> = waiting.calls.drain(..count).collect();
+        let busy = self.flying.len() + taken.len();
+        let room = match self.way() {
+            InCompany::Batch(_) if busy > 0 => 0,
+            _ => self.room().saturating_sub(taken.len()),
+        };
+        if let Some(host) = waiting.hosts.get_mut(self.at) {
+            (host.busy, host.room) = (busy, room);
+        }
+        let is_over = waiting.closing && busy == 0 && waiting.calls.is_empty();
+        (!is_over).then_some((taken, pause))
+    }
+
+    fn way(&self) -> InCompany {
+        self.serving
+            .as_ref()
+            .map_or(self.hall.way, |serving| serving.way)
+    }
+
+    /// How many calls the process can get now.
+    fn room(&self) -> usize {
+        let way = self.way();
+        let room = match way {
+            InCompany::Batch(_) if !self.flying.is_empty() => 0,
+            way => way.most().saturating_sub(self.flying.len()),
+        };
+        let given = self.serving.as_ref().map_or(0, |serving| serving.given);
+        let most = self.hall.source.bounds.recycle_after;
+        let left = most.map_or(u64::MAX, |most| most.saturating_sub(given));
+        match self.serving.as_ref().and_then(|serving| serving.retired) {
+            Some(_) => 0,
+            None => room.min(usize::try_from(left).unwrap_or(usize::MAX)),
+        }
+    }
+
+    /// Ends a process that gets no further call once it has none.
+    fn retire(&mut self) {
+        if !self.flying.is_empty() {
+            return;
+        }
+        let Some(mut serving) = self.serving.take_if(|serving| serving.retired.is_some()) else {
+            return;
+        };
+        match serving.retired {
+            Some(Retired::Recycled) => {
+                serving.worker.dismiss();
+                serving.worker.leave(Instant::now());
+            }
+            _ => drop(serving.worker.kill()),
+        }
+    }
+
+    /// Gives calls to the process, which is started where there is none. False where that has failed.
+    fn give(&mut self, mut calls: Vec<SharedCall>) -> bool {
+        if calls.is_empty() {
+            return true;
+        }
+        let source = Arc::clone(&self.hall.source);
+        if self.serving.is_none() {
+            match source.start() {
+                Ok((worker, way)) => {
+                    self.serving = Some(Serving {
+                        worker,
+                        way: way.unwrap_or(InCompany::Concurrent(1)),
+                        given: 0,
+                        retired: None,
+                        unsent: Vec::new(),
+                        batch: None,
+                        given_up: Vec::new(),
+                    });
+                }
+                Err(ended) => {
+                    if !calls.is_empty() {
+                        calls.remove(0).end(SharedEnd::Ended(ended));
+                    }
+                    self.put_back(calls);
+                    return false;
+                }
+            }
+            let room = self.room();
+            if calls.len() > room {
+                self.put_back(calls.split_off(room));
+            }
+        }
+        let Some(serving) = &mut self.serving else {
+            return false;
+        };
+        serving.given += calls.len() as u64;
+        let most = source.bounds.recycle_after;
+        if most.is_some_and(|most| serving.given >= most) {
+            serving.retired = Some(Retired::Recycled);
+        }
+        if self.flying.is_empty() {
+            serving.worker.forget_log();
+        }
+        match (serving.way, &calls[..]) {
+            // One alone is asked in the plain way.
+            (InCompany::Batch(_), [_, _, ..]) => {
+                let id = rpc::token();
+                let asked = calls.iter().map(|call| &*call.asked).collect();
+                serving.unsent.extend(rpc::assess_batch(&id, asked));
+                serving.batch = Some(id);
+            }
+            _ => {
+                let messages = calls.iter().map(|call| rpc::assess(&call.id, &call.asked));
+                serving.unsent.extend(messages.flatten());
+            }
+        }
+        let deadline = Instant::now() + source.site.timeout;
+        let is_company = self.flying.len() + calls.len() > 1;
+        self.flying.extend(calls.into_iter().map(|call| Flying {
+            call,
+            deadline,
+            log: Tail::default(),
+            had_company: false,
+        }));
+        if is_company {
+            self.flying
+                .iter_mut()
+                .for_each(|flying| flying.had_company = true);
+        }
+        true
+    }
+
+    /// Puts calls back to the front of those that wait.
+    fn put_back(&self, calls: Vec<SharedCall>) {
+        let mut waiting = self.hall.waiting();
+        calls
+            .into_iter()
+            .rev()
+            .for_each(|call| waiting.calls.push_front(call));
+        waiting.wake_all();
+    }
+
+    /// Sends what is to be sent, and waits until there is something to do.
+    fn wait(&mut self, pause: Option<Duration>) -> io::Result<Woken> {
+        let stop = &self.hall.source.site.interrupt;
+        let mut most = pause;
+        if let Some(next) = self.flying.iter().map(|flying| flying.deadline).min() {
+            let left = next.saturating_duration_since(Instant::now());
+            most = Some(most.map_or(left, |most| most.min(left)));
+            if self.hall.source.max_memory().is_some() {
+                most = most.map(|most| most.min(LOOK_EVERY));
+            }
+        }
+        let mut fds = vec![
+            PollFd::from_borrowed_fd(stop.fd(), PollFlags::IN),
+            PollFd::new(&self.woken, PollFlags::IN),
+        ];
+        if let Some(serving) = &mut self.serving {
+            serving.send()?;
+            fds.extend(serving.worker.fds(!serving.unsent.is_empty())?);
+        }
+        let most = most.map(timespec);
+        match poll(&mut fds, most.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let [is_stopped, is_woken, has_ended] =
+            [0, 1, 2].map(|at| fds.get(at).is_some_and(|fd| !fd.revents().is_empty()));
+        drop(fds);
+        if is_woken {
+            let _ = (&self.woken).read(&mut [0; 64]);
+        }
+        Ok(match () {
+            () if is_stopped => Woken::Stopped,
+            () if has_ended => Woken::WorkerEnded,
+            () => Woken::Up,
+        })
+    }
+
+    /// Reads what the process has sent, and gives each call its end. False where the process was lost by it.
+    fn hear(&mut self) -> bool {
+        let Some(serving) = &mut self.serving else {
+            return false;
+        };
+        let source = Arc::clone(&self.hall.source);
+        let most = source
+            .longest_message()
+            .saturating_mul(match serving.batch {
+                Some(_) => self.flying.len().max(1),
+                None => 1,
+            });
+        let lines = serving.worker.lines(most);
+        // What belongs to an answer was printed before it.
+        let flying = &mut self.flying;
+        serving.worker.read_log(&mut |bytes| {
+            flying.iter_mut().for_each(|flying| flying.log.push(bytes));
+        });
+        let (lines, is_too_long) = lines;
+        for line in lines {
+            if let Err(loss) = self.hear_line(&line) {
+                self.lose(&loss);
+                return false;
+            }
+        }
+        if is_too_long {
+            self.lose(&WorkerLoss::TooLong);
+        }
+        !is_too_long
+    }
+
+    fn hear_line(&mut self, line: &[u8]) -> Result<(), WorkerLoss> {
+        let (id, end) = match rpc::message(line) {
+            WorkerMessage::Stray => {
+                self.hall.source.note_stray();
+                return Ok(());
+            }
+            WorkerMessage::Notification => return Ok(()),
+            WorkerMessage::Wrong(what) => return Err(WorkerLoss::OutOfProtocol(what)),
+            WorkerMessage::Answer(id, end) => (id, end),
+        };
+        let Some(serving) = &mut self.serving else {
+            return Ok(());
+        };
+        if serving.batch.is_some() && id.as_deref() == serving.batch.as_deref() {
+            serving.batch = None;
+            let ends = match end {
+                Ok(list) => rpc::batch(&list).map_err(WorkerLoss::WrongList)?,
+                Err((code, message)) => {
+                    let why = format!("it answered a list with an error, {code}: {message}");
+                    self.unknown(|_| true, &why);
+                    return Ok(());
+                }
+            };
+            let is_whole = ends.len() == self.flying.len()
+                && self
+                    .flying
+                    .iter()
+                    .all(|flying| ends.contains_key(&flying.call.id));
+            if !is_whole {
+                return Err(WorkerLoss::WrongList(format!(
+                    "answered a list of {} calls with one of {} that are not the same ones",
+                    self.flying.len(),
+                    ends.len()
+                )));
+            }
+            for (id, end) in ends {
+                self.land(&id, end)?;
+            }
+            return Ok(());
+        }
+        match id {
+            Some(id) => self.land(&id, end),
+            None => Err(WorkerLoss::OutOfProtocol(rpc::OTHER_CALL)),
+        }
+    }
+
+    /// Gives a call its end.
+    fn land(&mut self, id: &str, end: rpc::RpcEnd) -> Result<(), WorkerLoss> {
+        let at = self.flying.iter().position(|flying| flying.call.id == id);
+        let Some(at) = at else {
+            let given_up = self.serving.as_mut().map(|serving| &mut serving.given_up);
+            if let Some(given_up) = given_up
+                && let Some(late) = given_up.iter().position(|other| other == id)
+            {
+                given_up.swap_remove(late);
+                return Ok(());
+            }
+            return Err(WorkerLoss::OutOfProtocol(rpc::OTHER_CALL));
+        };
+        let end = match end {
+            Ok(result) => Ok(rpc::output(&result).ok_or(WorkerLoss::OutOfProtocol(rpc::NO_TEXT))?),
+            Err(error) => Err(error),
+        };
+        let Flying { call, log, .. } = self.flying.swap_remove(at);
+        let streams = printed(&log);
+        call.end(match end {
+            Ok(output) => SharedEnd::Answered(output, streams),
+            Err((code, message)) => SharedEnd::Refused(code, message, streams),
+        });
+        Ok(())
+    }
+
+    /// Ends the process. A call that it had alone has failed by it, and of others nothing is known.
+    fn lose(&mut self, loss: &WorkerLoss) {
+        let Some(serving) = self.serving.take() else {
+            return;
+        };
+        let source = Arc::clone(&self.hall.source);
+        let is_known = matches!(loss, WorkerLoss::WrongList(_));
+        let is_alone = matches!(&self.flying[..], [only] if !only.had_company);
+        if self.flying.is_empty() {
+            drop(match loss {
+                WorkerLoss::Ended => serving.worker.end(),
+                _ => serving.worker.kill(),
+            });
+            return;
+        }
+        let log = self.flying.first().map(|flying| &flying.log);
+        let Ended::Failed { failure, reply } =
+            source.lost(serving.worker, loss, log.unwrap_or(&Tail::default()))
+        else {
+            // Somebody has stopped the run with its processes.
+            let flying = std::mem::take(&mut self.flying);
+            return flying
+                .into_iter()
+                .for_each(|flying| flying.call.interrupted());
+        };
+        if !is_known && !is_alone {
+            return self.unknown(|_| true, &failure.message);
+        }
+        for flying in std::mem::take(&mut self.flying) {
+            let mut failure = failure.clone();
+            failure.stderr = flying.log.text();
+            let ended = Ended::Failed {
+                failure,
+                reply: reply.clone(),
+            };
+            flying.call.end(SharedEnd::Ended(Box::new(ended)));
+        }
+    }
+
+    /// Nothing is known of these calls.
+    fn unknown(&mut self, is_meant: impl Fn(&Flying) -> bool, why: &str) {
+        let flying = std::mem::take(&mut self.flying);
+        let (meant, others): (Vec<_>, Vec<_>) = flying.into_iter().partition(is_meant);
+        self.flying = others;
+        for flying in meant {
+            self.hall.source.note_asked_alone(why);
+            flying.call.end(SharedEnd::Unknown);
+        }
+    }
+
+    /// Looks for calls that have got no answer in their time. Their process gets no further call, answers its other
+    /// ones, and is killed then.
+    fn look_at_the_clock(&mut self) {
+        let now = Instant::now();
+        if self.flying.iter().all(|flying| flying.deadline > now) {
+            return;
+        }
+        if let [only] = &self.flying[..]
+            && !only.had_company
+        {
+            return self.lose(&WorkerLoss::TimedOut);
+        }
+        if let Some(serving) = &mut self.serving {
+            serving.retired = Some(Retired::Hung);
+            let late = self.flying.iter().filter(|flying| flying.deadline <= now);
+            serving
+                .given_up
+                .extend(late.map(|flying| flying.call.id.clone()));
+        }
+        let why = self.hall.source.loss_in_words(&WorkerLoss::TimedOut);
+        self.unknown(|flying| flying.deadline <= now, &why);
+    }
+
+    fn look_at_the_memory(&mut self) {
+        let most = self.hall.source.max_memory();
+        let Some(serving) = &mut self.serving else {
+            return;
+        };
+        if !serving.worker.is_too_large(most) {
+            return;
+        }
+        if self.flying.is_empty() {
+            self.hall.source.note_replaced();
+        }
+        self.lose(&WorkerLoss::TooLarge);
+    }
+
+    /// Ends everything, since the run is stopped.
+    fn stop(mut self) {
+        if let Some(serving) = self.serving.take() {
+            drop(serving.worker.kill());
+        }
+        let mut waiting = self.hall.waiting();
+        waiting.stopped = true;
+        let calls = std::mem::take(&mut waiting.calls);
+        drop(waiting);
+        let flying = std::mem::take(&mut self.flying).into_iter();
+        let flying = flying.map(|flying| flying.call);
+        flying.chain(calls).for_each(SharedCall::interrupted);
+    }
+}
+
+impl Serving {
+    /// Sends as much as the process takes.
+    fn send(&mut self) -> io::Result<()> {
+        let mut unsent = &self.unsent[..];
+        match self.worker.write(&mut unsent) {
+            // Its end is reported soon.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => unsent = &[],
+            sent => sent?,
+        }
+        let sent = self.unsent.len() - unsent.len();
+        self.unsent.drain(..sent);
+        Ok(())
+    }
+}
