@@ -300,6 +300,7 @@ mod tests {
             source,
             attempts: 1,
             seconds: 0.0,
+            is_first: false,
             usage: Some(Box::new(Usage {
                 usd,
                 ..Usage::default()

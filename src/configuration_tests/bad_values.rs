@@ -10,14 +10,14 @@ pub(super) fn values() -> Vec<Bad> {
             "run",
             "run: [a, b]",
             &[
-                "`run` must be a string or a mapping with one of the keys `model`, `worker`, `python` or `http`, found a list",
+                "`run` must be a string or a mapping with one of the keys `model`, `worker`, `python`, `node` or `http`, found a list",
             ],
         ),
         instead(
             "run",
             "run:",
             &[
-                "`run` must be a string or a mapping with one of the keys `model`, `worker`, `python` or `http`, found nothing",
+                "`run` must be a string or a mapping with one of the keys `model`, `worker`, `python`, `node` or `http`, found nothing",
                 "give it a value",
             ],
         ),

@@ -381,6 +381,29 @@ fn noise_is_not_taken_for_order_and_what_was_found_out_is_found_out_once() {
     assert_eq!(notices(&project, "order_unknown").len(), 1);
 }
 
+/// Four processes with four questions: each first call loads, and each later one is fast.
+#[test]
+fn what_is_loaded_at_the_first_call_of_a_process_is_not_taken_for_kept_answers() {
+    let project = Project::new("");
+    project.write(
+        "app.py",
+        "import time\nMODEL = None\ndef search(query):\n    global MODEL\n    if MODEL is None:\n        time.sleep(1.2)\n        \
+         MODEL = True\n    return [query.split()[-1]]\n",
+    );
+    let questions: String = (0..4).map(|at| format!("Where is {at}?,{at}?\n")).collect();
+    project.write(
+        "questions.csv",
+        &format!("query,expected_doc_ids\n{questions}"),
+    );
+    project.write(
+        "kelvin.yaml",
+        "retrieval:\n  run: {python: \"app:search\"}\n  golden: questions.csv\njobs: 4\nrepeats: 3\n",
+    );
+    project.kelvin(&["check"]).expect(0);
+    assert_eq!(notices(&project, "answers_kept"), [""; 0]);
+    assert_eq!(project.report()["metrics"]["retrieval.found"]["value"], 1.0);
+}
+
 #[test]
 fn the_doctor_says_which_python_is_taken_and_a_wrong_function_is_told_by_the_check() {
     let project = with_function(DECIDE, "");

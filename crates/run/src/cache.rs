@@ -65,6 +65,9 @@ struct EntryHead {
     /// The digest of the output: a torn or edited entry does not agree with it.
     output: Digest,
     seconds: f64,
+    /// Whether a process that stays had answered nothing before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_first: bool,
     /// The exit code of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exit: Option<i32>,
@@ -202,6 +205,7 @@ impl Cache {
             key: *key,
             output: Digest::of(output),
             seconds: outcome.seconds,
+            is_first: outcome.is_first,
             exit: outcome.exit,
             streams: outcome.streams.as_deref().cloned(),
             usage: outcome.usage.as_deref().copied(),
@@ -279,6 +283,7 @@ fn read(mut file: fs::File, key: &Digest) -> Option<CacheHit> {
             streams: head.streams.unwrap_or_default(),
             usage: head.usage,
             served: head.served,
+            is_first: head.is_first,
             ..Reply::default()
         },
         seconds: head.seconds,
@@ -305,6 +310,7 @@ mod tests {
             source: AnswerSource::Called,
             attempts: 1,
             seconds,
+            is_first: false,
             usage: None,
             served: Some("a-model-2026".into()),
             observed: None,

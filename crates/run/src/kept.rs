@@ -42,6 +42,10 @@ impl Times {
             if !cell.iter().all(is_same) {
                 return None;
             }
+            // What a process loads at its first call is no sign of a memory.
+            if cell[0].is_first {
+                continue;
+            }
             times.first.push(cell[0].seconds);
             times
                 .later
@@ -125,6 +129,7 @@ mod tests {
             source: AnswerSource::Called,
             attempts: 1,
             seconds,
+            is_first: false,
             usage: None,
             served: None,
             observed: None,
@@ -218,5 +223,22 @@ mod tests {
         let varies = of(&[("a", 1.2), ("b", 0.02)]);
         let cases = [kept.clone(), kept, slower, varies];
         assert_eq!(are_kept(&cases), [true, true, true, false]);
+    }
+
+    #[test]
+    fn what_a_process_loads_at_its_first_call_is_no_sign_of_a_memory() {
+        let cell = |is_first| {
+            let mut first = outcome("go", 1.5);
+            first.is_first = is_first;
+            vec![first, outcome("go", 0.001), outcome("go", 0.001)]
+        };
+        let kept = |first: usize| {
+            let cells: Vec<Vec<Outcome>> = (0..4).map(|at| cell(at < first)).collect();
+            let cells = cells.iter().map(|cell| cell.iter().collect());
+            are_kept(&[Times::of(&cells.collect::<Vec<_>>())])
+        };
+        assert_eq!(kept(0), [true]);
+        // With four processes each has one of the inputs first.
+        assert_eq!(kept(4), [false]);
     }
 }

@@ -130,6 +130,9 @@ pub struct Outcome {
     pub attempts: usize,
     /// How long the calls took, in seconds.
     pub seconds: f64,
+    /// Whether a process or a service that stays had answered nothing before the last call, so that its time has what is
+    /// started, imported and loaded once.
+    pub is_first: bool,
     /// The tokens that the calls used, where a model was called; an answer from the cache has the tokens of
     /// its original call.
     pub usage: Option<Box<Usage>>,

@@ -487,7 +487,9 @@ fn the_document_names_every_check_and_figure_and_its_configurations_load() {
     let blocks: Vec<&str> = blocks.filter_map(|rest| rest.split("```").next()).collect();
     assert!(blocks.len() > 2, "the configurations were not found");
     let folder = tempfile::tempdir().expect("a folder");
-    fs::create_dir(folder.path().join("project")).expect("made");
+    for template in ["project", "workspace"] {
+        fs::create_dir(folder.path().join(template)).expect("made");
+    }
     fs::write(folder.path().join("seed.sql"), "SELECT 1;\n").expect("written");
     for block in blocks {
         let text = match (block.contains("run:"), block.contains("invariants:")) {

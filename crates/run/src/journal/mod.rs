@@ -83,6 +83,9 @@ struct JournalRecord {
     streams: Option<Box<Streams>>,
     attempts: usize,
     seconds: f64,
+    /// Whether a process that stays had answered nothing before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_first: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
     /// The name of the model that the server said has answered.
@@ -211,6 +214,7 @@ impl Journal {
             source: AnswerSource::Resumed,
             attempts: record.attempts,
             seconds: record.seconds,
+            is_first: record.is_first,
             usage: record.usage.map(Box::new),
             served: record.served.clone(),
             observed: record.observed.clone(),
@@ -236,6 +240,7 @@ impl Journal {
             streams: outcome.streams.clone(),
             attempts: outcome.attempts,
             seconds: outcome.seconds,
+            is_first: outcome.is_first,
             usage: outcome.usage.as_deref().copied(),
             served: outcome.served.clone(),
             observed: outcome.observed.clone(),

@@ -38,6 +38,7 @@ fn outcome(result: Result<Value, FailureKind>) -> Outcome {
         source: AnswerSource::Called,
         attempts: 2,
         seconds: 0.5,
+        is_first: true,
         usage: None,
         served: Some("a-model-2026".into()),
         observed: None,

@@ -337,6 +337,7 @@ impl<'a> Runner<'a> {
                     source: AnswerSource::Called,
                     attempts: attempt,
                     seconds,
+                    is_first: reply.is_first,
                     usage: usage.map(Box::new),
                     served: reply.served.map(String::into_boxed_str),
                     observed,

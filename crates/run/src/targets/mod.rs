@@ -181,6 +181,9 @@ pub struct Reply {
     pub fingerprint: Option<String>,
     /// How long the server asks to wait before another attempt.
     pub retry_after: Option<Duration>,
+    /// Whether a process or a service that stays had answered nothing before this call: the time of the call has what
+    /// is started, imported and loaded once.
+    pub is_first: bool,
     /// The answer of the pipeline itself, where a target around that of the pipeline has put something
     /// else into the output.
     pub own_output: Option<Vec<u8>>,

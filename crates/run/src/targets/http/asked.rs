@@ -1,6 +1,7 @@
 //! Asks a service: one call is one request to the configured address, and no other host is ever asked.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::http::Method;
@@ -37,6 +38,8 @@ pub(super) struct HttpTarget {
     site: TargetSite,
     /// What starts the service, where that is done here.
     host: Option<ServiceHost>,
+    /// Whether the service has answered a call of this run.
+    has_answered: AtomicBool,
 }
 
 impl HttpTarget {
@@ -63,6 +66,7 @@ impl HttpTarget {
             None => None,
         };
         Ok(Self {
+            has_answered: AtomicBool::new(false),
             body: Arc::new(RequestBody {
                 template: settings.body.clone(),
                 is_json,
@@ -278,9 +282,13 @@ impl Target for HttpTarget {
             let reply = Reply::default();
             return Ended::Failed { failure, reply };
         }
-        let mut reply = Reply::default();
+        let mut reply = Reply {
+            is_first: !self.has_answered.load(Ordering::Relaxed),
+            ..Reply::default()
+        };
         match self.answer(call, &mut reply) {
             Ok(answer) => {
+                self.has_answered.store(true, Ordering::Relaxed);
                 *output = answer;
                 Ended::Answered(reply)
             }
@@ -295,6 +303,7 @@ impl Target for HttpTarget {
         let host = self.host.as_ref().map(ServiceHost::afresh);
         let remembers = host.is_none();
         let target = Box::new(Self {
+            has_answered: AtomicBool::new(false),
             settings: Arc::clone(&self.settings),
             key: self.key.clone(),
             headers: self.headers.clone(),

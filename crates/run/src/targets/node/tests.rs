@@ -11,6 +11,16 @@ use crate::targets::{Address, Ended, Invocation};
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_system::signal::Interrupt;
 
+/// Whether this machine has Node; a test that needs it says that it was left out.
+#[expect(clippy::print_stderr, reason = "a part that is left out says so")]
+fn has_node() -> bool {
+    let found = std::process::Command::new("node").arg("--version").output();
+    if found.is_err() {
+        eprintln!("SKIPPED: functions of JavaScript: this machine has no Node");
+    }
+    found.is_ok()
+}
+
 /// A module in a folder.
 struct Module {
     folder: TempDir,
@@ -76,6 +86,9 @@ impl Module {
 
 #[test]
 fn a_function_gets_the_input_and_its_path_and_what_it_prints_reaches_no_message() {
+    if !has_node() {
+        return;
+    }
     let text = "import fs from 'node:fs';\nimport { execSync } from 'node:child_process';\nconsole.log('importing');\n\
                 export async function decide(input, { path }) {\n  console.log('printed');\n  \
                 execSync('echo by a child', { stdio: 'inherit' });\n  \
@@ -99,6 +112,9 @@ fn a_function_gets_the_input_and_its_path_and_what_it_prints_reaches_no_message(
 
 #[test]
 fn what_a_function_returns_becomes_json_or_an_error_of_its_call() {
+    if !has_node() {
+        return;
+    }
     let text = "export const decide = (input) => eval(input);\n";
     let module = Module::new(text, json!({}));
     for (returned, output) in [
@@ -145,6 +161,9 @@ fn what_a_function_returns_becomes_json_or_an_error_of_its_call() {
 
 #[test]
 fn calls_are_under_way_together_and_lists_are_answered_as_lists() {
+    if !has_node() {
+        return;
+    }
     let together = "let here = 0, go;\nconst all = new Promise((done) => { go = done; });\n\
                     export async function decide(input) {\n  here += 1;\n  if (here === 3) go();\n  await all;\n  \
                     if (input === 'b') throw new Error('not b');\n  return input;\n}\n";
@@ -168,6 +187,9 @@ fn calls_are_under_way_together_and_lists_are_answered_as_lists() {
 
 #[test]
 fn a_module_that_cannot_be_used_is_named_and_a_wrong_address_is_refused() {
+    if !has_node() {
+        return;
+    }
     for (text, words) in [
         ("export const other = () => 1;\n", "it exports: other"),
         (

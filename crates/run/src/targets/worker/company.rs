@@ -30,8 +30,8 @@ const LINGER: Duration = Duration::from_millis(20);
 
 /// The end of a call that was made in company.
 pub(super) enum SharedEnd {
-    /// An answer, and what was printed meanwhile.
-    Answered(Vec<u8>, Streams),
+    /// An answer, what was printed meanwhile, and whether the process had answered nothing before the call.
+    Answered(Vec<u8>, Streams, bool),
     /// An error of this call, with its code and its message.
     Refused(i32, String, Streams),
     /// Another end that is its own.
@@ -244,6 +244,8 @@ struct Serving {
     way: InCompany,
     /// How many calls it has got.
     given: u64,
+    /// Whether it has answered a call.
+    has_answered: bool,
     /// Why it gets no further call.
     retired: Option<Retired>,
     unsent: Vec<u8>,
@@ -268,6 +270,8 @@ struct Flying {
     log: Tail,
     /// Whether the process had other calls at the same time.
     had_company: bool,
+    /// Whether the process had answered nothing before it got the call.
+    is_first: bool,
 }
 
 /// Why a thread waits no longer.
@@ -394,6 +398,7 @@ impl Host {
                         worker,
                         way: way.unwrap_or(InCompany::Concurrent(1)),
                         given: 0,
+                        has_answered: false,
                         retired: None,
                         unsent: Vec::new(),
                         batch: None,
@@ -439,11 +444,13 @@ impl Host {
         }
         let deadline = Instant::now() + source.site.timeout;
         let is_company = self.flying.len() + calls.len() > 1;
+        let is_first = !serving.has_answered;
         self.flying.extend(calls.into_iter().map(|call| Flying {
             call,
             deadline,
             log: Tail::default(),
             had_company: false,
+            is_first,
         }));
         if is_company {
             self.flying
@@ -594,10 +601,18 @@ impl Host {
             Ok(result) => Ok(rpc::output(&result).ok_or(WorkerLoss::OutOfProtocol(rpc::NO_TEXT))?),
             Err(error) => Err(error),
         };
-        let Flying { call, log, .. } = self.flying.swap_remove(at);
+        let Flying {
+            call,
+            log,
+            is_first,
+            ..
+        } = self.flying.swap_remove(at);
+        if let Some(serving) = &mut self.serving {
+            serving.has_answered = true;
+        }
         let streams = printed(&log);
         call.end(match end {
-            Ok(output) => SharedEnd::Answered(output, streams),
+            Ok(output) => SharedEnd::Answered(output, streams, is_first),
             Err((code, message)) => SharedEnd::Refused(code, message, streams),
         });
         Ok(())

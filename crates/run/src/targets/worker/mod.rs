@@ -285,7 +285,9 @@ impl WorkerTarget {
     /// The end of a call that was made in company: where nothing is known of it, it is asked alone.
     fn shared(&self, call: &Invocation<'_>, end: SharedEnd, output: &mut Vec<u8>) -> Ended {
         match end {
-            SharedEnd::Answered(answer, streams) => self.answered(answer, streams, output),
+            SharedEnd::Answered(answer, streams, is_first) => {
+                self.answered(answer, (streams, is_first), output)
+            }
             SharedEnd::Refused(code, message, streams) => refused(code, &message, streams),
             SharedEnd::Ended(ended) => *ended,
             SharedEnd::Unknown => {
@@ -295,7 +297,12 @@ impl WorkerTarget {
         }
     }
 
-    fn answered(&self, answer: Vec<u8>, streams: Streams, output: &mut Vec<u8>) -> Ended {
+    fn answered(
+        &self,
+        answer: Vec<u8>,
+        (streams, is_first): (Streams, bool),
+        output: &mut Vec<u8>,
+    ) -> Ended {
         let most = self.source.site.max_output_bytes;
         if answer.len() as u64 > most {
             return failed(Failure::too_large(most).printed(streams), None);
@@ -303,6 +310,7 @@ impl WorkerTarget {
         *output = answer;
         Ended::Answered(Reply {
             streams,
+            is_first,
             ..Reply::default()
         })
     }
@@ -369,8 +377,9 @@ impl WorkerTarget {
         };
         match end {
             ExchangeEnd::Answered(answer) => {
+                let is_first = worker.calls <= 1;
                 self.keep(worker);
-                self.answered(answer, printed(&log), output)
+                self.answered(answer, (printed(&log), is_first), output)
             }
             ExchangeEnd::Refused(code, message) => {
                 self.keep(worker);
