@@ -54,12 +54,13 @@ fn a_rule_for_a_metric_that_there_is_not_is_refused_with_the_nearest_name() {
     let project = pushed(&url, GROUNDED);
     save(&project);
     branch(&project, "same", &format!("# the same\n{GROUNDED}"));
-    let misspelt = "gate: {metrics: {evidence.invarianse: {min: 0.1}}}\n";
+    // A metric of its probe, but of a type that nobody has declared.
+    let misspelt = "gate: {metrics: {evidence.following.rules: {min: 0.1}}}\n";
     let judgement = gated(&project, misspelt, 3);
     assert_eq!(judgement["verdict"], json!("unmeasured"), "{judgement}");
     let told = reasons(&judgement);
     assert!(
-        told.contains("did you mean `evidence.invariance`"),
+        told.contains("did you mean `evidence.following.rule`"),
         "{told}"
     );
     let shown = "gate: {metrics: {evidence.sensitivity: {policy: info, min: 0.9}}}\n";

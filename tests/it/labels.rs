@@ -505,9 +505,8 @@ fn the_table_of_the_page_is_read_as_it_stands_there() {
 }
 
 #[test]
-fn labels_of_a_field_are_written_beside_the_cases_and_in_none_of_them() {
+fn labels_of_a_field_may_be_texts_and_numbers_and_no_input_has_them() {
     let project = Project::new(CONSTANT);
-    fs::remove_dir_all(project.path("cases")).expect("removed");
     project.write(
         "all.jsonl",
         "{\"id\": \"a\", \"rule\": \"one\", \"answer\": \"go\"}\n\
@@ -516,37 +515,22 @@ fn labels_of_a_field_are_written_beside_the_cases_and_in_none_of_them() {
          {\"id\": \"d\", \"rule\": \"four\", \"answer\": \"say \\\"no\\\", now\"}\n\
          {\"id\": \"e\", \"rule\": \"five\", \"answer\": null}\n",
     );
-    let import = [
-        "import",
-        "cases",
-        "all.jsonl",
-        "--id",
-        "id",
-        "--units",
-        "rule",
-        "--expected",
-        "answer",
-    ];
-    let said = project.kelvin(&import).expect(0);
-    assert!(
-        said.stdout
-            .contains("wrote 4 labels into `cases/expected.csv`"),
-        "{}",
-        said.stdout
+    let config = project.read("kelvin.yaml").replace(
+        "cases: cases",
+        "cases: all.jsonl\nrecords: {id: id, expected: answer}",
     );
-    assert_eq!(
-        project.read("cases/expected.csv"),
-        "case,expected\n\"a\",\"go\"\n\"b\",\"1\"\n\"c\",\"\"\"1\"\"\"\n\
-         \"d\",\"say \"\"no\"\", now\"\n"
-    );
-    for case in ["a", "b", "c", "d", "e"] {
-        let text = project.read(&format!("cases/{case}.md"));
-        assert!(!text.contains("go") && !text.contains("no"), "{text}");
-    }
+    project.write("kelvin.yaml", &config);
     project.check();
+    for case in ["a", "b", "c", "d", "e"] {
+        let folder = format!("kelvin/{case}");
+        for (name, text) in project.files(&folder) {
+            let text = String::from_utf8_lossy(&text).into_owned();
+            let is_input = name.contains("input");
+            assert!(!is_input || !text.contains("answer"), "{name}: {text}");
+        }
+    }
     // Every answer is `go`: one of four is right.
     assert_eq!(project.figure("agrees_with_labels"), json!(0.25));
-    project.kelvin(&import).expect(1);
 }
 
 #[test]

@@ -185,8 +185,7 @@ mod workers;
 /// The image of the container action.
 mod container;
 
+/// A probe that is a crate of its own, outside the workspace.
+mod another_probe;
 /// Models as pipelines, on loopback.
 mod models;
-
-/// A probe that is a crate of its own, outside the workspace.
-mod toy;

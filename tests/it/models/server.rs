@@ -61,9 +61,14 @@ impl Faults {
                 let (react, seen) = (Arc::clone(&react), Arc::clone(&seen));
                 let (now, most) = (Arc::clone(&now), Arc::clone(&most_at_once));
                 thread::spawn(move || {
-                    most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                    serve(stream, &*react, &seen);
-                    now.fetch_sub(1, Ordering::SeqCst);
+                    // Whoever has an answer may ask again at once, so a request is over before its answer is written.
+                    let counted = move |number: usize, request: &Request| {
+                        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        let reaction = react(number, request);
+                        now.fetch_sub(1, Ordering::SeqCst);
+                        reaction
+                    };
+                    serve(stream, &counted, &seen);
                 });
             }
         });
