@@ -49,7 +49,8 @@ impl DetailPacks {
             return Ok(());
         }
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
-        serde_json::to_writer(&mut packed, &self.waiting)?;
+        // In one piece: JSON is written in bits of a few bytes, and the encoder clears its buffer for each write.
+        packed.write_all(&serde_json::to_vec(&self.waiting)?)?;
         let packed = STANDARD.encode(packed.finish()?);
         // It stands on a line of its own.
         writeln!(
