@@ -7,6 +7,7 @@ use kelvin_system::git;
 use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
+use super::Unknown;
 use super::ancestry::{head, parents, short};
 use super::hint::Hint;
 use super::releases;
@@ -120,13 +121,13 @@ fn release_before(repo: &Repository, head: Oid, tag: &str) -> anyhow::Result<Bas
             commit,
             why: format!("`{name}`, the tag before `{tag}`"),
         }),
+        // What a shallow clone has not got may have a tag.
+        None if cut.is_some() => Err(Unknown::Unreachable.mark(anyhow!(
+            "no commit before `{tag}` has a tag in this clone, which has not the whole history: `fetch-depth: 0` of \
+             actions/checkout brings it; or name the base, as in `--base v1.2.0`"
+        ))),
         None => Err(anyhow!(
-            "no commit before `{tag}` has a tag{}; name the base, as in `--base v1.2.0`",
-            match cut {
-                Some(_) =>
-                    " in this clone, which has not the whole history: `fetch-depth: 0` of actions/checkout brings it",
-                None => "",
-            }
+            "no commit before `{tag}` has a tag; name the base, as in `--base v1.2.0`"
         )),
     }
 }

@@ -1,5 +1,8 @@
 //! Changes that edit the rules they are judged by, and pass by their own alone.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::project::{CONSTANT, GROUNDED, Project};
@@ -148,19 +151,40 @@ fn a_rule_of_the_gate_for_a_metric_that_no_run_can_have_is_refused_before_a_call
     // Whether there is a figure of that part shows after a run.
     lint("evidence.following.rule").expect(0);
 
-    // Every metric that a run has may have a rule.
-    project.write("kelvin.yaml", &format!(
-        "{config}\nnoise_floor: {{replications: 2}}\nperturbations: {{enable: [drop, position, swap_condition, numeric_magnitude, \
-         hedge_injection]}}\nquality: {{required_outputs: [/decision], live_runs: 1, groups: {{all: ['*']}}}}\n"
-    ));
+    // Every metric that a run has may have a rule: with a quality score and further kinds, and in the other probes.
+    let more = "noise_floor: {replications: 2}\nperturbations: {enable: [drop, position, swap_condition, numeric_magnitude, \
+                hedge_injection]}\nquality: {required_outputs: [/decision], live_runs: 1, groups: {all: ['*']}}\n";
+    may_have_rules(&project, &format!("{config}\n{more}"));
+    for example in ["retrieval", "grading"] {
+        let project = Project::new("");
+        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("examples")
+            .join(example);
+        for file in fs::read_dir(from).expect("listed") {
+            let file = file.expect("listed");
+            fs::copy(file.path(), project.root().join(file.file_name())).expect("copied");
+        }
+        let config = project.read("kelvin.yaml");
+        let (config, _) = config.split_once("\ngate:").unwrap_or((&config, ""));
+        may_have_rules(&project, config);
+    }
+}
+
+/// That a rule for each metric of a run is none of nothing.
+#[track_caller]
+fn may_have_rules(project: &Project, config: &str) {
+    project.write("kelvin.yaml", config);
     project.kelvin(&["check"]);
     let report = project.json("kelvin/report.json");
     let metrics = report["metrics"].as_object().expect("metrics");
-    assert!(metrics.len() > 20, "{metrics:#?}");
-    for id in metrics.keys() {
-        // The written file has no section of this probe, which is another mistake.
-        let said = lint(&format!("\"{id}\""));
-        let is_known = said.code == Some(0) || said.stdout.contains("configures no such probe");
-        assert!(is_known, "{id}: {}", said.stdout);
-    }
+    assert!(metrics.len() > 4, "{metrics:#?}");
+    let rules: String = metrics
+        .keys()
+        .map(|id| format!("    \"{id}\": {{max_drop: 0.1}}\n"))
+        .collect();
+    project.write(
+        "kelvin.yaml",
+        &format!("{config}\ngate:\n  metrics:\n{rules}"),
+    );
+    project.kelvin(&["lint"]).expect(0);
 }

@@ -327,7 +327,7 @@ fn a_share_of_the_cases_posts_nothing_and_does_not_try() {
     assert!(tried.is_none(), "{:?}", tried.map(|request| &request.path));
 }
 
-/// A release is compared with the one before it, by its event as by `--base`: changes each within the limit add up.
+/// A release is compared with the one before it, by its event as by `--base`, and not with the commit before it.
 #[test]
 fn a_release_is_measured_against_the_release_before_it() {
     let mut rig = Rig::new(GROUNDED);
@@ -349,16 +349,41 @@ fn a_release_is_measured_against_the_release_before_it() {
     let said = rig.project.kelvin(&["gate", "--base", "v1.0.0"]).expect(3);
     assert!(said.stdout.contains(&rig.base[..7]), "{}", said.stdout);
 
-    // The same code as in the release before passes, and so does the first release of all, which says that nothing was
-    // compared.
+    // The same code as in the release before passes. The first release of all has nothing to be compared with, and says
+    // so.
     git(&root, &["tag", "--delete", "v1.1.0"]);
     rig.project.write("pipeline.sh", GROUNDED);
     commit(&rig.project, "taken back");
     git(&root, &["tag", "--delete", "v1"]);
     git(&root, &["tag", "v1.1.0"]);
     rig.on("release", &[]).expect(0);
+    // Where the clone has not the whole history, nobody knows whether there is an earlier one, which is no reason to pass.
+    let push = [
+        "push",
+        "--quiet",
+        "--force",
+        "origin",
+        "HEAD:refs/heads/main",
+        "v1.0.0",
+        "v1.1.0",
+    ];
+    git(&root, &push);
+    let from = format!("file://{}", rig.remote.path().display());
+    let shallow = rig.project.path("../shallow");
+    let to = shallow.display().to_string();
+    let clone = [
+        "clone", "--quiet", "--depth", "1", "--branch", "v1.1.0", &from, &to,
+    ];
+    git(&root, &clone);
+    let payload = rig.payload("release");
+    let (mut command, runner) = rig.command("release", &payload, &[]);
+    Said::of(command.current_dir(&shallow)).expect(3);
+    let read = |file: &str| fs::read_to_string(runner.join(file)).expect("written");
+    assert!(read("output").contains("baseline_unreachable"));
+    assert!(read("summary").contains("fetch-depth: 0"));
     git(&root, &["tag", "--delete", "v1.0.0"]);
-    let ran = rig.on("release", &[]);
+    let ran = rig.on("release", &[]).expect(0);
+    assert!(ran.outputs.contains("no_baseline"), "{}", ran.outputs);
     assert!(
         ran.summary.contains("no commit before `v1.1.0` has a tag"),
         "{}",
