@@ -240,8 +240,8 @@ fn every_key_has_one_meaning_and_a_kind_has_the_keys_that_it_needs() {
         .collect();
     let mut marks = BTreeSet::new();
     for owner in owners(Registry::shipped().kinds()) {
-        let schema = owner.kind.keys().to_value();
-        for (key, value) in properties(&schema) {
+        let schema = owner.kind.keys().as_value();
+        for (key, value) in properties(schema) {
             // A key of several kinds is the same key, described alike.
             let before = seen.insert(key.to_owned(), value.clone());
             assert!(
@@ -250,7 +250,7 @@ fn every_key_has_one_meaning_and_a_kind_has_the_keys_that_it_needs() {
             );
         }
         let (required, own) = (owner.kind.required(), owner.kind.marks());
-        let has = |key: &&str| properties(&schema).any(|(own, _)| own == *key);
+        let has = |key: &&str| properties(schema).any(|(own, _)| own == *key);
         for keys in [required, own] {
             assert!(!keys.is_empty() && keys.iter().all(has), "{keys:?}");
         }

@@ -218,10 +218,10 @@ fn missing(
 
 /// The general keys as written, of a file without problems.
 fn general(tree: &Node) -> Result<RawConfig, Problem> {
-    let schema = configure::schema(&[]);
+    let schema = configure::schema_of::<RawConfig>().as_value();
     let mut values = tree.to_json();
     if let Some(values) = values.as_object_mut() {
-        values.retain(|key, _| shape::properties(&schema).any(|(own, _)| own == key));
+        values.retain(|key, _| shape::properties(schema).any(|(own, _)| own == key));
     }
     // The schema is made from the same types, so this cannot find anything new. If it ever does,
     // the user gets an error instead of a panic.
