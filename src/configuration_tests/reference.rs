@@ -25,7 +25,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn schema_value() -> Value {
-    configure::schema(&owners(Registry::shipped().kinds()))
+    configure::schema(&owners(Registry::shipped().kinds())).clone()
 }
 
 /// The file has this text, or gets it where an update was asked for.
@@ -235,7 +235,7 @@ fn every_yaml_block_of_the_reference_loads() {
 #[test]
 fn every_key_has_one_meaning_and_a_kind_has_the_keys_that_it_needs() {
     let general = configure::schema(&[]);
-    let mut seen: BTreeMap<String, Value> = properties(&general)
+    let mut seen: BTreeMap<String, Value> = properties(general)
         .map(|(key, _)| (key.to_owned(), Value::Null))
         .collect();
     let mut marks = BTreeSet::new();

@@ -195,8 +195,20 @@ pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
         .or_insert_with(|| Box::leak(Box::new(schema)))
 }
 
-/// The schema of the whole file: the general keys and those of every kind of probe.
-pub fn schema(owners: &[Owner]) -> Value {
+/// The schema of the whole file: the general keys and those of every kind of probe. It is made once for the same kinds.
+pub fn schema(owners: &[Owner]) -> &'static Value {
+    type Key = Vec<(&'static str, usize)>;
+    static MADE: Mutex<BTreeMap<Key, &'static Value>> = Mutex::new(BTreeMap::new());
+    let keys = owners.iter();
+    let keys: Key = keys
+        .map(|owner| (owner.name, std::ptr::from_ref(owner.kind.keys()).addr()))
+        .collect();
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(keys)
+        .or_insert_with(|| Box::leak(Box::new(whole(owners))))
+}
+
+fn whole(owners: &[Owner]) -> Value {
     let mut schema = schema_of::<raw::RawConfig>().as_value().clone();
     let mut dependent = Map::new();
     for owner in owners {

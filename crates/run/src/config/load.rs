@@ -48,14 +48,14 @@ pub(super) fn parse(
     let misuse = |problems| diagnostic::misuse(file, source, problems);
     let tree = tree(source).map_err(|problem| misuse(vec![problem]))?;
     let schema = configure::schema(owners);
-    let meant = meant(&tree, &schema);
+    let meant = meant(&tree, schema);
     let configured = configure::configured(owners, &tree, &meant);
     let parts: Vec<(Owner, Part<'_>)> = owners
         .iter()
         .zip(configured)
         .map(|(owner, is_configured)| (*owner, owner.part(&tree, is_configured, source, file)))
         .collect();
-    let problems = problems(&tree, source, &parts, (&schema, &meant));
+    let problems = problems(&tree, source, &parts, (schema, &meant));
     if !problems.is_empty() {
         return Err(misuse(problems).into());
     }

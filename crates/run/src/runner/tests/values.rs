@@ -8,7 +8,6 @@ use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::config;
 use crate::config::{Configure, Owner, Part, ProbeSettings};
 use crate::targets::{Launch, TargetKind, tests_only};
 use kelvin_base::digest::Fields;
