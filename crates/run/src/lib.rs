@@ -142,6 +142,16 @@ pub struct Outcome {
     pub observed: Option<Box<Value>>,
 }
 
+impl Outcome {
+    /// Keeps of an answer no more than what tells whether another answer is the same.
+    pub fn let_go(&mut self) {
+        if let Ok(answer) = &mut self.result {
+            let digest = Digest::of(answer.to_string().as_bytes());
+            *answer = Value::String(digest.to_string());
+        }
+    }
+}
+
 /// Where an answer came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerSource {

@@ -173,6 +173,8 @@ impl Output {
                 spans: hit.spans,
             })
             .collect();
+        // The list has the room of the longer one that it was made of.
+        judged.hits.shrink_to_fit();
         if is_cut_anew {
             let looked_at = &judged.hits[..judged.hits.len().min(most)];
             judged.rank = by_document(&labels(golden, corpus), looked_at, rule);
