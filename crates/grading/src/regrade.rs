@@ -131,10 +131,7 @@ fn pair<'a>(
     let other = other.and_then(|other| other.answer.as_ref());
     Ok(Pair {
         prompt: &prompt.prompt.text,
-        reference: prompt
-            .reference
-            .as_ref()
-            .map(|reference| &*reference.text),
+        reference: prompt.reference.as_ref().map(|reference| &*reference.text),
         candidate: &candidate.text,
         passages: sample.candidate.whole_passages(),
         other: other.map(|other| &*other.text),

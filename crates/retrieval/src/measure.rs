@@ -124,7 +124,7 @@ fn retrieved(
 ) -> Retrieved {
     let deepest = settings.k.iter().copied().max().unwrap_or(0);
     let most = deepest.max(settings.cut_off);
-    let read = outcome.result.as_ref().map(Output::read);
+    let read = outcome.result.as_ref().map(Output::of_held);
     let mut retrieved = match read {
         Ok(Ok(output)) => {
             output.judged(query, questions.corpus.as_ref(), (most, settings.span_rule))
@@ -245,5 +245,9 @@ impl Reader for HitsReader {
                 format!("its output {what}"),
             )),
         }
+    }
+
+    fn held(&self, value: Value) -> Value {
+        Output::held(&value)
     }
 }

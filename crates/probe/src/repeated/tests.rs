@@ -243,7 +243,10 @@ fn an_answer_is_taken_once_and_equal_answers_are_known_as_such_from_then_on() {
             std::mem::take(&mut taken)
         };
         let first = take(items);
-        assert!(first.contains(&"one: the same answer".to_owned()), "{first:?}");
+        assert!(
+            first.contains(&"one: the same answer".to_owned()),
+            "{first:?}"
+        );
         assert!(take(items).is_empty());
         let wanted = WantedRepeats::from([("one".to_owned(), Repeats::of_all(3).into())]);
         items.repeat(&wanted).expect("it runs");

@@ -11,9 +11,9 @@ use std::io::{self, Write};
 use anyhow::{anyhow, bail};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
 use serde_json::error::Category;
 use serde_json::ser::Serializer;
+use serde_json::value::RawValue;
 
 use super::document::{Report, SCHEMA_VERSION, StoredReport};
 use crate::Judgement;
