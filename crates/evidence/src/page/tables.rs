@@ -53,10 +53,28 @@ const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
         "evidence.moved_at",
         None,
     ),
+    (
+        "Which turns are heard",
+        "How often other evidence in a turn changes the decision. An exchange may rightly change nothing; a turn in which \
+         none ever does is not heard.",
+        "evidence.moved_in_turn",
+        None,
+    ),
+    (
+        "Invariance by turn",
+        "How well the decision holds when the evidence of a turn is presented otherwise. 1 is good.",
+        "evidence.invariance_in_turn",
+        None,
+    ),
 ];
 
 /// The families whose figures make a curve, and are drawn as bars.
-const CURVES: [&str; 2] = ["evidence.position", "evidence.moved_at"];
+const CURVES: [&str; 4] = [
+    "evidence.position",
+    "evidence.moved_at",
+    "evidence.moved_in_turn",
+    "evidence.invariance_in_turn",
+];
 
 /// Further figures of the evidence probe, with their names.
 const FURTHER: &[(&str, &str)] = &[
@@ -166,13 +184,13 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
     tables
 }
 
-/// The name of a place in a list: `passages_03` is the third place of `passages`.
+/// The name of a place in a list or of a turn: `passages_03` is the third place of `passages`, and `03` the third turn.
 fn of_place(name: &str) -> Phrase {
     match name.rsplit_once('_') {
         Some((list, place)) => {
             Phrase::of_name(list).and(format!(" at place {}", place.trim_start_matches('0')))
         }
-        None => Phrase::of_name(name),
+        None => Phrase::text(format!("turn {}", name.trim_start_matches('0'))),
     }
 }
 
