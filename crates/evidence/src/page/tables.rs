@@ -3,7 +3,7 @@
 use super::{EvidenceRun, SignalWords};
 use crate::perturb;
 use kelvin_page::{Estimate, FigureTable, Phrase};
-use kelvin_record::{estimate, family};
+use kelvin_record::{Metric, estimate, family};
 
 /// Tables of the metrics whose id has exactly one part more than the given id: title, note, id, signal.
 const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
@@ -57,7 +57,7 @@ const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
         "Which turns are heard",
         "How often other evidence in a turn changes the decision. An exchange may rightly change nothing; a turn in which \
          none ever does is not heard.",
-        "evidence.moved_in_turn",
+        MOVED_IN_TURN,
         None,
     ),
     (
@@ -68,11 +68,14 @@ const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
     ),
 ];
 
+/// The family of the turns of a conversation.
+const MOVED_IN_TURN: &str = "evidence.moved_in_turn";
+
 /// The families whose figures make a curve, and are drawn as bars.
 const CURVES: [&str; 4] = [
     "evidence.position",
     "evidence.moved_at",
-    "evidence.moved_in_turn",
+    MOVED_IN_TURN,
     "evidence.invariance_in_turn",
 ];
 
@@ -142,6 +145,10 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
                 name if CURVES.contains(id) => of_place(name),
                 name => Phrase::of_name(name),
             };
+            let label = match *id {
+                MOVED_IN_TURN => label.and(moved_of(metric)),
+                _ => label,
+            };
             (
                 label,
                 signal
@@ -182,6 +189,12 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
     });
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// In how many of its variants the decision moved.
+fn moved_of(metric: &Metric) -> String {
+    let moved = metric.value.unwrap_or_default() * metric.n as f64;
+    format!(": moved in {} of {}", moved.round(), metric.n)
 }
 
 /// The name of a place in a list or of a turn: `passages_03` is the third place of `passages`, and `03` the third turn.

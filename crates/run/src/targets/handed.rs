@@ -4,12 +4,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::worker::token;
 use super::{Ended, Invocation};
 use kelvin_base::failure::{Failure, FailureKind};
 
@@ -56,6 +57,13 @@ impl TurnsPlace {
     pub(crate) fn count(&self, input: &str) -> usize {
         self.find(input).map_or(1, |turns| turns.len())
     }
+}
+
+/// A text that no other call has, and that tells nothing of the call.
+pub(super) fn token() -> String {
+    // The standard library takes the keys of a new state from the random numbers of the system.
+    let [high, low] = [(); 2].map(|()| RandomState::new().build_hasher().finish());
+    format!("{high:016x}{low:016x}")
 }
 
 /// One of the inputs that a call hands over.

@@ -48,26 +48,8 @@ impl HttpTarget {
     ///
     /// # Errors
     ///
-    /// A [`Misuse`] where the command that starts it cannot be read, or a template names a conversation that there is
-    /// none of.
+    /// A [`Misuse`] where the command that starts it cannot be read.
     pub(super) fn open(settings: HttpSettings, site: &TargetSite) -> Result<Self, Misuse> {
-        let templates = [
-            ("url", Some(&settings.url)),
-            ("body", settings.body.as_ref()),
-        ];
-        let headers = settings
-            .headers
-            .values()
-            .map(|value| ("headers", Some(value)));
-        for (key, template) in templates.into_iter().chain(headers) {
-            if site.turns.is_none() && template.is_some_and(|text| body::names_a_conversation(text))
-            {
-                return Err(Misuse::new(format!(
-                    "`run.http.{key}` names a conversation, and the cases have no turns"
-                ))
-                .help("name the array of their turns, as `records: {turns: turns}`, or leave `conversation_id` and `turn` out"));
-            }
-        }
         let key = ServerKey::of(settings.api_key_env.as_deref());
         let mut headers = wire::plain(&settings.headers);
         headers.extend(wire::key_header(
@@ -150,7 +132,7 @@ impl HttpTarget {
         service: Option<&Arc<HostedService>>,
         reply: &mut Reply,
     ) -> Result<Vec<u8>, Unanswered> {
-        let body = self.body.of_input(input, &worker::token());
+        let body = self.body.of_input(input, &handed::token());
         let body = body.map_err(|what| Failure::new(FailureKind::NotStarted, what))?;
         let (url, headers) = self.addressed(input, service)?;
         let sent = Sent {
@@ -330,6 +312,26 @@ impl Target for HttpTarget {
     }
 
     fn ready(&self) -> Result<(), Misuse> {
+        let settings = &self.settings;
+        let headers = settings.headers.values().map(|value| ("headers", value));
+        let templates = [
+            ("url", Some(&settings.url)),
+            ("body", settings.body.as_ref()),
+        ];
+        let templates = templates
+            .into_iter()
+            .filter_map(|(key, template)| Some((key, template?)));
+        let mut named = templates
+            .chain(headers)
+            .filter(|(_, template)| body::names_a_conversation(template));
+        if let (None, Some((key, _))) = (&self.site.turns, named.next()) {
+            return Err(Misuse::new(format!(
+                "`run.http.{key}` names a conversation, and the cases have no turns"
+            ))
+            .help(
+                "name the array of their turns, as `records: {turns: turns}`, or leave `conversation_id` and `turn` out",
+            ));
+        }
         self.key.check("the service of `run.http`")
     }
 
@@ -394,7 +396,7 @@ impl Target for HttpTarget {
         };
         let sent = Sent {
             method: Method::HEAD,
-            url: self.url(service.as_ref()),
+            url: body::example(&self.url(service.as_ref())),
             headers: Vec::new(),
             body: Vec::new(),
         };

@@ -105,6 +105,11 @@ pub(super) fn of_conversation(template: &str, turn: &HandedTurn) -> Result<Strin
     rendered.map_err(|error| in_words(&error))
 }
 
+/// An address as it may be where there is no conversation yet.
+pub(super) fn example(url: &str) -> String {
+    of_conversation(url, &some_turn()).unwrap_or_else(|_| url.to_owned())
+}
+
 /// Whether a template names the conversation or its turn.
 pub(super) fn names_a_conversation(template: &str) -> bool {
     let environment = Environment::new();
@@ -234,6 +239,49 @@ mod tests {
         );
         let text: Value = serde_json::from_str(&text.expect("a body")).expect("JSON");
         assert_eq!(text["t"], "<a>\n'b' \"c\" ü");
+    }
+
+    #[test]
+    fn a_turn_has_its_conversation_beside_the_input_and_in_templates() {
+        let turn = HandedTurn {
+            conversation: "c0de".into(),
+            number: 2,
+            of: 3,
+        };
+        let body = |text: &str, is_record, template: Option<&str>| {
+            let input = HandedInput {
+                text: text.into(),
+                is_record,
+                file: None,
+                turn: Some(turn.clone()),
+            };
+            let body = RequestBody {
+                template: template.map(str::to_owned),
+                is_json: true,
+            };
+            let made = body.of_input(&input, "c4ll").expect("a body");
+            String::from_utf8(made).expect("text")
+        };
+        let beside = r#","conversation_id":"c0de","turn":2}"#;
+        assert_eq!(
+            body("a\"b", false, None),
+            format!(r#"{{"input":"a\"b"{beside}"#)
+        );
+        assert_eq!(
+            body(r#"{"n": 1.50}"#, true, None),
+            format!(r#"{{"input": {{"n": 1.50}}{beside}"#)
+        );
+        let template = r#"{"t": {{ turn }}, "of": "{{ conversation_id }}"}"#;
+        assert_eq!(
+            body("a", false, Some(template)),
+            r#"{"t": 2, "of": "c0de"}"#
+        );
+        assert!(names_a_conversation(template));
+        assert!(!names_a_conversation("{{ input.turn }} {{ call }} turn"));
+        let path = of_conversation("/{{ conversation_id }}/{{ turn }}", &turn);
+        assert_eq!(path.as_deref(), Ok("/c0de/2"));
+        assert!(of_conversation("/{{ case }}", &turn).is_err());
+        assert_eq!(example("http://h/{{ turn }}/{port}"), "http://h/1/{port}");
     }
 
     #[test]

@@ -171,8 +171,7 @@ pub(crate) fn http_problems<'s>(
 
 /// An address as it may be read before there is a service and a conversation.
 pub(crate) fn example_of(url: &str) -> String {
-    let filled = body::of_conversation(url, &body::some_turn());
-    filled.unwrap_or_else(|_| url.to_owned()).replace(PORT, "1")
+    body::example(url).replace(PORT, "1")
 }
 
 /// The kind of target whose settings name a service.

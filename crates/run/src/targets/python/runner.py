@@ -299,6 +299,13 @@ def _awaiting(method):
     return ask
 
 
+def _in_thread(conversation_id):
+    """What a Runnable is told of a conversation: LangGraph looks for the one key, a history of messages for the other."""
+    if conversation_id is None:
+        return {}
+    return {"config": {"configurable": {"thread_id": conversation_id, "session_id": conversation_id}}}
+
+
 def _of_framework(found, address, way=None):
     """The function that asks an object of a framework, told by the methods of that framework; no package is imported."""
     import inspect
@@ -308,7 +315,14 @@ def _of_framework(found, address, way=None):
         if hasattr(found, "invoke") and hasattr(found, "ainvoke"):
             if way == "batch" and hasattr(found, "batch"):
                 return lambda inputs: found.batch(inputs, return_exceptions=True)
-            return _awaiting(found.ainvoke) if way == "concurrency" else lambda input: found.invoke(input)
+
+            async def ainvoke(input, conversation_id=None):
+                return await found.ainvoke(input, **_in_thread(conversation_id))
+
+            def invoke(input, conversation_id=None):
+                return found.invoke(input, **_in_thread(conversation_id))
+
+            return ainvoke if way == "concurrency" else invoke
         # A query engine of LlamaIndex.
         if hasattr(found, "query") and hasattr(found, "aquery"):
             if way == "batch":

@@ -29,7 +29,6 @@ use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::notice::Notice;
 #[cfg(feature = "models")]
 pub(super) use rpc::output;
-pub(super) use rpc::token;
 pub(super) use source::WorkerProgram;
 use source::{WorkerSource, failed, printed};
 

@@ -2,8 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher as _, Hasher as _};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -11,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::InCompany;
 use crate::targets::handed::HandedInput;
+pub(in crate::targets) use crate::targets::handed::token;
 
 /// The version of the protocol.
 pub(super) const PROTOCOL: u64 = 1;
@@ -35,13 +34,6 @@ enum AskedInput<'a> {
     Text(&'a str),
     /// A record, as it is but for its line breaks: its numbers keep the form that they have.
     Record(&'a RawValue),
-}
-
-/// A text that no other call has, and that tells nothing of the call.
-pub(in crate::targets) fn token() -> String {
-    // The standard library takes the keys of a new state from the random numbers of the system.
-    let [high, low] = [(); 2].map(|()| RandomState::new().build_hasher().finish());
-    format!("{high:016x}{low:016x}")
 }
 
 /// The first message to a worker, with how it is to get several calls at once.
