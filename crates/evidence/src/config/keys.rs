@@ -79,6 +79,7 @@ pub(super) struct RecordKeys {
     /// The array of the turns of a conversation: a field or a JSON pointer. The pipeline gets each turn as an input of its
     /// own, and its answer to the last one has the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "UnitSource")]
     pub turns: Option<UnitSource>,
     /// The units: by their type the field with their text, or a JSON pointer such as `/customer/history/*`. An array is
     /// one unit an element. Without it: every text and every array of texts at the top of a record, by its name. With
