@@ -1,6 +1,6 @@
 //! The prepared state of a check: the probes with their items and runners.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -39,8 +39,16 @@ pub(super) struct Stage<'a> {
     watch: Option<&'a Watch>,
     clock: Clock,
     notices: Vec<Notice>,
+    /// What the probes have found, as far as it was asked for and nothing was run since.
+    found: RefCell<Option<FoundSoFar>>,
     /// The folder where each pipeline leaves its answers, with the items that it is asked.
     answers: Vec<(PathBuf, Vec<String>)>,
+}
+
+/// What the probes have found, after so many of the runners had stopped.
+struct FoundSoFar {
+    stopped: usize,
+    findings: Vec<Findings>,
 }
 
 /// Prepares everything, and passes it to `then`.
@@ -140,6 +148,7 @@ pub(super) fn with<T>(
         watch: watch.as_ref(),
         clock,
         notices: sides.iter().flat_map(|side| side.items.notices()).collect(),
+        found: RefCell::default(),
         answers,
     })
 }
@@ -148,6 +157,7 @@ impl Stage<'_> {
     /// Measures, or only writes the inputs, as the request says.
     pub(super) fn measure(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
         let is_rehearsal = self.request.mode == CheckMode::DryRun;
+        self.found.take();
         let is_refused = Cell::new(false);
         for probe in &mut self.probes {
             if is_rehearsal {
@@ -243,6 +253,7 @@ impl Stage<'_> {
 
     /// Runs items again until each has as many repeats as wanted.
     pub(super) fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
+        self.found.take();
         for probe in &mut self.probes {
             probe.repeat(wanted)?;
         }
@@ -251,6 +262,7 @@ impl Stage<'_> {
 
     /// Measures relative to the stored answers of the base.
     pub(super) fn against(&mut self, base: &Report) -> anyhow::Result<()> {
+        self.found.take();
         for (name, probe) in self.names.iter().zip(&mut self.probes) {
             if let Some(section) = base.probes.of(name) {
                 probe.against(section)?;
@@ -263,8 +275,8 @@ impl Stage<'_> {
     pub(super) fn report(&self) -> Report {
         let mut notices = self.notices.clone();
         notices.extend(self.runners().flat_map(Runner::notices));
-        let found = self.probes.iter().map(|probe| probe.findings());
-        let mut findings: Vec<(&str, Findings)> = self.names.iter().copied().zip(found).collect();
+        let names = self.names.iter().copied();
+        let mut findings: Vec<(&str, Findings)> = names.zip(self.findings()).collect();
         let changes = self.changes();
         if let Some(changes) = &changes {
             notices.push(changed::changed_notice(changes));
@@ -314,6 +326,21 @@ impl Stage<'_> {
         };
         let kinds = self.request.registry.of_sections();
         assemble(kinds, run, findings, notices)
+    }
+
+    /// What each probe has found. It is made once for everybody who asks before the next run: copies share the records.
+    fn findings(&self) -> Vec<Findings> {
+        let mut found = self.found.borrow_mut();
+        // A signal may come at any time, and stops a runner that is at rest too.
+        let stopped = self.runners().filter(|runner| runner.stopped()).count();
+        let known = found.take().filter(|found| found.stopped == stopped);
+        let known = known.unwrap_or_else(|| FoundSoFar {
+            stopped,
+            findings: self.probes.iter().map(|probe| probe.findings()).collect(),
+        });
+        let findings = known.findings.clone();
+        *found = Some(known);
+        findings
     }
 
     fn item_seconds(&self) -> BTreeMap<String, BTreeMap<String, Vec<f64>>> {

@@ -25,7 +25,7 @@ fn path(name: &str) -> PathBuf {
 }
 
 fn schema_value() -> Value {
-    configure::schema(&owners(Registry::shipped().kinds()))
+    configure::schema(&owners(Registry::shipped().kinds())).clone()
 }
 
 /// The file has this text, or gets it where an update was asked for.
@@ -235,13 +235,13 @@ fn every_yaml_block_of_the_reference_loads() {
 #[test]
 fn every_key_has_one_meaning_and_a_kind_has_the_keys_that_it_needs() {
     let general = configure::schema(&[]);
-    let mut seen: BTreeMap<String, Value> = properties(&general)
+    let mut seen: BTreeMap<String, Value> = properties(general)
         .map(|(key, _)| (key.to_owned(), Value::Null))
         .collect();
     let mut marks = BTreeSet::new();
     for owner in owners(Registry::shipped().kinds()) {
-        let schema = owner.kind.keys().to_value();
-        for (key, value) in properties(&schema) {
+        let schema = owner.kind.keys().as_value();
+        for (key, value) in properties(schema) {
             // A key of several kinds is the same key, described alike.
             let before = seen.insert(key.to_owned(), value.clone());
             assert!(
@@ -250,7 +250,7 @@ fn every_key_has_one_meaning_and_a_kind_has_the_keys_that_it_needs() {
             );
         }
         let (required, own) = (owner.kind.required(), owner.kind.marks());
-        let has = |key: &&str| properties(&schema).any(|(own, _)| own == *key);
+        let has = |key: &&str| properties(schema).any(|(own, _)| own == *key);
         for keys in [required, own] {
             assert!(!keys.is_empty() && keys.iter().all(has), "{keys:?}");
         }

@@ -64,7 +64,7 @@ fn answer(run: &ScenarioRun) -> Option<Answer> {
         (passed, false) => text.push(format!("passed {passed} checks")),
     }
     Some(Answer::Kept(KeptText {
-        text: text.join("; "),
+        text: text.join("; ").into(),
         digest: key.digest(),
         characters: None,
     }))

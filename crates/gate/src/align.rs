@@ -48,7 +48,13 @@ pub fn align_by(base: &Report, head: &Report, reading: Viewpoint) -> AlignedRepo
             (&mut aligned.base, sections.base),
             (&mut aligned.head, sections.head),
         ];
-        for (report, side) in sides {
+        for (report, mut side) in sides {
+            // Most figures come out as the report has them. Their values by case, which are thousands, are kept once.
+            for (id, metric) in &mut side.metrics {
+                if let Some(before) = report.metrics.get(id) {
+                    metric.per_case.share(&before.per_case);
+                }
+            }
             report.metrics.retain(|id, _| probe_of(id) != name);
             report.metrics.extend(side.metrics);
             report.probes.put(name, side.section);

@@ -162,6 +162,8 @@ impl<'a> Gate<'a> {
         if !cases.is_empty() {
             return Next::Rerun(of_head(cases));
         }
+        // The verdict needs the decisions alone, and takes as much memory as these values.
+        drop(gated);
         Next::Verdict(Box::new(self.verdict(
             comparison,
             decisions,

@@ -106,7 +106,7 @@ impl Missing {
 fn runs(pair: &MetricPair<'_>) -> Option<(f64, (usize, usize))> {
     let (mut base, mut head) = ((0, 0), (0, 0));
     // Inputs that one side never answered count too: otherwise a side that was run once would have no such runs.
-    for cell in pair.cases.values().flat_map(|case| &case.cells) {
+    for cell in pair.cases.values().flat_map(|case| case.cells.iter()) {
         let count = |(without, all): (usize, usize), values: &[Option<f64>]| {
             let here = values.iter().filter(|value| value.is_none()).count();
             (without + here, all + values.len())

@@ -146,7 +146,7 @@ impl Configure for GradingKind {
         &["grading"]
     }
 
-    fn keys(&self) -> Schema {
+    fn keys(&self) -> &'static Schema {
         config::schema_of::<GradingKeys>()
     }
 

@@ -240,7 +240,7 @@ impl Unscored {
         Self {
             code,
             judge: None,
-            text: KeptText::beginning(text, KEPT_TEXT).text,
+            text: KeptText::beginning(text, KEPT_TEXT).text.to_string(),
         }
     }
 }

@@ -131,13 +131,10 @@ fn pair<'a>(
     let other = other.and_then(|other| other.answer.as_ref());
     Ok(Pair {
         prompt: &prompt.prompt.text,
-        reference: prompt
-            .reference
-            .as_ref()
-            .map(|reference| reference.text.as_str()),
+        reference: prompt.reference.as_ref().map(|reference| &*reference.text),
         candidate: &candidate.text,
         passages: sample.candidate.whole_passages(),
-        other: other.map(|other| other.text.as_str()),
+        other: other.map(|other| &*other.text),
         other_passages: sample.baseline.as_ref().and_then(Answered::whole_passages),
         turn: 0,
     })

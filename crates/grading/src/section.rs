@@ -141,11 +141,11 @@ pub(super) fn answered(section: &GradingSection) -> SectionAnswers<'_> {
         let samples = prompt.samples.iter();
         let answers = samples.map(|sample| sample.candidate.answer.clone().map(Answer::Kept));
         let item = AnsweredItem {
-            asked: Some(Cow::Borrowed(prompt.prompt.text.as_str())),
+            asked: Some(Cow::Borrowed(&prompt.prompt.text)),
             expected: prompt
                 .reference
                 .as_ref()
-                .map(|reference| Cow::Borrowed(reference.text.as_str())),
+                .map(|reference| Cow::Borrowed(&*reference.text)),
             itself: answers.collect(),
             ..AnsweredItem::default()
         };

@@ -235,7 +235,7 @@ pub fn configured(overrides: &Overrides, kinds: &[&'static dyn Kind]) -> anyhow:
 ///
 /// Where the library cannot write the schema, which is not known to happen.
 pub fn schema(kinds: &[&'static dyn Kind]) -> anyhow::Result<String> {
-    let text = serde_json::to_string_pretty(&configure::schema(&owners(kinds)))?;
+    let text = serde_json::to_string_pretty(configure::schema(&owners(kinds)))?;
     Ok(text + "\n")
 }
 

@@ -83,6 +83,16 @@ impl Answer {
         }
     }
 
+    /// The answer for people; a decision as JSON.
+    pub fn shown(&self) -> Cow<'_, str> {
+        match self {
+            Self::Number(number) => Cow::Owned(number.to_string()),
+            Self::Text(text) => Cow::Borrowed(text),
+            Self::Kept(kept) => kept.shown(),
+            Self::Null => Cow::Borrowed("null"),
+        }
+    }
+
     /// The most frequent of some answers; among equally frequent ones the first. None where there is no answer.
     pub fn usual<'a>(answers: impl Iterator<Item = &'a Self>) -> Option<&'a Self> {
         let mut counts: Vec<(&Self, usize)> = Vec::new();
@@ -113,12 +123,7 @@ impl PartialEq for Answer {
 /// The answer for people; a decision as JSON.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Number(number) => number.fmt(f),
-            Self::Text(text) => f.write_str(text),
-            Self::Kept(kept) => f.write_str(&kept.shown()),
-            Self::Null => f.write_str("null"),
-        }
+        f.write_str(&self.shown())
     }
 }
 

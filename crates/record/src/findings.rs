@@ -21,6 +21,18 @@ pub struct Findings {
     pub compared: bool,
 }
 
+impl Clone for Findings {
+    fn clone(&self) -> Self {
+        Self {
+            section: self.section.boxed(),
+            metrics: self.metrics.clone(),
+            notices: self.notices.clone(),
+            of_the_run: self.of_the_run.clone(),
+            compared: self.compared,
+        }
+    }
+}
+
 impl Findings {
     /// Figures that are made from the records alone, without notices.
     pub const fn of_records(

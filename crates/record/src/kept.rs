@@ -1,5 +1,8 @@
 //! A stored text in a report: complete, its beginning, or only its digest.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +11,8 @@ use kelvin_base::digest::Digest;
 /// A text as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeptText {
-    /// The text, or its beginning.
-    pub text: String,
+    /// The text, or its beginning; kept once for all copies.
+    pub text: Arc<str>,
     /// The digest of the whole text.
     pub digest: Digest,
     /// How many characters the whole text has, where only its beginning is stored.
@@ -31,7 +34,7 @@ impl KeptText {
     pub fn beginning(text: &str, most: usize) -> Self {
         let (kept, characters) = beginning(text, most);
         Self {
-            text: kept,
+            text: kept.into(),
             digest: Digest::of(text.as_bytes()),
             characters,
         }
@@ -39,7 +42,7 @@ impl KeptText {
 
     /// The text, if it is stored completely.
     pub fn whole(&self) -> Option<&str> {
-        self.characters.is_none().then_some(self.text.as_str())
+        self.characters.is_none().then_some(&*self.text)
     }
 
     /// Shortens the text to what a place may hold: see [`KeptTexts`].
@@ -48,16 +51,16 @@ impl KeptText {
         let (kept, characters) = beginning(&self.text, most);
         if characters.is_some() {
             self.characters = self.characters.or(characters);
-            self.text = kept;
+            self.text = kept.into();
         }
     }
 
     /// The text for people: its beginning with a sign where it is cut, or its digest where no text is kept.
-    pub fn shown(&self) -> String {
+    pub fn shown(&self) -> Cow<'_, str> {
         match self.characters {
-            None => self.text.clone(),
-            Some(_) if !self.text.is_empty() => format!("{}…", self.text),
-            Some(_) => stand_in(self.digest),
+            None => Cow::Borrowed(&self.text),
+            Some(_) if !self.text.is_empty() => Cow::Owned(format!("{}…", self.text)),
+            Some(_) => Cow::Owned(stand_in(self.digest)),
         }
     }
 }
@@ -125,10 +128,10 @@ impl KeptTexts {
 }
 
 /// The beginning of a text, with the number of characters of the whole text where it is longer.
-fn beginning(text: &str, most: usize) -> (String, Option<usize>) {
+fn beginning(text: &str, most: usize) -> (&str, Option<usize>) {
     match text.char_indices().nth(most) {
-        None => (text.to_owned(), None),
-        Some((end, _)) => (text[..end].to_owned(), Some(text.chars().count())),
+        None => (text, None),
+        Some((end, _)) => (&text[..end], Some(text.chars().count())),
     }
 }
 
@@ -141,7 +144,7 @@ mod tests {
         let whole = KeptText::of(&"é".repeat(100));
         let mut short = whole.clone();
         short.shorten(KeptTexts::Short);
-        assert_eq!(short.text, "é".repeat(80));
+        assert_eq!(*short.text, *"é".repeat(80));
         assert_eq!((short.characters, short.digest), (Some(100), whole.digest));
         assert_eq!(short.shown(), format!("{}…", "é".repeat(80)));
         short.shorten(KeptTexts::None);

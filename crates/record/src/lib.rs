@@ -49,4 +49,4 @@ pub use scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
 pub use section::{AnySection, Glance, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
 pub use sections::{Sections, StoredSections};
 pub use shard::Shard;
-pub use shared::SharedMap;
+pub use shared::{SharedMap, fitted};

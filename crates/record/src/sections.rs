@@ -1,9 +1,10 @@
 //! The sections of a report, by the name of their probe.
 
 use std::any::Any;
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, MapAccess, Visitor};
@@ -158,11 +159,12 @@ impl Serialize for Sections {
 }
 
 /// The stored sections of the probes. They have no meaning without the kinds, so there are no [`Sections`] until
-/// [`read_by`](Self::read_by) has made them.
+/// [`read_by`](Self::read_by) has made them. `T` has the text of a section: a copy, or a reference where the text that is
+/// read stays.
 #[derive(Debug)]
-pub struct StoredSections(BTreeMap<String, Box<RawValue>>);
+pub struct StoredSections<T = Box<RawValue>>(BTreeMap<String, T>);
 
-impl StoredSections {
+impl<T: Borrow<RawValue>> StoredSections<T> {
     /// Reads the section of each probe that one of the kinds knows. Stored sections of other probes stay unchanged.
     ///
     /// # Errors
@@ -171,7 +173,7 @@ impl StoredSections {
     pub fn read_by(self, kinds: &Kinds) -> Result<Sections, String> {
         let mut sections = Sections::new(kinds.clone());
         for (name, stored) in self.0 {
-            let read = section(kinds.kind(&name), stored.get());
+            let read = section(kinds.kind(&name), stored.borrow().get());
             let read = read.map_err(|error| format!("`probes.{name}`: {error}"))?;
             sections.put(&name, read);
         }
@@ -194,24 +196,24 @@ fn section(
     }
 }
 
-impl<'de> Deserialize<'de> for StoredSections {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for StoredSections<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(OfProbes)
+        deserializer.deserialize_map(OfProbes(PhantomData))
     }
 }
 
-struct OfProbes;
+struct OfProbes<T>(PhantomData<T>);
 
-impl<'de> Visitor<'de> for OfProbes {
-    type Value = StoredSections;
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OfProbes<T> {
+    type Value = StoredSections<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the sections of the probes, by name")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<StoredSections, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut sections = BTreeMap::new();
-        while let Some((name, text)) = map.next_entry::<String, Box<RawValue>>()? {
+        while let Some((name, text)) = map.next_entry::<String, T>()? {
             if sections.contains_key(&name) {
                 return Err(A::Error::custom(format_args!("duplicate probe `{name}`")));
             }

@@ -20,6 +20,15 @@ impl<V> SharedMap<V> {
     }
 }
 
+impl<V: PartialEq> SharedMap<V> {
+    /// Takes the values of another map where all of them are the same, so that they are kept once.
+    pub fn share(&mut self, other: &Self) {
+        if !Arc::ptr_eq(&self.0, &other.0) && self == other {
+            self.0 = Arc::clone(&other.0);
+        }
+    }
+}
+
 impl<V: Clone> SharedMap<V> {
     /// The map alone.
     pub fn into_map(self) -> BTreeMap<String, V> {
@@ -53,15 +62,17 @@ impl<V: Clone> DerefMut for SharedMap<V> {
     }
 }
 
+/// The map is built anew: one that was filled in the order of its names is half empty, and one that is built of a sorted
+/// list is full.
 impl<V> From<BTreeMap<String, V>> for SharedMap<V> {
     fn from(map: BTreeMap<String, V>) -> Self {
-        Self(Arc::new(map))
+        Self(Arc::new(map.into_iter().collect()))
     }
 }
 
 impl<V> FromIterator<(String, V)> for SharedMap<V> {
     fn from_iter<I: IntoIterator<Item = (String, V)>>(entries: I) -> Self {
-        Self::from(entries.into_iter().collect::<BTreeMap<_, _>>())
+        Self(Arc::new(entries.into_iter().collect()))
     }
 }
 
@@ -118,6 +129,19 @@ impl<V: JsonSchema> JsonSchema for SharedMap<V> {
     }
 }
 
+/// Reads a list that keeps no room for more; for lists that every item of a report has.
+///
+/// # Errors
+///
+/// As the list.
+pub fn fitted<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<V>, D::Error> {
+    let mut list = Vec::deserialize(deserializer)?;
+    list.shrink_to_fit();
+    Ok(list)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,7 +158,11 @@ mod tests {
         assert_eq!((map["a"], copy["a"], copy["b"]), (1, 3, 2));
         let text = serde_json::to_string(&copy).expect("writes");
         assert_eq!(text, r#"{"a":3,"b":2}"#);
-        let read: SharedMap<u32> = serde_json::from_str(&text).expect("reads");
+        let mut read: SharedMap<u32> = serde_json::from_str(&text).expect("reads");
         assert_eq!(read, copy);
+        read.share(&map);
+        assert!(!Arc::ptr_eq(&read.0, &map.0), "one value differs");
+        read.share(&copy);
+        assert!(Arc::ptr_eq(&read.0, &copy.0));
     }
 }

@@ -237,7 +237,7 @@ impl Configure for ResultsKind {
         &["results"]
     }
 
-    fn keys(&self) -> Schema {
+    fn keys(&self) -> &'static Schema {
         config::schema_of::<ResultsKeys>()
     }
 

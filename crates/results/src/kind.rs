@@ -110,7 +110,7 @@ impl SectionKind for ResultsKind {
             .samples
             .iter()
             .filter_map(|sample| sample.error.as_ref());
-        errors.next().map(|error| error.shown())
+        errors.next().map(|error| error.shown().into_owned())
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {

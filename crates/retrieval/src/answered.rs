@@ -71,16 +71,16 @@ fn text(answer: &AnswerRecord) -> KeptText {
     match answer.grounded {
         // A page that shows an empty answer would leave the reader to wonder.
         true if is_empty => KeptText {
-            text: "no text".to_owned(),
+            text: "no text".into(),
             ..kept.clone()
         },
         true => kept.clone(),
         false => KeptText {
             digest: fields.field("text", kept.digest.bytes()).digest(),
             text: match (is_empty, is_withheld) {
-                (true, _) => "refused".to_owned(),
-                (false, true) => format!("refused: {}", kept.shown()),
-                (false, false) => format!("refused: {}", kept.text),
+                (true, _) => "refused".into(),
+                (false, true) => format!("refused: {}", kept.shown()).into(),
+                (false, false) => format!("refused: {}", kept.text).into(),
             },
             characters: kept.characters.filter(|_| !is_withheld),
         },

@@ -108,7 +108,7 @@ impl Configure for RetrievalKind {
         &["retrieval"]
     }
 
-    fn keys(&self) -> Schema {
+    fn keys(&self) -> &'static Schema {
         config::schema_of::<RetrievalKeys>()
     }
 

@@ -11,15 +11,15 @@ use super::documents::{Documents, KnownDocuments};
 use super::figures::figures;
 use super::measure::{self, HitsReader, Questions};
 use super::page::{self, RetrievalRun};
-use super::record::{RetrievalSection, StoredBasis};
+use super::record::{QueryRecord, RetrievalSection, StoredBasis};
 use super::{RetrievalKind, RetrievalSettings, answered, golden};
 use kelvin_base::notice::Notice;
 use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, RepeatedItems};
 use kelvin_record::{
     AlignedSection, AlignedSections, AnySection, Findings, Forecast, ItemComparison, Listing,
-    RankedHits, RunView, SectionAnswers, SectionFingerprint, SectionKind, Shard, Surroundings,
-    Viewpoint, WantedRepeats,
+    RankedHits, RunView, SectionAnswers, SectionFingerprint, SectionKind, Shard, SharedMap,
+    Surroundings, Viewpoint, WantedRepeats,
 };
 use kelvin_run::config::Config;
 use kelvin_run::{Runner, Step};
@@ -256,6 +256,7 @@ impl Planned for PlannedQueries<'_> {
         let questions = &self.queries.questions;
         Box::new(RetrievalAtWork {
             answers: RepeatedItems::new(pipeline, "queries", questions.repeats, questions.inputs()),
+            records: measure::queries(questions).into(),
             queries: self.queries,
         })
     }
@@ -265,11 +266,22 @@ impl Planned for PlannedQueries<'_> {
 struct RetrievalAtWork<'a> {
     queries: &'a Queries<'a>,
     answers: RepeatedItems<'a>,
+    /// What came back; the outputs themselves are let go.
+    records: SharedMap<QueryRecord>,
+}
+
+impl RetrievalAtWork<'_> {
+    fn take_in(&mut self) {
+        let asked = (&self.queries.questions, self.queries.settings);
+        measure::take_in(&mut self.records, asked, &mut self.answers);
+    }
 }
 
 impl Probe for RetrievalAtWork<'_> {
     fn run(&mut self, _proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()> {
-        self.answers.run()
+        self.answers.run()?;
+        self.take_in();
+        Ok(())
     }
 
     fn rehearse(&mut self) -> anyhow::Result<()> {
@@ -277,7 +289,9 @@ impl Probe for RetrievalAtWork<'_> {
     }
 
     fn repeat(&mut self, wanted: &WantedRepeats) -> anyhow::Result<()> {
-        self.answers.repeat(wanted)
+        self.answers.repeat(wanted)?;
+        self.take_in();
+        Ok(())
     }
 
     fn findings(&self) -> Findings {
@@ -294,7 +308,7 @@ impl Probe for RetrievalAtWork<'_> {
                 unknown: Vec::new(),
                 corpus: questions.corpus.as_ref().and_then(KnownDocuments::of),
             },
-            items: measure::queries(questions, settings, &self.answers).into(),
+            items: self.records.clone(),
         };
         findings(section, measure::notices_of_the_run(&self.answers))
     }

@@ -17,6 +17,7 @@ use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_base::notice::{Code, Notice};
 use kelvin_page::listed;
 use kelvin_probe::{RepeatedItems, answer};
+use kelvin_record::SharedMap;
 use kelvin_run::targets::Reply;
 use kelvin_run::{Outcome, Reader, kept};
 
@@ -65,14 +66,9 @@ pub(crate) fn notices_of_the_run(answers: &RepeatedItems<'_>) -> Vec<Notice> {
     answers.kept().into_iter().map(notice).collect()
 }
 
-/// The records of what came back so far, by query.
-pub(crate) fn queries(
-    questions: &Questions,
-    settings: &RetrievalSettings,
-    answers: &RepeatedItems<'_>,
-) -> BTreeMap<String, QueryRecord> {
+/// The records of the queries before they are asked, by id.
+pub(crate) fn queries(questions: &Questions) -> BTreeMap<String, QueryRecord> {
     let record = |query: &GoldenQuery| {
-        let runs = answers.outcomes(&query.id);
         let record = QueryRecord {
             input: query.digest(),
             by_document: Some(query.without_chunks().digest()),
@@ -81,13 +77,29 @@ pub(crate) fn queries(
             folder: folder(&query.id),
             expected_titles: output::titles(query, questions.corpus.as_ref()),
             labels: output::labels(query, questions.corpus.as_ref()),
-            runs: runs
-                .map(|outcome| retrieved(questions, settings, query, outcome))
-                .collect(),
+            runs: Vec::new(),
         };
         (query.id.clone(), record)
     };
     questions.asked().map(record).collect()
+}
+
+/// Adds to the records of the queries what has come back since.
+pub(crate) fn take_in(
+    records: &mut SharedMap<QueryRecord>,
+    (questions, settings): (&Questions, &RetrievalSettings),
+    answers: &mut RepeatedItems<'_>,
+) {
+    let asked = questions.asked().map(|query| (query.id.as_str(), query));
+    let by_id: BTreeMap<&str, &GoldenQuery> = asked.collect();
+    let records = &mut **records;
+    answers.take(|id, outcome| {
+        let record = records.get_mut(id).expect("each query has a record");
+        // Most queries are asked once, and there are thousands.
+        record.runs.reserve_exact(1);
+        let run = retrieved(questions, settings, by_id[id], outcome);
+        record.runs.push(run);
+    });
 }
 
 /// How the figures are made.
@@ -112,7 +124,7 @@ fn retrieved(
 ) -> Retrieved {
     let deepest = settings.k.iter().copied().max().unwrap_or(0);
     let most = deepest.max(settings.cut_off);
-    let read = outcome.result.as_ref().map(Output::read);
+    let read = outcome.result.as_ref().map(Output::of_held);
     let mut retrieved = match read {
         Ok(Ok(output)) => {
             output.judged(query, questions.corpus.as_ref(), (most, settings.span_rule))
@@ -233,5 +245,9 @@ impl Reader for HitsReader {
                 format!("its output {what}"),
             )),
         }
+    }
+
+    fn held(&self, value: Value) -> Value {
+        Output::held(&value)
     }
 }

@@ -11,7 +11,7 @@ use super::documents::KnownDocuments;
 use super::naming::{named, title_of};
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
-use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section};
+use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section, fitted};
 
 /// What a report stores of this probe.
 pub type RetrievalSection = Section<StoredBasis, QueryRecord>;
@@ -125,6 +125,7 @@ pub struct QueryRecord {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expected_titles: BTreeMap<String, String>,
     /// What came back; one a repeat.
+    #[serde(deserialize_with = "fitted")]
     pub runs: Vec<Retrieved>,
 }
 
@@ -228,7 +229,11 @@ pub struct Retrieved {
     /// How many hits there were.
     pub count: usize,
     /// The first of them, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "fitted"
+    )]
     pub hits: Vec<Hit>,
     /// The rank of the first expected chunk, or relevant document, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

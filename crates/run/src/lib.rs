@@ -62,6 +62,12 @@ pub trait Reader: Sync {
         value.to_string().into_bytes()
     }
 
+    /// The form of a value that an [`Outcome`] holds until the probe has read it. The tree of a large value takes several
+    /// times the memory of its text, and there are thousands of answers.
+    fn held(&self, value: Value) -> Value {
+        value
+    }
+
     /// Whether the cache may give an answer with this value to a later run. An answer that found out
     /// nothing has to be asked for again.
     fn may_be_kept(&self, value: &Value) -> bool {
@@ -140,6 +146,16 @@ pub struct Outcome {
     pub served: Option<Box<str>>,
     /// The value that an [`OutputObserver`] took from the invocation; none where nobody observes it.
     pub observed: Option<Box<Value>>,
+}
+
+impl Outcome {
+    /// Keeps of an answer no more than what tells whether another answer is the same.
+    pub fn let_go(&mut self) {
+        if let Ok(answer) = &mut self.result {
+            let digest = Digest::of(answer.to_string().as_bytes());
+            *answer = Value::String(digest.to_string());
+        }
+    }
 }
 
 /// Where an answer came from.

@@ -45,7 +45,7 @@ impl Configure for ToyKind {
         &["toy"]
     }
 
-    fn keys(&self) -> Schema {
+    fn keys(&self) -> &'static Schema {
         config::schema_of::<ToyKeys>()
     }
 

@@ -36,7 +36,7 @@ impl Configure for Toy {
     fn required(&self) -> &'static [&'static str] {
         &["toy"]
     }
-    fn keys(&self) -> Schema {
+    fn keys(&self) -> &'static Schema {
         schema_of::<Keys>()
     }
     fn settle(&self, part: &Part<'_>, _: &Config) -> Result<Option<Arc<dyn ProbeSettings>>> {

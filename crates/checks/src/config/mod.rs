@@ -163,7 +163,7 @@ impl Configure for ChecksKind {
         &keys::OWN
     }
 
-    fn keys(&self) -> Schema {
+    fn keys(&self) -> &'static Schema {
         config::schema_of::<ChecksKeys>()
     }
 

@@ -62,7 +62,7 @@ pub(super) fn read(
     let mut problems = Vec::new();
     let mut first_line = 0;
     let mut known = KnownInvariants {
-        schema: config::schema_of::<InvariantKeys>().to_value(),
+        schema: config::schema_of::<InvariantKeys>().as_value().clone(),
         first: BTreeMap::new(),
         seen: BTreeSet::new(),
     };

@@ -161,10 +161,10 @@ fn of_run<'a>(
                 format!("answered, the first {SHOWN_OF_OUTPUT} of {all} characters"),
             ),
             None if output.characters.is_some() => (
-                output.text.as_str(),
+                &*output.text,
                 format!("answered, the beginning of {all} characters"),
             ),
-            None => (output.text.as_str(), "answered".to_owned()),
+            None => (&*output.text, "answered".to_owned()),
         };
         blocks.push(Block::Beside(vec![(Phrase::text(how_much), shown)]));
     }

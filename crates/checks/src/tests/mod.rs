@@ -499,7 +499,7 @@ fn the_document_names_every_check_and_figure_and_its_configurations_load() {
         };
         load_in(folder.path(), &text).unwrap_or_else(|error| panic!("{error:#}\nin\n{block}"));
     }
-    let schema = kelvin_run::config::schema_of::<crate::keys::CheckKeys>().to_value();
+    let schema = kelvin_run::config::schema_of::<crate::keys::CheckKeys>().as_value();
     let kinds = schema["oneOf"].as_array().expect("the kinds of checks");
     assert_eq!(kinds.len(), 16);
     for kind in kinds {

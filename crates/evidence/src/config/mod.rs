@@ -159,7 +159,7 @@ impl Configure for EvidenceKind {
         &keys::OWN
     }
 
-    fn keys(&self) -> Schema {
+    fn keys(&self) -> &'static Schema {
         config::schema_of::<EvidenceKeys>()
     }
 

@@ -134,8 +134,7 @@ impl Words {
     /// A [`Misuse`](kelvin_base::exit::Misuse) that shows what is wrong with a file, each problem with
     /// its line and what to do.
     pub fn load(root: &Path, packs: &[String], filler: Option<&str>) -> anyhow::Result<Self> {
-        let mut lists = pack::WordLists::default();
-        lists.apply_shipped(pack::DEFAULT)?;
+        let mut lists = pack::WordLists::shipped()?;
         for name in packs {
             match pack::shipped_pack(name) {
                 Some(files) => lists.apply_shipped(files)?,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::entry::{WordEntry, pair, section, word};
 use super::{LEAST_FILLER, List, NAMES, Words};
@@ -15,7 +16,7 @@ use kelvin_run::config::yaml::{Content, Node};
 use kelvin_run::config::{diagnostic, yaml};
 
 /// The words while they are read, each entry with the place it is from.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct WordLists {
     words: Words,
     /// The origin of each entry, by the two parts that must not repeat together: the group of lists, and the entry in
@@ -25,6 +26,7 @@ pub(super) struct WordLists {
     filled: BTreeMap<String, String>,
 }
 
+#[derive(Clone)]
 struct WordOrigin {
     list: &'static str,
     file: String,
@@ -32,6 +34,17 @@ struct WordOrigin {
 }
 
 impl WordLists {
+    /// The lists that every run starts with. They are read once, since a command reads several configurations.
+    pub(super) fn shipped() -> Result<Self, Misuse> {
+        static READ: OnceLock<WordLists> = OnceLock::new();
+        if let Some(lists) = READ.get() {
+            return Ok(lists.clone());
+        }
+        let mut lists = Self::default();
+        lists.apply_shipped(DEFAULT)?;
+        Ok(READ.get_or_init(|| lists).clone())
+    }
+
     /// Applies the files of a pack that ships.
     pub(super) fn apply_shipped(&mut self, files: Files) -> Result<(), Misuse> {
         self.filled.clear();

@@ -8,6 +8,8 @@ mod stored;
 mod turnover;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
+use std::slice;
 
 use kelvin_base::digest::Digest;
 use kelvin_record::{ComparedItems, Direction, Metric, Nouns, Range, SectionAnswers, Shard};
@@ -119,12 +121,48 @@ pub struct CasePair<'a> {
     pub variants: usize,
     /// The cells that the base measured, each with the values of the head for the same input, which are empty
     /// where it has none. No cells for cases that were added or edited.
-    pub cells: Vec<CellPair<'a>>,
+    pub cells: CellPairs<'a>,
     /// How many variants of either side have no counterpart with the same input.
     pub not_comparable: usize,
     /// Everything that either side measured of the case, changed inputs included; none where a side has
-    /// nothing.
-    pub unpaired: Option<Unpaired>,
+    /// nothing, and for a case that is paired in a metric of which no input has changed.
+    pub unpaired: Option<Box<Unpaired>>,
+}
+
+/// The cells of a case. Most metrics have no variants, and there are thousands of cases in each of them, so the one cell
+/// of such a case lies in its pair.
+#[derive(Clone, Debug)]
+pub enum CellPairs<'a> {
+    /// The case itself.
+    Itself(CellPair<'a>),
+    /// Its variants, or no cell at all.
+    Variants(Box<[CellPair<'a>]>),
+}
+
+impl Default for CellPairs<'_> {
+    fn default() -> Self {
+        Self::Variants(Box::default())
+    }
+}
+
+impl<'a> Deref for CellPairs<'a> {
+    type Target = [CellPair<'a>];
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Itself(cell) => slice::from_ref(cell),
+            Self::Variants(cells) => cells,
+        }
+    }
+}
+
+impl DerefMut for CellPairs<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Itself(cell) => slice::from_mut(cell),
+            Self::Variants(cells) => cells,
+        }
+    }
 }
 
 /// One variant on both sides, or the case itself.
@@ -133,7 +171,7 @@ pub struct CellPair<'a> {
     /// The variant's name on the base; none for the case itself.
     pub variant: Option<&'a str>,
     /// The digest of its input; none for the case itself.
-    pub input: Option<Digest>,
+    pub input: Option<&'a Digest>,
     /// The value of each repeat on the base.
     pub base: &'a [Option<f64>],
     /// The value of each repeat on the head.

@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::coverage::MetricSides;
 use super::turnover::WholeMetric;
-use super::{CasePair, CellPair, GUARD, Measured, MetricPair, Presence, Unpaired, loss, mean};
+use super::{CasePair, CellPair, CellPairs, GUARD, Measured, MetricPair, Presence, loss, mean};
 use kelvin_base::digest::Digest;
 use kelvin_record::{CaseValue, Cell, ComparedItem, Direction, Metric, Range, probe_of};
 
@@ -34,6 +35,7 @@ pub(super) fn metric<'a>(
         sides: (base, head),
     };
     let names = names(&both);
+    let coverage = both.coverage(&names);
     let mut items = [head, base].into_iter();
     let nouns = items.find_map(|side| Some(side.items.get(probe_of(id))?.nouns.clone()));
     Some(MetricPair {
@@ -57,8 +59,8 @@ pub(super) fn metric<'a>(
             .iter()
             .flatten()
             .find_map(|side| side.reason.as_deref()),
-        cases: cases(&both, &names, any),
-        coverage: both.coverage(&names),
+        cases: cases(&both, &names, any, coverage.whole.turned > 0),
+        coverage,
     })
 }
 
@@ -73,13 +75,15 @@ fn names<'a>(both: &MetricSides<'_, 'a>) -> BTreeSet<&'a str> {
         .collect()
 }
 
+/// Pairs the cases. `has_turned`: whether any input of the metric has changed.
 fn cases<'a>(
     both: &MetricSides<'_, 'a>,
     names: &BTreeSet<&'a str>,
     metric: &Metric,
+    has_turned: bool,
 ) -> BTreeMap<&'a str, CasePair<'a>> {
     let per_case = |side: Option<&'a Metric>, name: &str| side?.per_case.get(name);
-    let whole = WholeMetric::of(both, names);
+    let whole = LazyCell::new(|| WholeMetric::of(both, names));
     names
         .iter()
         .map(|&name| {
@@ -92,12 +96,12 @@ fn cases<'a>(
                 both.sides.1.item(both.id, name),
             );
             let once = |item: Option<&ComparedItem<'_>>| item.is_some_and(|item| item.counts_once);
-            let unpaired = whole.case(name, values);
-            let case = case(values, items, metric, unpaired);
-            (
-                name,
-                with_repeats_as_one(case, (once(items.0), once(items.1))),
-            )
+            let mut case = case(values, items, metric);
+            if has_turned || case.cells.is_empty() {
+                case.unpaired = whole.case(name, values).map(Box::new);
+            }
+            with_repeats_as_one(&mut case, (once(items.0), once(items.1)));
+            (name, case)
         })
         .collect()
 }
@@ -115,21 +119,16 @@ impl<'a> Measured<'a> {
 }
 
 /// A case whose repeats on the base or on the head count as one run.
-fn with_repeats_as_one<'a>(case: CasePair<'a>, (base, head): (bool, bool)) -> CasePair<'a> {
-    let first = |values: &'a [Option<f64>], once| match once {
-        true => &values[..values.len().min(1)],
-        false => values,
-    };
-    let cells = case.cells.iter().map(|cell| CellPair {
-        base: first(cell.base, base),
-        head: first(cell.head, head),
-        base_pairs: if base { &[] } else { cell.base_pairs },
-        head_pairs: if head { &[] } else { cell.head_pairs },
-        ..*cell
-    });
-    CasePair {
-        cells: cells.collect(),
-        ..case
+fn with_repeats_as_one(case: &mut CasePair<'_>, (base, head): (bool, bool)) {
+    for cell in &mut *case.cells {
+        if base {
+            cell.base = &cell.base[..cell.base.len().min(1)];
+            cell.base_pairs = &[];
+        }
+        if head {
+            cell.head = &cell.head[..cell.head.len().min(1)];
+            cell.head_pairs = &[];
+        }
     }
 }
 
@@ -137,7 +136,6 @@ fn case<'a>(
     values: (Option<&'a CaseValue>, Option<&'a CaseValue>),
     items: (Option<&ComparedItem<'_>>, Option<&ComparedItem<'_>>),
     metric: &Metric,
-    unpaired: Option<Unpaired>,
 ) -> CasePair<'a> {
     let direction = metric.direction;
     let variants = items.1.map_or(0, |item| item.variants.len());
@@ -151,7 +149,7 @@ fn case<'a>(
         variants,
         cells,
         not_comparable: 0,
-        unpaired: unpaired.clone(),
+        unpaired: None,
     };
     let (base, head) = match values {
         (Some(base), Some(head)) => (base, head),
@@ -170,13 +168,13 @@ fn case<'a>(
             } else {
                 Change::Added
             };
-            return apart(change, Vec::new());
+            return apart(change, CellPairs::default());
         }
     };
     if let (Some(before), Some(after)) = items
         && before.digest != after.digest
     {
-        return apart(Change::Edited, Vec::new());
+        return apart(Change::Edited, CellPairs::default());
     }
     let (cells, not_comparable) = cells(base, head);
     let common: Vec<&CellPair<'_>> = cells.iter().filter(|cell| cell.is_common()).collect();
@@ -200,7 +198,7 @@ fn case<'a>(
         variants,
         cells,
         not_comparable,
-        unpaired,
+        unpaired: None,
     }
 }
 
@@ -216,7 +214,7 @@ fn samples(base: &CaseValue, head: &CaseValue) -> usize {
 
 /// The cells of the base, each with its counterpart, and the number of cells of either side without one. Where a
 /// side has no cells, as in the report of another tool, the case is its own cell.
-fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, usize) {
+fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (CellPairs<'a>, usize) {
     if base.cells.is_empty() || head.cells.is_empty() {
         let itself = CellPair {
             variant: None,
@@ -226,13 +224,13 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
             base_pairs: &[],
             head_pairs: &[],
         };
-        return (vec![itself], 0);
+        return (CellPairs::Itself(itself), 0);
     }
     // Pairs by the input and not by the name: names are numbered, and one more variant shifts them.
     let by_input: BTreeMap<Digest, &Cell> =
         head.cells.values().map(|cell| (cell.input, cell)).collect();
     let mut paired = BTreeSet::new();
-    let cells: Vec<CellPair<'a>> = base
+    let cells: Box<[CellPair<'a>]> = base
         .cells
         .iter()
         .map(|(variant, cell)| {
@@ -241,7 +239,7 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
                 .filter(|_| paired.insert(cell.input));
             CellPair {
                 variant: Some(variant),
-                input: Some(cell.input),
+                input: Some(&cell.input),
                 base: &cell.values,
                 head: other.map_or(&[], |cell| cell.values.as_slice()),
                 base_pairs: cell.pairs(),
@@ -250,11 +248,11 @@ fn cells<'a>(base: &'a CaseValue, head: &'a CaseValue) -> (Vec<CellPair<'a>>, us
         })
         .collect();
     let alone = base.cells.len() + head.cells.len() - 2 * paired.len();
-    (cells, alone)
+    (CellPairs::Variants(cells), alone)
 }
 
 /// The cells of the base in a case that the head lacks.
-fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
+fn alone(base: &CaseValue) -> CellPairs<'_> {
     let cell = |variant, input, base| CellPair {
         variant,
         input,
@@ -264,12 +262,12 @@ fn alone(base: &CaseValue) -> Vec<CellPair<'_>> {
         head_pairs: &[],
     };
     if base.cells.is_empty() {
-        return vec![cell(None, None, base.samples())];
+        return CellPairs::Itself(cell(None, None, base.samples()));
     }
-    base.cells
-        .iter()
-        .map(|(variant, values)| cell(Some(&**variant), Some(values.input), &values.values))
-        .collect()
+    let cells = base.cells.iter();
+    let cells =
+        cells.map(|(variant, values)| cell(Some(&**variant), Some(&values.input), &values.values));
+    CellPairs::Variants(cells.collect())
 }
 
 /// What became of a case between base and head.

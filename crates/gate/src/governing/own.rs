@@ -1,5 +1,6 @@
 //! The items whose usual answer differs on the head, with the noise of both sides taken into account.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::rule::{Answers, SuiteSide, SwapSuite, UsualAnswers};
@@ -27,9 +28,9 @@ pub struct OtherAnswer<'p> {
     /// The item.
     pub item: &'p ItemAnswers,
     /// The usual answer of the base, for people.
-    pub base: String,
+    pub base: Cow<'p, str>,
     /// The usual answer of the head.
-    pub head: String,
+    pub head: Cow<'p, str>,
 }
 
 impl OtherAnswer<'_> {
@@ -39,7 +40,7 @@ impl OtherAnswer<'_> {
         let first = |answers: &[Option<Answer>], told: &str, beside: &FieldsBeside| {
             let is_usual = |answer: &Option<Answer>| {
                 let answer = answer.as_ref();
-                answer.is_some_and(|answer| answer.to_string() == told)
+                answer.is_some_and(|answer| answer.shown() == told)
             };
             let at = answers.iter().position(is_usual);
             at.and_then(|at| beside.get(at).cloned())
@@ -79,8 +80,8 @@ impl<'p> OwnAnswers<'p> {
                 let (base, head) = sides(item);
                 Some(OtherAnswer {
                     item,
-                    base: Answer::usual(base)?.to_string(),
-                    head: Answer::usual(head)?.to_string(),
+                    base: Answer::usual(base)?.shown(),
+                    head: Answer::usual(head)?.shown(),
                 })
             })
             .collect()

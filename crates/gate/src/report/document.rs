@@ -1,10 +1,12 @@
 //! `kelvin/report.json`: the results of a run, in a versioned format.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
@@ -34,18 +36,18 @@ pub struct Report {
 }
 
 /// A report as it was stored. Its sections have no meaning before the kinds of probes have read them, so it cannot be
-/// used as a [`Report`].
+/// used as a [`Report`]. `T` has the text of a section, as in [`StoredSections`].
 #[derive(Debug, Deserialize)]
-pub struct StoredReport {
+pub struct StoredReport<T = Box<RawValue>> {
     schema_version: u32,
     tool: Tool,
     run: Run,
-    probes: StoredSections,
+    probes: StoredSections<T>,
     metrics: BTreeMap<String, Metric>,
     notices: Vec<Notice>,
 }
 
-impl StoredReport {
+impl<T: Borrow<RawValue>> StoredReport<T> {
     /// The report, read by a program that knows these kinds.
     ///
     /// # Errors

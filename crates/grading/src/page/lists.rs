@@ -103,7 +103,7 @@ pub(crate) fn answers(section: &GradingSection, id: &str) -> Option<AnswersView>
     let failing = || prompt.samples.iter().find(|sample| sample.is_error());
     let sample = failing().or_else(|| lowest(section.basis.scoring, prompt))?;
     let text = |answered: &Answered| match &answered.answer {
-        Some(kept) => kept.text.clone(),
+        Some(kept) => kept.text.to_string(),
         None => format!("(no answer: {})", why(answered)),
     };
     let said = match (&sample.grade, &sample.unscored) {

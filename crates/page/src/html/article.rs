@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::blocks::{BlockView, PageSpace};
+use super::blocks::{PageSpace, block};
 use super::foreign::shortened;
 use super::head::StatementView;
 use super::{environment, put};
@@ -16,7 +16,8 @@ struct ArticleView {
     plain_title: String,
     scope: String,
     statements: Vec<StatementView>,
-    blocks: Vec<BlockView>,
+    /// The blocks as HTML.
+    blocks: String,
     disclaimer: &'static str,
     version: String,
 }
@@ -31,16 +32,16 @@ pub fn write_article(to: &mut dyn Write, article: Article<'_>) -> io::Result<()>
     // An article shows no texts side by side.
     let mut budget = PageSpace::new(&|_, _| None);
     let title = shortened(&article.title);
+    let mut blocks = String::new();
+    for one in article.blocks {
+        block(&mut blocks, one, 2, "rows", &mut budget);
+    }
     let view = ArticleView {
         plain_title: title.show(|_, text| text.to_owned()),
         title,
         scope: article.scope.join(", "),
         statements: article.statements.iter().map(StatementView::of).collect(),
-        blocks: article
-            .blocks
-            .into_iter()
-            .map(|block| BlockView::of(block, "rows", &mut budget))
-            .collect(),
+        blocks,
         disclaimer: DISCLAIMER,
         version: safe::cut(article.version, 40),
     };

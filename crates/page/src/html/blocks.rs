@@ -1,15 +1,14 @@
-//! The blocks of a page with all untrusted text cut to a showable length, within a budget: a larger page is slow to
-//! open, and nobody reads it.
+//! The blocks of a page as HTML. They are written directly and not by a template: the page of ten thousand items has half
+//! a million cells. All untrusted text is cut to a showable length, within a budget: a larger page is slow to open, and
+//! nobody reads it.
 
-use serde::Serialize;
+use std::fmt::Write as _;
 
 use super::Texts;
 use super::diff::{self, DiffLine};
-use super::foreign::{FOREIGN, shortened};
+use super::foreign::{FOREIGN, say, shortened, text};
 use super::trend::TrendView;
-use crate::{
-    Block, Chip, Column, Detail, ItemView, Phrase, Status, Table, TableRow, brief, label, safe,
-};
+use crate::{Block, Chip, Detail, Phrase, Status, Table, TableRow, label, safe};
 use kelvin_base::notice::Notice;
 
 /// The most differences on a page, and their most bytes.
@@ -51,314 +50,343 @@ impl<'a> PageSpace<'a> {
     }
 }
 
-/// An item.
-#[derive(Serialize)]
-pub(super) struct ItemShown {
-    name: String,
-    anchor: usize,
-    is_against: bool,
-    is_failing: bool,
-    tags: Vec<(bool, String)>,
-    signals: Vec<Mini>,
-    /// The details as HTML, and the pack that holds them where they do not stand here.
-    inside: String,
-    pack: Option<usize>,
-}
-
-/// A figure of an item.
-#[derive(Serialize)]
-struct Mini {
-    name: &'static str,
-    shown: String,
-    percent: f64,
-    n: usize,
-}
-
-impl ItemShown {
-    /// What an item shows while it is closed; its details are added by [`Self::with_details`].
-    pub(super) fn of(item: &mut ItemView<'_>, anchor: usize) -> Self {
-        let signals = item.signals.iter().map(|signal| Mini {
-            name: signal.name,
-            shown: signal.value.map_or_else(|| "–".to_owned(), brief),
-            percent: (signal.value.unwrap_or(0.0) * 1000.0).round() / 10.0,
-            n: signal.n,
-        });
-        Self {
-            name: safe::cut(item.name, 120),
-            anchor,
-            is_against: item.against > 0,
-            is_failing: item.failed > 0,
-            tags: std::mem::take(&mut item.tags),
-            signals: signals.collect(),
-            inside: String::new(),
-            pack: None,
-        }
-    }
-
-    /// The item with its details, or with the number of the pack that holds them.
-    pub(super) fn with_details(mut self, placed: Result<String, usize>) -> Self {
-        match placed {
-            Ok(details) => self.inside = details,
-            Err(pack) => self.pack = Some(pack),
-        }
-        self
-    }
-}
-
-/// A part of a page.
-#[derive(Serialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum BlockView {
-    Heading { text: Phrase },
-    Text { sentences: Vec<Phrase> },
-    Aside { text: Phrase },
-    Formula { lines: &'static [&'static str] },
-    Chips { chips: Vec<ChipView> },
-    Table(TableView),
-    Printed { intro: Phrase, text: String },
-    Beside { columns: Vec<TextColumn> },
-    Notices { rows: Vec<NoticeRow>, more: usize },
-    Trend(TrendView),
-}
-
-/// One of several texts that stand next to each other.
-#[derive(Serialize)]
-pub(super) struct TextColumn {
-    intro: Phrase,
-    text: String,
-    /// Whether the text did not fit and was cut.
-    is_cut: bool,
-}
-
-impl TextColumn {
-    /// As much of a text as fits on the page.
-    fn of(intro: &Phrase, text: &str, budget: &mut PageSpace<'_>) -> Self {
-        let mut text = safe::lines(text);
-        let is_cut = text.len() > budget.beside.max(CUT_TEXT);
-        if is_cut {
-            let end = (0..=CUT_TEXT).rev().find(|end| text.is_char_boundary(*end));
-            text.truncate(end.unwrap_or(0));
-        }
-        budget.beside = budget.beside.saturating_sub(text.len());
-        Self {
-            intro: shortened(intro),
-            text,
-            is_cut,
-        }
-    }
-}
-
-impl BlockView {
-    pub(super) fn of(block: Block<'_>, least: &'static str, budget: &mut PageSpace<'_>) -> Self {
-        match block {
-            Block::Heading(text) => Self::Heading {
-                text: shortened(&text),
-            },
-            Block::Text(sentences) => Self::Text {
-                sentences: sentences.iter().map(shortened).collect(),
-            },
-            Block::Aside(text) => Self::Aside {
-                text: shortened(&text),
-            },
-            Block::Formula(lines) => Self::Formula { lines },
-            Block::Chips(chips) => Self::Chips {
-                chips: chips.iter().map(ChipView::of).collect(),
-            },
-            Block::Table(table) => Self::Table(TableView::of(&table, least, budget)),
-            Block::Printed(intro, text) => Self::Printed {
-                intro: shortened(&intro),
-                text: safe::lines(text),
-            },
-            Block::Beside(texts) => Self::Beside {
-                columns: texts
-                    .iter()
-                    .map(|(intro, text)| TextColumn::of(intro, text, budget))
-                    .collect(),
-            },
-            Block::Notices(notices) => Self::Notices {
-                rows: notices
-                    .iter()
-                    .take(NOTICES)
-                    .map(|notice| NoticeRow::of(notice))
-                    .collect(),
-                more: notices.len().saturating_sub(NOTICES),
-            },
-            Block::Trend(trend) => Self::Trend(TrendView::of(&trend)),
-        }
-    }
-}
-
-/// A short name in a list of them.
-#[derive(Serialize)]
-pub(super) struct ChipView {
-    text: String,
-    title: Option<String>,
-    badge: Option<String>,
-}
-
-impl ChipView {
-    fn of(chip: &Chip) -> Self {
-        let short = |text: &String| safe::cut(text, 80);
-        Self {
-            text: short(&chip.text),
-            title: chip.title.as_ref().map(short),
-            badge: chip.badge.as_ref().map(short),
-        }
-    }
-}
-
-#[derive(Serialize)]
-pub(super) struct TableView {
-    title: String,
-    columns: Vec<Column>,
-    rows: Vec<RowView>,
-    noun: &'static str,
-    /// Whether the rows have a status.
-    has_status: bool,
-    /// The number of rows that did not fit, their noun, and where they are.
-    more: usize,
+/// Adds a block; its headings are of the given level. `least` names the parts of items that are left out first.
+pub(super) fn block(
+    to: &mut String,
+    block: Block<'_>,
+    level: u8,
     least: &'static str,
-    elsewhere: Option<Phrase>,
-}
-
-impl TableView {
-    pub(super) fn of(table: &Table, least: &'static str, budget: &mut PageSpace<'_>) -> Self {
-        let mut rows = Vec::with_capacity(table.rows.len());
-        let mut more = 0;
-        for row in &table.rows {
-            let counts = row.status.is_some();
-            if counts && budget.rows == 0 && row.status != Some(Status::Against) {
-                more += 1;
-                continue;
+    space: &mut PageSpace<'_>,
+) {
+    match block {
+        Block::Heading(heading) => {
+            let _ = write!(to, "<h{level}>");
+            say(to, &heading);
+            let _ = writeln!(to, "</h{level}>");
+        }
+        Block::Text(sentences) => {
+            to.push_str("<p>");
+            for (number, sentence) in sentences.iter().enumerate() {
+                if number > 0 {
+                    to.push(' ');
+                }
+                say(to, sentence);
             }
-            budget.rows = budget.rows.saturating_sub(usize::from(counts));
-            rows.push(RowView::of(row, budget));
+            to.push_str("</p>\n");
         }
-        budget.rows_left_out += more;
-        Self {
-            title: shortened(&table.title).show(|_, text| text.to_owned()),
-            columns: table.columns.clone(),
-            has_status: table.rows.iter().any(|row| row.status.is_some()),
-            rows,
-            noun: table.noun,
-            more,
-            least,
-            elsewhere: table.elsewhere.as_ref().map(shortened),
+        Block::Aside(sentence) => {
+            to.push_str("<p class=\"soft\">");
+            say(to, &sentence);
+            to.push_str("</p>\n");
         }
-    }
-}
-
-#[derive(Serialize)]
-struct RowView {
-    /// The first cell, which names the row.
-    name: String,
-    cells: Vec<(Option<Phrase>, Phrase)>,
-    anchor: Option<String>,
-    status: Option<Status>,
-    detail: Option<DetailView>,
-}
-
-/// The details that open below a row, or why there are none.
-#[derive(Serialize)]
-pub(super) struct DetailView {
-    title: &'static str,
-    chips: Vec<ChipView>,
-    diff: Vec<DiffLine>,
-    more: usize,
-    note: Option<&'static str>,
-    file: String,
-}
-
-impl RowView {
-    fn of(row: &TableRow, budget: &mut PageSpace<'_>) -> Self {
-        let mut cells = row.cells.iter();
-        let name = cells.next().map(|cell| shortened(&cell.text));
-        Self {
-            name: name.unwrap_or_default().show(|_, text| text.to_owned()),
-            cells: cells
-                .map(|cell| (cell.before.as_ref().map(shortened), shortened(&cell.text)))
-                .collect(),
-            anchor: row.anchor.clone(),
-            status: row.status,
-            detail: row
-                .detail
-                .as_ref()
-                .map(|detail| DetailView::of(detail, budget)),
-        }
-    }
-}
-
-impl DetailView {
-    pub(super) fn of(detail: &Detail, budget: &mut PageSpace<'_>) -> Self {
-        match detail {
-            Detail::Chips(title, chips) => Self {
-                chips: chips.iter().map(ChipView::of).collect(),
-                ..Self::empty(title, "")
-            },
-            Detail::Difference {
-                title,
-                item,
-                part,
-                file,
-            } => {
-                let mut view = Self::empty(title, file);
-                view.compare(item, part, budget);
-                view
+        Block::Formula(lines) => {
+            to.push_str("<p class=\"formula\">");
+            for (number, line) in lines.iter().enumerate() {
+                if number > 0 {
+                    to.push_str("<br>");
+                }
+                text(to, line);
             }
+            to.push_str("</p>\n");
+        }
+        Block::Chips(all) => {
+            chips(to, &all);
+            to.push('\n');
+        }
+        Block::Table(rows) => {
+            table(to, &rows, least, space);
+            to.push('\n');
+        }
+        Block::Printed(intro, printed) => {
+            to.push_str("<p>");
+            say(to, &intro);
+            to.push_str("</p><pre tabindex=\"0\">");
+            text(to, &safe::lines(printed));
+            to.push_str("</pre>\n");
+        }
+        Block::Beside(columns) => {
+            to.push_str("<div class=\"beside\">");
+            for (intro, column) in columns {
+                beside(to, &intro, column, space);
+            }
+            to.push_str("</div>\n");
+        }
+        Block::Notices(notices) => {
+            to.push_str("<ul>");
+            for one in notices.iter().take(NOTICES) {
+                to.push_str("<li>");
+                notice(to, one);
+                to.push_str("</li>");
+            }
+            let more = notices.len().saturating_sub(NOTICES);
+            if more > 0 {
+                let _ = write!(to, "<li class=\"soft\">and {more} more in report.json</li>");
+            }
+            to.push_str("</ul>\n");
+        }
+        Block::Trend(trend) => {
+            TrendView::of(&trend).write(to);
+            to.push('\n');
         }
     }
+    to.push('\n');
+}
 
-    fn empty(title: &'static str, file: &str) -> Self {
-        Self {
+/// Adds one of several texts that stand next to each other, as much of it as fits on the page.
+fn beside(to: &mut String, intro: &Phrase, column: &str, space: &mut PageSpace<'_>) {
+    let mut shown = safe::lines(column);
+    let is_cut = shown.len() > space.beside.max(CUT_TEXT);
+    if is_cut {
+        let end = (0..=CUT_TEXT)
+            .rev()
+            .find(|end| shown.is_char_boundary(*end));
+        shown.truncate(end.unwrap_or(0));
+    }
+    space.beside = space.beside.saturating_sub(shown.len());
+    to.push_str("<div><p>");
+    say(to, intro);
+    to.push_str("</p><pre tabindex=\"0\">");
+    text(to, &shown);
+    to.push_str("</pre>");
+    if is_cut {
+        to.push_str(
+            "<p class=\"soft\">The rest is in report.json: this page has no more room.</p>",
+        );
+    }
+    to.push_str("</div>");
+}
+
+/// Adds short names in their order.
+fn chips(to: &mut String, chips: &[Chip]) {
+    let short = |name: &String| safe::cut(name, 80);
+    let shown = |name: &Option<String>| name.as_ref().map(short).filter(|name| !name.is_empty());
+    to.push_str("<ol class=\"chips\">");
+    for chip in chips {
+        let badge = shown(&chip.badge);
+        to.push_str("<li");
+        if badge.is_some() {
+            to.push_str(" class=\"marked\"");
+        }
+        if let Some(title) = shown(&chip.title) {
+            to.push_str(" title=\"");
+            text(to, &title);
+            to.push('"');
+        }
+        to.push('>');
+        text(to, &short(&chip.text));
+        if let Some(badge) = badge {
+            to.push_str(" <small>");
+            text(to, &badge);
+            to.push_str("</small>");
+        }
+        to.push_str("</li>");
+    }
+    to.push_str("</ol>");
+}
+
+/// Adds a table; rows of items that did as expected are left out where the page has no more room.
+pub(super) fn table(
+    to: &mut String,
+    table: &Table,
+    least: &'static str,
+    space: &mut PageSpace<'_>,
+) {
+    let mut more = 0;
+    let begin = to.len();
+    let has_status = table.rows.iter().any(|row| row.status.is_some());
+    to.push_str("<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"");
+    text(to, &shortened(&table.title).show(|_, name| name.to_owned()));
+    to.push_str("\"><table");
+    if has_status {
+        to.push_str(" class=\"parts\"");
+    }
+    to.push_str(">\n<thead><tr>");
+    for column in &table.columns {
+        to.push_str("<th scope=\"col\"");
+        if column.is_number {
+            to.push_str(" class=\"n\"");
+        }
+        to.push('>');
+        text(to, column.name);
+        to.push_str("</th>");
+    }
+    to.push_str("</tr></thead>\n<tbody>\n");
+    let mut is_empty = true;
+    for row in &table.rows {
+        let counts = row.status.is_some();
+        if counts && space.rows == 0 && row.status != Some(Status::Against) {
+            more += 1;
+            continue;
+        }
+        space.rows = space.rows.saturating_sub(usize::from(counts));
+        table_row(to, row, table, space);
+        is_empty = false;
+    }
+    to.push_str("</tbody></table></div>\n");
+    if is_empty {
+        to.truncate(begin);
+        to.push_str("<p class=\"soft\">No ");
+        text(to, table.noun);
+        to.push_str(" is listed.</p>\n");
+    }
+    space.rows_left_out += more;
+    if more > 0 {
+        let _ = write!(to, "<p class=\"soft\">{more} ");
+        text(to, least);
+        to.push_str(" are not listed, to keep this page quick");
+        if let Some(elsewhere) = &table.elsewhere {
+            to.push_str("; ");
+            say(to, elsewhere);
+        }
+        to.push_str(".</p>\n");
+    }
+}
+
+/// Adds a row of a table, whose first cell names it, and the details that open below it.
+fn table_row(to: &mut String, row: &TableRow, table: &Table, space: &mut PageSpace<'_>) {
+    to.push_str("<tr");
+    if let Some(anchor) = &row.anchor {
+        to.push_str(" id=\"");
+        text(to, anchor);
+        to.push('"');
+    }
+    to.push_str("><th scope=\"row\">");
+    if let Some(name) = row.cells.first() {
+        text(to, &shortened(&name.text).show(|_, name| name.to_owned()));
+    }
+    to.push_str("</th>");
+    for (at, cell) in row.cells.iter().enumerate().skip(1) {
+        let column = table.columns.get(at).filter(|column| column.is_number);
+        to.push_str("<td");
+        match (row.status, column) {
+            (Some(status), _) if at + 1 == row.cells.len() => {
+                let _ = write!(to, " class=\"{}\"", class(status));
+            }
+            (_, Some(column)) => {
+                to.push_str(" class=\"n\" data-label=\"");
+                text(to, column.name);
+                to.push('"');
+            }
+            (_, None) => {}
+        }
+        to.push('>');
+        if let Some(before) = &cell.before {
+            say(to, before);
+            to.push_str(" <span aria-label=\"became\">→</span> ");
+        }
+        say(to, &cell.text);
+        to.push_str("</td>");
+    }
+    to.push_str("</tr>\n");
+    if let Some(below) = &row.detail {
+        let _ = write!(
+            to,
+            "<tr class=\"more\"><td colspan=\"{}\">",
+            table.columns.len()
+        );
+        detail(to, below, space);
+        to.push_str("</td></tr>\n");
+    }
+}
+
+/// The class of the style sheet for a status.
+const fn class(status: Status) -> &'static str {
+    match status {
+        Status::Expected => "expected",
+        Status::Against => "against",
+        Status::Open => "open",
+        Status::Apart => "apart",
+        Status::Failed => "failed",
+        Status::NotRun => "not_run",
+    }
+}
+
+/// Adds the details that open below a row, or says why there are none.
+pub(super) fn detail(to: &mut String, detail: &Detail, space: &mut PageSpace<'_>) {
+    let opens = |to: &mut String, title: &str| {
+        to.push_str("<details><summary>");
+        text(to, title);
+        to.push_str("</summary>");
+    };
+    match detail {
+        Detail::Chips(_, names) if names.is_empty() => {}
+        Detail::Chips(title, names) => {
+            opens(to, title);
+            chips(to, names);
+            to.push_str("</details>");
+        }
+        Detail::Difference {
             title,
-            chips: Vec::new(),
-            diff: Vec::new(),
-            more: 0,
-            note: None,
-            file: safe::cut(file, FOREIGN),
+            item,
+            part,
+            file,
+        } => {
+            let file = safe::cut(file, FOREIGN);
+            match difference(item, part, space) {
+                Ok((lines, _)) if lines.is_empty() => {}
+                Ok((lines, more)) => {
+                    opens(to, title);
+                    to.push_str("<div class=\"diff\">");
+                    for line in &lines {
+                        line.write(to);
+                    }
+                    if more > 0 {
+                        let _ = write!(to, "<div class=\"soft\">and {more} more lines; see <code>");
+                        text(to, &file);
+                        to.push_str("</code></div>");
+                    }
+                    to.push_str("</div></details>");
+                }
+                Err(reason) => {
+                    to.push_str("<span class=\"soft\">");
+                    text(to, reason);
+                    to.push_str(" See <code>");
+                    text(to, &file);
+                    to.push_str("</code></span>");
+                }
+            }
         }
-    }
-
-    fn compare(&mut self, item: &str, part: &str, budget: &mut PageSpace<'_>) {
-        if budget.diffs == 0 || budget.bytes == 0 {
-            budget.diffs_left_out += 1;
-            self.note = Some("The diff was left out to keep this page quick.");
-            return;
-        }
-        let texts = budget.texts;
-        let (Some(before), Some(after)) = (texts(item, None), texts(item, Some(part))) else {
-            self.note = Some("The inputs are not at hand.");
-            return;
-        };
-        if before.len().max(after.len()) > diff::LONGEST {
-            budget.diffs_left_out += 1;
-            self.note = Some("The inputs are too long to compare here.");
-            return;
-        }
-        (self.diff, self.more) = diff::lines(&before, &after);
-        budget.diffs -= 1;
-        let bytes: usize = self.diff.iter().map(DiffLine::len).sum();
-        budget.bytes = budget.bytes.saturating_sub(bytes);
     }
 }
 
-/// A notice.
-#[derive(Serialize)]
-pub(super) struct NoticeRow {
-    label: String,
-    place: Vec<String>,
-    counts: Option<(u64, u64)>,
-    text: String,
+/// The changed lines of a part of an item with the number of further lines; else why they are not shown.
+fn difference(
+    item: &str,
+    part: &str,
+    space: &mut PageSpace<'_>,
+) -> Result<(Vec<DiffLine>, usize), &'static str> {
+    if space.diffs == 0 || space.bytes == 0 {
+        space.diffs_left_out += 1;
+        return Err("The diff was left out to keep this page quick.");
+    }
+    let texts = space.texts;
+    let (Some(before), Some(after)) = (texts(item, None), texts(item, Some(part))) else {
+        return Err("The inputs are not at hand.");
+    };
+    if before.len().max(after.len()) > diff::LONGEST {
+        space.diffs_left_out += 1;
+        return Err("The inputs are too long to compare here.");
+    }
+    let (lines, more) = diff::lines(&before, &after);
+    space.diffs -= 1;
+    let bytes: usize = lines.iter().map(DiffLine::len).sum();
+    space.bytes = space.bytes.saturating_sub(bytes);
+    Ok((lines, more))
 }
 
-impl NoticeRow {
-    pub(super) fn of(notice: &Notice) -> Self {
-        let place = [&notice.case, &notice.kind].into_iter().flatten();
-        Self {
-            label: label(&notice.code).into_owned(),
-            place: place.map(|part| safe::cut(part, 120)).collect(),
-            counts: notice.wanted.zip(notice.got),
-            text: safe::cut(&notice.text, 600),
-        }
+/// Adds a notice.
+pub(super) fn notice(to: &mut String, notice: &Notice) {
+    to.push_str("<strong>");
+    text(to, &label(&notice.code));
+    to.push_str("</strong>");
+    for part in [&notice.case, &notice.kind].into_iter().flatten() {
+        to.push_str(" <code>");
+        text(to, &safe::cut(part, 120));
+        to.push_str("</code>");
+    }
+    to.push(' ');
+    text(to, &safe::cut(&notice.text, 600));
+    if let Some((wanted, got)) = notice.wanted.zip(notice.got) {
+        let _ = write!(to, " <span class=\"soft\">({got} of {wanted})</span>");
     }
 }

@@ -1,8 +1,8 @@
 //! The difference between two inputs, line by line and word by word.
 
-use serde::Serialize;
 use similar::{ChangeTag, InlineChangeMode, InlineChangeOptions, TextDiff};
 
+use super::foreign::text;
 use crate::safe;
 
 /// The most lines of one diff.
@@ -15,7 +15,7 @@ const AROUND: usize = 1;
 pub(super) const LONGEST: usize = 256 * 1024;
 
 /// A line of a diff.
-#[derive(Debug, PartialEq, Eq, Serialize)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct DiffLine {
     /// `+`, `-`, or a space.
     sign: char,
@@ -24,6 +24,26 @@ pub(super) struct DiffLine {
 }
 
 impl DiffLine {
+    /// Adds the line to a page.
+    pub(super) fn write(&self, to: &mut String) {
+        to.push_str(match self.sign {
+            '+' => "<div class=\"a\"><span>+</span> ",
+            '-' => "<div class=\"d\"><span>-</span> ",
+            _ => "<div><span> </span> ",
+        });
+        for (changed, piece) in &self.pieces {
+            match changed {
+                true => {
+                    to.push_str("<mark>");
+                    text(to, piece);
+                    to.push_str("</mark>");
+                }
+                false => text(to, piece),
+            }
+        }
+        to.push_str("</div>");
+    }
+
     /// How many bytes of text it has.
     pub(super) fn len(&self) -> usize {
         self.pieces.iter().map(|(_, text)| text.len() + 16).sum()

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::blocks::{BlockView, NoticeRow, PageSpace};
+use super::blocks::{PageSpace, block, notice};
 use super::script;
 use crate::{DISCLAIMER, FailedInvocation, NoticeCount, RunPage, safe};
 
@@ -22,7 +22,8 @@ pub(super) struct Foot {
     failed: usize,
     failures: Vec<FailureView>,
     counts: Vec<NoticeCountView>,
-    method: Vec<BlockView>,
+    /// How the figures are made, as HTML.
+    method: String,
     facts: Vec<(&'static str, String)>,
     disclaimer: &'static str,
     version: String,
@@ -43,7 +44,8 @@ pub(super) struct FailureView {
 struct NoticeCountView {
     counted: String,
     is_warning: bool,
-    rows: Vec<NoticeRow>,
+    /// The notices as HTML.
+    rows: Vec<String>,
     more: usize,
 }
 
@@ -58,15 +60,16 @@ impl Foot {
     ) -> Self {
         let mut failures = Vec::new();
         let mut failed = 0;
-        let (mut method, mut facts) = (Vec::new(), Vec::new());
+        let (mut method, mut facts) = (String::new(), Vec::new());
         let (diffs_left_out, rows_left_out) = (budget.diffs_left_out, budget.rows_left_out);
         for (at, chapter) in page.chapters.into_iter().enumerate() {
             failed += chapter.failed.len();
             let room = LISTED.saturating_sub(failures.len());
             let listed = chapter.failed.iter().take(room);
             failures.extend(listed.map(|one| FailureView::of(one, anchors(at, one.item))));
-            let blocks = chapter.method.into_iter();
-            method.extend(blocks.map(|block| BlockView::of(block, "", budget)));
+            for one in chapter.method {
+                block(&mut method, one, 3, "", budget);
+            }
             facts.extend(chapter.facts);
         }
         facts.extend(page.facts);
@@ -113,11 +116,15 @@ impl FailureView {
 
 impl NoticeCountView {
     fn of(count: &NoticeCount<'_>) -> Self {
-        let listed = count.notices.iter().take(LISTED);
+        let listed = count.notices.iter().take(LISTED).map(|one| {
+            let mut row = String::new();
+            notice(&mut row, one);
+            row
+        });
         Self {
             counted: count.counted(),
             is_warning: count.is_warning,
-            rows: listed.map(|one| NoticeRow::of(one)).collect(),
+            rows: listed.collect(),
             more: count.count.saturating_sub(LISTED),
         }
     }

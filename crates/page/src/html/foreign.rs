@@ -1,6 +1,10 @@
-//! Foreign texts within a sentence of a page.
+//! Text within the HTML of a page: whatever it is, it stays text.
 
-use crate::{Phrase, safe};
+use std::fmt::Write as _;
+
+use minijinja::HtmlEscape;
+
+use crate::{Phrase, PhrasePart, safe};
 
 /// The most columns of an untrusted text within a sentence.
 pub(super) const FOREIGN: usize = 200;
@@ -8,4 +12,26 @@ pub(super) const FOREIGN: usize = 200;
 /// A phrase without characters that a page cannot show, with each name and text cut.
 pub(super) fn shortened(phrase: &Phrase) -> Phrase {
     phrase.each_foreign(|text| safe::cut(text, FOREIGN))
+}
+
+/// Adds a text, in the form in which no character of it is markup.
+pub(super) fn text(to: &mut String, text: &str) {
+    let _ = write!(to, "{}", HtmlEscape(text));
+}
+
+/// Adds a sentence, with each name and text of others cut and marked as such.
+pub(super) fn say(to: &mut String, phrase: &Phrase) {
+    for (part, said) in phrase.parts() {
+        let tag = match part {
+            PhrasePart::Text => {
+                text(to, said);
+                continue;
+            }
+            PhrasePart::Name => "code",
+            PhrasePart::Quote => "q",
+        };
+        let _ = write!(to, "<{tag}>");
+        text(to, &safe::cut(said, FOREIGN));
+        let _ = write!(to, "</{tag}>");
+    }
 }

@@ -7,6 +7,7 @@ mod diff;
 mod foot;
 mod foreign;
 mod head;
+mod item;
 mod opening;
 mod pack;
 mod plane;
@@ -22,9 +23,10 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use super::RunPage;
-use blocks::{BlockView, ItemShown, PageSpace};
+use blocks::{PageSpace, block};
 use foot::Foot;
 use head::Head;
+use item::item;
 use pack::DetailPacks;
 
 pub use article::write_article;
@@ -39,13 +41,11 @@ pub type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
 /// The style of the page, which must be readable in every scheme.
 pub const STYLE: &str = include_str!("templates/style.css");
 
-const TEMPLATES: [(&str, &str); 9] = [
+const TEMPLATES: [(&str, &str); 7] = [
     ("macros.html", include_str!("templates/macros.html")),
     ("head.html", include_str!("templates/head.html")),
     ("opening.html", include_str!("templates/opening.html")),
     ("answer.html", include_str!("templates/answer.html")),
-    ("item.html", include_str!("templates/item.html")),
-    ("inside.html", include_str!("templates/inside.html")),
     ("foot.html", include_str!("templates/foot.html")),
     ("article.html", include_str!("templates/article.html")),
     ("style.css", STYLE),
@@ -74,15 +74,14 @@ pub fn write(to: &mut dyn Write, mut page: RunPage<'_>, texts: &Texts<'_>) -> io
         };
         first = first.or(Some((list.title, list.least)));
         let place = list.place;
-        for mut item in list.each {
-            let anchor = begin + place(item.name).unwrap_or_default();
-            let shown = ItemShown::of(&mut item, anchor);
-            let blocks = item.blocks.into_iter();
-            let blocks = blocks.map(|block| BlockView::of(block, list.least, &mut budget));
-            let blocks: Vec<BlockView> = blocks.collect();
-            let details = rendered(&environment, "inside.html", &blocks)?;
-            let shown = shown.with_details(packs.place(anchor, details));
-            put(to, &environment, "item.html", &shown)?;
+        for mut one in list.each {
+            let anchor = begin + place(one.name).unwrap_or_default();
+            let mut details = String::new();
+            for part in std::mem::take(&mut one.blocks) {
+                block(&mut details, part, 3, list.least, &mut budget);
+            }
+            let details = packs.place(anchor, details);
+            to.write_all(item(&one, anchor, &details).as_bytes())?;
             packs.write(to, false)?;
         }
         packs.write(to, true)?;

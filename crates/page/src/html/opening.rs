@@ -6,7 +6,7 @@ use std::io;
 use minijinja::Environment;
 use serde::Serialize;
 
-use super::blocks::{DetailView, PageSpace, TableView};
+use super::blocks::{PageSpace, detail, table};
 use super::diff::words;
 use super::foreign::shortened;
 use super::rendered;
@@ -40,7 +40,8 @@ pub(super) struct OpeningView {
     flips: Vec<FlipView>,
     more_flips: usize,
     caveats: Vec<Phrase>,
-    metrics: Option<TableView>,
+    /// The table of the metrics as HTML.
+    metrics: Option<String>,
     again: Option<(Phrase, String)>,
 }
 
@@ -107,7 +108,8 @@ struct FlipView {
     count: Phrase,
     base: String,
     head: String,
-    detail: DetailView,
+    /// The difference between the inputs as HTML.
+    detail: String,
 }
 
 impl OpeningView {
@@ -150,10 +152,11 @@ impl OpeningView {
                 .iter()
                 .map(|text| reason(&Phrase::marked(text)))
                 .collect(),
-            metrics: opening
-                .metrics
-                .as_ref()
-                .map(|table| TableView::of(table, "metrics", budget)),
+            metrics: opening.metrics.as_ref().map(|metrics| {
+                let mut html = String::new();
+                table(&mut html, metrics, "metrics", budget);
+                html
+            }),
             again: again(opening),
         }))
     }
@@ -292,12 +295,14 @@ fn link(path: &str) -> String {
 
 impl FlipView {
     fn of(flip: &FlippedAnswer, anchor: Option<usize>, budget: &mut PageSpace<'_>) -> Self {
-        let detail = Detail::Difference {
+        let difference = Detail::Difference {
             title: "what was changed in the input",
             item: flip.item.clone(),
             part: flip.part.clone(),
             file: "report.json".to_owned(),
         };
+        let mut html = String::new();
+        detail(&mut html, &difference, budget);
         Self {
             item: safe::cut(&flip.item, 120),
             anchor,
@@ -305,7 +310,7 @@ impl FlipView {
             count: shortened(&flip.count),
             base: safe::cut(&flip.base, ANSWER),
             head: safe::cut(&flip.head, ANSWER),
-            detail: DetailView::of(&detail, budget),
+            detail: html,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Figures over time, scaled to the units of their drawing.
 
-use serde::Serialize;
+use std::fmt::Write as _;
 
-use super::foreign::shortened;
+use super::foreign::{say, shortened, text};
 use super::plane::tidy;
 use crate::{Phrase, Trend, TrendLine, TrendStep, brief, display, safe};
 
@@ -16,7 +16,6 @@ const MARK_WIDTH: f64 = 60.0;
 const COLOURS: usize = 5;
 
 /// A plot.
-#[derive(Serialize)]
 pub(super) struct TrendView {
     title: Phrase,
     label: String,
@@ -36,7 +35,6 @@ pub(super) struct TrendView {
 }
 
 /// A value of a course.
-#[derive(Serialize)]
 struct DotView {
     x: f64,
     y: f64,
@@ -45,7 +43,6 @@ struct DotView {
     is_bad: bool,
 }
 
-#[derive(Serialize)]
 struct LineView {
     name: Phrase,
     number: usize,
@@ -94,7 +91,100 @@ impl TrendView {
     }
 }
 
+impl TrendView {
+    /// Adds the plot to a page, as a picture with its words.
+    pub(super) fn write(&self, to: &mut String) {
+        to.push_str("<figure class=\"trend\">\n<figcaption>");
+        say(to, &self.title);
+        let role = if self.has_links { "group" } else { "img" };
+        let _ = write!(
+            to,
+            "</figcaption>\n<svg viewBox=\"-44 -8 660 196\" role=\"{role}\" aria-label=\""
+        );
+        text(to, &self.label);
+        let _ = write!(
+            to,
+            "\">\n<rect class=\"q good\" x=\"{:?}\" y=\"0\" width=\"{:?}\" height=\"160\"/>\n\
+             <path class=\"axis\" d=\"M0 0V160H600M0 80H600M0 0H600\"/>\n",
+            self.begin,
+            WIDTH - self.begin
+        );
+        to.push_str("<text x=\"-6\" y=\"4\" text-anchor=\"end\">");
+        text(to, &self.top);
+        to.push_str("</text><text x=\"-6\" y=\"164\" text-anchor=\"end\">");
+        text(to, &self.bottom);
+        to.push_str("</text>\n");
+        for (x, name) in &self.steps {
+            let _ = write!(to, "<text x=\"{x:?}\" y=\"178\" text-anchor=\"middle\">");
+            text(to, name);
+            to.push_str("</text>");
+        }
+        to.push('\n');
+        for (x, name) in &self.marks {
+            let _ = write!(to, "<path class=\"mark\" d=\"M{x:?} 0V160\"/>");
+            if !name.is_empty() {
+                let _ = write!(
+                    to,
+                    "<text class=\"mark\" x=\"{x:?}\" y=\"-2\" text-anchor=\"middle\">"
+                );
+                text(to, name);
+                to.push_str("</text>");
+            }
+        }
+        to.push('\n');
+        for line in &self.lines {
+            line.write(to);
+        }
+        to.push_str("</svg>\n<ul class=\"legend\">");
+        for line in &self.lines {
+            let _ = write!(to, "<li class=\"c{}\">", line.number);
+            say(to, &line.name);
+            to.push_str("</li>");
+        }
+        if self.has_bad {
+            to.push_str("<li class=\"bad\">the gate did not pass</li>");
+        }
+        to.push_str("</ul>\n</figure>\n");
+    }
+}
+
+impl DotView {
+    fn write(&self, to: &mut String, number: usize) {
+        if let Some(anchor) = &self.anchor {
+            to.push_str("<a href=\"#");
+            text(to, anchor);
+            to.push_str("\" aria-label=\"");
+            text(to, &self.title);
+            to.push_str("\">");
+        }
+        let (bad, radius) = if self.is_bad {
+            (" bad", "5")
+        } else {
+            ("", "3.5")
+        };
+        let _ = write!(
+            to,
+            "<circle class=\"c{number}{bad}\" cx=\"{:?}\" cy=\"{:?}\" r=\"{radius}\"><title>",
+            self.x, self.y
+        );
+        text(to, &self.title);
+        to.push_str("</title></circle>");
+        if self.anchor.is_some() {
+            to.push_str("</a>");
+        }
+    }
+}
+
 impl LineView {
+    fn write(&self, to: &mut String) {
+        for path in &self.paths {
+            let _ = write!(to, "<path class=\"course c{}\" d=\"{path}\"/>", self.number);
+        }
+        for dot in &self.dots {
+            dot.write(to, self.number);
+        }
+    }
+
     fn of(line: &TrendLine, number: usize, trend: &Trend) -> Self {
         let (low, high) = trend.ends;
         let count = trend.steps.len();

@@ -26,14 +26,31 @@ struct RepeatedItem<'a> {
     input: Cow<'a, str>,
     /// How often the item should be asked.
     repeats: usize,
-    /// The outcomes by repeat, from 1. A run that was stopped leaves gaps.
-    outcomes: BTreeMap<usize, Outcome>,
+    /// The outcome of each repeat. A run that was stopped leaves gaps.
+    outcomes: Vec<Option<Outcome>>,
+    /// How many of the first outcomes were taken.
+    taken: usize,
 }
 
 impl RepeatedItem<'_> {
     /// The outcomes up to the first missing repeat, so that the index of each tells its repeat.
     fn in_order(&self) -> impl Iterator<Item = &Outcome> {
-        (1..=self.repeats).map_while(|repeat| self.outcomes.get(&repeat))
+        let outcomes = self.outcomes.iter().take(self.repeats);
+        outcomes.map_while(Option::as_ref)
+    }
+
+    /// The repeats without an outcome, from 1.
+    fn missing(&self) -> impl Iterator<Item = usize> {
+        let is_there = |repeat| self.outcomes.get(repeat - 1).is_some_and(Option::is_some);
+        (1..=self.repeats).filter(move |repeat| !is_there(*repeat))
+    }
+
+    /// Adds the outcome of a repeat. There is one repeat of thousands of items, so no room is kept for more.
+    fn put(&mut self, repeat: usize, outcome: Outcome) {
+        let more = repeat.saturating_sub(self.outcomes.len());
+        self.outcomes.reserve_exact(more);
+        self.outcomes.extend((0..more).map(|_| None));
+        self.outcomes[repeat - 1] = Some(outcome);
     }
 }
 
@@ -50,7 +67,8 @@ impl<'a> RepeatedItems<'a> {
                 id: id.into(),
                 input,
                 repeats,
-                outcomes: BTreeMap::new(),
+                outcomes: Vec::new(),
+                taken: 0,
             })
             .collect();
         let ids = items.iter().map(|item| Arc::clone(&item.id));
@@ -70,7 +88,10 @@ impl<'a> RepeatedItems<'a> {
     /// Where the run cannot go on.
     pub fn run(&mut self) -> anyhow::Result<()> {
         self.ask()?;
-        let mut outcomes = self.items.iter().flat_map(|item| item.outcomes.values());
+        let mut outcomes = self
+            .items
+            .iter()
+            .flat_map(|item| item.outcomes.iter().flatten());
         let answered = outcomes.any(|outcome| outcome.result.is_ok());
         self.ending = match (self.runner.stopped(), answered) {
             (true, _) => Ending::Interrupted,
@@ -119,7 +140,7 @@ impl<'a> RepeatedItems<'a> {
         for (task, outcome) in tasks.into_iter().zip(done) {
             if let Some(outcome) = outcome {
                 let place = self.places[&task.case];
-                self.items[place].outcomes.insert(task.repeat, outcome);
+                self.items[place].put(task.repeat, outcome);
             }
         }
         Ok(())
@@ -127,13 +148,12 @@ impl<'a> RepeatedItems<'a> {
 
     fn todo(&self) -> Vec<Task> {
         let of_item = |item: &RepeatedItem<'_>| {
-            let missing = (1..=item.repeats).filter(|repeat| !item.outcomes.contains_key(repeat));
             let task = |repeat| Task {
                 case: Arc::clone(&item.id),
                 variant: None,
                 repeat,
             };
-            missing.map(task).collect::<Vec<Task>>()
+            item.missing().map(task).collect::<Vec<Task>>()
         };
         self.items.iter().flat_map(of_item).collect()
     }
@@ -158,6 +178,21 @@ impl<'a> RepeatedItems<'a> {
         let place = self.places.get(id);
         let item = place.map(|place| &self.items[*place]);
         item.into_iter().flat_map(RepeatedItem::in_order)
+    }
+
+    /// Passes on each outcome that was not passed on before, with the id of its item, for a probe that keeps what it
+    /// needs of an answer. The answer itself is let go: what stays in [`outcomes`](Self::outcomes) tells only whether
+    /// two answers are the same.
+    pub fn take(&mut self, mut keep: impl FnMut(&str, &Outcome)) {
+        for item in &mut self.items {
+            let outcomes = item.outcomes.iter_mut().take(item.repeats);
+            let in_order = outcomes.map_while(Option::as_mut);
+            for outcome in in_order.skip(item.taken) {
+                keep(&item.id, outcome);
+                outcome.let_go();
+                item.taken += 1;
+            }
+        }
     }
 
     /// The items whose repeats the pipeline answered from memory.

@@ -212,18 +212,51 @@ fn after_a_gap_the_place_of_an_outcome_would_not_tell_its_repeat() {
         id: "one".into(),
         input: "".into(),
         repeats: 3,
-        outcomes: BTreeMap::new(),
+        outcomes: Vec::new(),
+        taken: 0,
     };
     let bench = Bench::new();
     bench.asked(&number, |items| {
         items.run().expect("it runs");
         let mut outcomes = items.outcomes("one").cloned();
-        item.outcomes
-            .extend(outcomes.next().map(|first| (1, first)));
-        item.outcomes
-            .extend(outcomes.next().map(|third| (3, third)));
+        item.put(1, outcomes.next().expect("it was asked twice"));
+        item.put(3, outcomes.next().expect("it was asked twice"));
     });
-    assert_eq!((item.outcomes.len(), item.in_order().count()), (2, 1));
+    assert_eq!((item.outcomes.len(), item.in_order().count()), (3, 1));
+    assert_eq!(item.missing().collect::<Vec<_>>(), [2]);
+}
+
+#[test]
+fn an_answer_is_taken_once_and_equal_answers_are_known_as_such_from_then_on() {
+    let bench = Bench::new();
+    let same = |input: &str, repeat: usize, _: usize| match input {
+        "one" => Some("the same answer".to_owned()),
+        _ => Some(format!("answer {repeat}")),
+    };
+    bench.asked(&same, |items| {
+        items.run().expect("it runs");
+        let mut taken = Vec::new();
+        let mut take = |items: &mut RepeatedItems<'_>| {
+            items.take(|id, outcome| {
+                let answer = outcome.result.as_ref().expect("it answers");
+                taken.push(format!("{id}: {}", answer.as_str().expect("a text")));
+            });
+            std::mem::take(&mut taken)
+        };
+        let first = take(items);
+        assert!(
+            first.contains(&"one: the same answer".to_owned()),
+            "{first:?}"
+        );
+        assert!(take(items).is_empty());
+        let wanted = WantedRepeats::from([("one".to_owned(), Repeats::of_all(3).into())]);
+        items.repeat(&wanted).expect("it runs");
+        assert_eq!(take(items), ["one: the same answer"]);
+        let left = |id| answers(items, id);
+        assert!(!left("one").contains(&Some("the same answer".to_owned())));
+        assert!(left("one").windows(2).all(|two| two[0] == two[1]));
+        assert!(left("two").windows(2).all(|two| two[0] != two[1]));
+    });
 }
 
 #[test]

@@ -119,7 +119,7 @@ impl Configure for QualityKind {
         &["quality"]
     }
 
-    fn keys(&self) -> Schema {
+    fn keys(&self) -> &'static Schema {
         config::schema_of::<QualityKeys>()
     }
 

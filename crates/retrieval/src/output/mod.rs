@@ -77,6 +77,25 @@ fn listed(value: &Value) -> Option<Value> {
 }
 
 impl Output {
+    /// An output as its text, as it is held until it is judged.
+    pub(super) fn held(value: &Value) -> Value {
+        let mut text = value.to_string();
+        text.shrink_to_fit();
+        Value::String(text)
+    }
+
+    /// Reads an output that is held as its text.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub(super) fn of_held(held: &Value) -> Result<Self, String> {
+        let text = held.as_str().unwrap_or_default();
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| format!("cannot be used: {error}"))?;
+        Self::read(&value)
+    }
+
     /// Reads an output, and puts its hits in the order of their ranks where they have some.
     ///
     /// # Errors
@@ -173,6 +192,8 @@ impl Output {
                 spans: hit.spans,
             })
             .collect();
+        // The list has the room of the longer one that it was made of.
+        judged.hits.shrink_to_fit();
         if is_cut_anew {
             let looked_at = &judged.hits[..judged.hits.len().min(most)];
             judged.rank = by_document(&labels(golden, corpus), looked_at, rule);

@@ -4,11 +4,12 @@
 //! reads the file as a whole: it finds every problem of every part at once, and keeps the settings
 //! of each kind in their checked form without knowing what they are.
 
-use std::any::Any;
+use std::any::{Any, TypeId};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::num::NonZeroUsize;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -38,7 +39,7 @@ pub trait Configure: Sync {
 
     /// The schema of a mapping with all the top-level keys of this kind. A kind that has a section of
     /// its own has one key. Kinds that share a key describe it alike.
-    fn keys(&self) -> Schema;
+    fn keys(&self) -> &'static Schema;
 
     /// The problems of the values beyond what the schema finds. A value of a wrong type is skipped,
     /// since the schema reports it.
@@ -177,21 +178,41 @@ pub enum Slip<'a> {
     UnknownWord(&'a str, &'a [&'a str]),
 }
 
-/// The schema of a type, without references.
-pub fn schema_of<T: JsonSchema>() -> Schema {
-    SchemaSettings::draft2020_12()
-        .with(|settings| settings.inline_subschemas = true)
-        .into_generator()
-        .into_root_schema_for::<T>()
+/// The schema of a type, without references. It is made once: a command reads the configurations of several commits, and
+/// making the schemas anew for each took a third of its own time.
+pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
+    static MADE: Mutex<BTreeMap<TypeId, &'static Schema>> = Mutex::new(BTreeMap::new());
+    let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(schema) = made().get(&TypeId::of::<T>()) {
+        return schema;
+    }
+    // The lock is free meanwhile: the schema of a type may ask for that of another.
+    let settings = SchemaSettings::draft2020_12();
+    let settings = settings.with(|settings| settings.inline_subschemas = true);
+    let schema = settings.into_generator().into_root_schema_for::<T>();
+    made()
+        .entry(TypeId::of::<T>())
+        .or_insert_with(|| Box::leak(Box::new(schema)))
 }
 
-/// The schema of the whole file: the general keys and those of every kind of probe.
-pub fn schema(owners: &[Owner]) -> Value {
-    let mut schema = schema_of::<raw::RawConfig>().to_value();
+/// The schema of the whole file: the general keys and those of every kind of probe. It is made once for the same kinds.
+pub fn schema(owners: &[Owner]) -> &'static Value {
+    type Key = Vec<(&'static str, usize)>;
+    static MADE: Mutex<BTreeMap<Key, &'static Value>> = Mutex::new(BTreeMap::new());
+    let keys = owners.iter();
+    let keys: Key = keys
+        .map(|owner| (owner.name, std::ptr::from_ref(owner.kind.keys()).addr()))
+        .collect();
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(keys)
+        .or_insert_with(|| Box::leak(Box::new(whole(owners))))
+}
+
+fn whole(owners: &[Owner]) -> Value {
+    let mut schema = schema_of::<raw::RawConfig>().as_value().clone();
     let mut dependent = Map::new();
     for owner in owners {
-        let part = owner.kind.keys().to_value();
-        for (key, value) in properties(&part) {
+        for (key, value) in properties(owner.kind.keys().as_value()) {
             schema["properties"][key] = value.clone();
         }
         for key in owner.kind.marks() {
@@ -217,12 +238,12 @@ impl Owner {
         source: &'a str,
         file: &'a Path,
     ) -> Part<'a> {
-        let schema = self.kind.keys();
+        let schema = self.kind.keys().as_value();
         let entries = match &tree.content {
             Content::Map(entries) => &entries[..],
             _ => &[],
         };
-        let is_own = |key: &str| properties(schema.as_value()).any(|(own, _)| own == key);
+        let is_own = |key: &str| properties(schema).any(|(own, _)| own == key);
         let own = entries.iter().filter(|(key, _)| is_own(&key.text));
         Part {
             node: Node {
@@ -236,8 +257,7 @@ impl Owner {
     }
 
     fn has_key(&self, key: &str) -> bool {
-        let schema = self.kind.keys();
-        properties(schema.as_value()).any(|(own, _)| own == key)
+        properties(self.kind.keys().as_value()).any(|(own, _)| own == key)
     }
 }
 

@@ -48,14 +48,14 @@ pub(super) fn parse(
     let misuse = |problems| diagnostic::misuse(file, source, problems);
     let tree = tree(source).map_err(|problem| misuse(vec![problem]))?;
     let schema = configure::schema(owners);
-    let meant = meant(&tree, &schema);
+    let meant = meant(&tree, schema);
     let configured = configure::configured(owners, &tree, &meant);
     let parts: Vec<(Owner, Part<'_>)> = owners
         .iter()
         .zip(configured)
         .map(|(owner, is_configured)| (*owner, owner.part(&tree, is_configured, source, file)))
         .collect();
-    let problems = problems(&tree, source, &parts, (&schema, &meant));
+    let problems = problems(&tree, source, &parts, (schema, &meant));
     if !problems.is_empty() {
         return Err(misuse(problems).into());
     }
@@ -218,10 +218,10 @@ fn missing(
 
 /// The general keys as written, of a file without problems.
 fn general(tree: &Node) -> Result<RawConfig, Problem> {
-    let schema = configure::schema(&[]);
+    let schema = configure::schema_of::<RawConfig>().as_value();
     let mut values = tree.to_json();
     if let Some(values) = values.as_object_mut() {
-        values.retain(|key, _| shape::properties(&schema).any(|(own, _)| own == key));
+        values.retain(|key, _| shape::properties(schema).any(|(own, _)| own == key));
     }
     // The schema is made from the same types, so this cannot find anything new. If it ever does,
     // the user gets an error instead of a panic.

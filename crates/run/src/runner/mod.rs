@@ -143,12 +143,16 @@ impl<'a> Runner<'a> {
         let calls = rules.jobs.saturating_mul(rules.at_once);
         let outcomes = pool::run(tasks.len(), calls, &|at| {
             let task = &tasks[at];
-            let outcome = self.perform(task, input)?;
-            if let Some(outcome) = &outcome {
-                self.tally.finished(outcome);
-                self.tell(&Event::Finished { task, outcome });
-            }
-            Ok(outcome)
+            let Some(mut outcome) = self.perform(task, input)? else {
+                return Ok(None);
+            };
+            self.tally.finished(&outcome);
+            self.tell(&Event::Finished {
+                task,
+                outcome: &outcome,
+            });
+            outcome.result = outcome.result.map(|value| self.settings.reader.held(value));
+            Ok(Some(outcome))
         })?;
         self.memory.settle()?;
         self.memory.learns(false)?;

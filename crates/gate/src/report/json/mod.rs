@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::error::Category;
 use serde_json::ser::Serializer;
+use serde_json::value::RawValue;
 
 use super::document::{Report, SCHEMA_VERSION, StoredReport};
 use crate::Judgement;
@@ -140,7 +141,7 @@ pub fn read(bytes: &[u8], kinds: &Kinds) -> anyhow::Result<Report> {
             safe::cut(&version.to_string(), 40)
         ),
     }
-    let stored: StoredReport =
+    let stored: StoredReport<&RawValue> =
         serde_json::from_slice(bytes).map_err(|error| match error.classify() {
             Category::Data => anyhow!("it is no whole report of kelvin: {error}"),
             _ => damaged(&error),

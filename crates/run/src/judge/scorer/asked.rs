@@ -136,7 +136,7 @@ struct ProseKind {
 impl ProseKind {
     /// The schema of the keys, taken from the judge.
     fn schema(&self) -> Value {
-        let judge = schema_of::<JudgeSettings>().to_value();
+        let judge = schema_of::<JudgeSettings>().as_value();
         let of_judge = self.keys.iter().map(|key| {
             let schema = judge["properties"][key].clone();
             ((*key).to_owned(), schema)

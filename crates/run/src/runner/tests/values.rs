@@ -3,11 +3,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::config;
 use crate::config::{Configure, Owner, Part, ProbeSettings};
 use crate::targets::{Launch, TargetKind, tests_only};
 use kelvin_base::digest::Fields;
@@ -79,8 +79,13 @@ impl Configure for RunOwner {
         &["run"]
     }
 
-    fn keys(&self) -> Schema {
-        config::schema_of::<RunKeys>()
+    fn keys(&self) -> &'static Schema {
+        // A target is added while the test runs, so the schema is not the one that was made before.
+        let settings = SchemaSettings::draft2020_12();
+        let settings = settings.with(|settings| settings.inline_subschemas = true);
+        Box::leak(Box::new(
+            settings.into_generator().into_root_schema_for::<RunKeys>(),
+        ))
     }
 
     fn settle(
