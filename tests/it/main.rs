@@ -67,6 +67,9 @@ mod measured_as_base;
 /// Chats, whose turns keep their order.
 mod chats;
 
+/// Conversations that are asked one turn after the other.
+mod turns;
+
 /// Cases that are records of one file, and those that are made of traces.
 mod records;
 mod traces;

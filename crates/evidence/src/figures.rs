@@ -8,6 +8,7 @@ use super::failures::failure_rate;
 use super::labelled;
 use super::noise::corrected;
 use super::places::{self, SeenPlace};
+use super::turns;
 use crate::perturb;
 use crate::perturb::Figure;
 use crate::{CaseRecord, VariantRecord};
@@ -24,6 +25,8 @@ const MECHANICAL: &str = "evidence.mechanical_sensitivity";
 const DROP: &str = "evidence.drop";
 const POSITION: &str = "evidence.position";
 const MOVED_AT: &str = "evidence.moved_at";
+const MOVED_IN_TURN: &str = "evidence.moved_in_turn";
+const INVARIANCE_IN_TURN: &str = "evidence.invariance_in_turn";
 
 /// Fills in the scores of one case.
 pub(super) fn score_case(basis: &Basis, case: &mut CaseRecord) {
@@ -171,6 +174,23 @@ pub(super) fn metrics(
             for (place, metric) in by_place(&seen.kept, |seen| seen.length - seen.places.end) {
                 put(MOVED_AT, &format!("{list}_{place:02}"), metric);
             }
+        }
+    }
+    for (turn, seen) in turns::figures(basis, cases) {
+        let name = format!("{turn:02}");
+        if let Some(value) = seen.moved.value() {
+            let metric = Metric::new(Ok(value), seen.moved.samples(), 0);
+            put(
+                MOVED_IN_TURN,
+                &name,
+                metric.interval(ends(seen.moved.interval())),
+            );
+        }
+        if let Some(drift) = seen.drift.value() {
+            let held = seen.drift.interval();
+            let held = held.map(|(low, high)| (1.0 - high, 1.0 - low));
+            let metric = Metric::new(Ok(1.0 - drift), seen.drift.samples(), 0);
+            put(INVARIANCE_IN_TURN, &name, metric.interval(ends(held)));
         }
     }
     put(ALL, "failure_rate", failure_rate(cases));

@@ -69,6 +69,7 @@ impl SectionKind for EvidenceKind {
                 "invariance_corrected",
                 "holds under rewrites, but for noise",
             ),
+            ("invariance_in_turn", "holds under rewrites of this turn"),
             ("kelvin_score", "moves or stays where it should not"),
             (
                 "kelvin_score_corrected",
@@ -79,6 +80,7 @@ impl SectionKind for EvidenceKind {
                 "moves with a changed number or comparison",
             ),
             ("moved_at", "moves with evidence at this place from the end"),
+            ("moved_in_turn", "moves with evidence in this turn"),
             ("noise_floor", "differs between equal calls"),
             ("position", "moves with evidence at this place"),
             ("sensitivity", "moves with other facts"),

@@ -32,6 +32,7 @@ mod section;
 mod survey;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod trial;
+mod turns;
 pub mod words;
 
 use std::collections::BTreeMap;

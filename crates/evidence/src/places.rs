@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::perturb::{POSITION, list_groups};
+use super::perturb::{POSITION, Sweep, sweeps};
 use super::{CaseRecord, VariantRecord};
 use kelvin_base::stats;
 
@@ -35,6 +35,8 @@ pub(crate) struct SeenPlaces<'a> {
     pub(crate) moved_there: Vec<SeenPlace<'a>>,
     /// With neutral text at each place of lists that keep their order.
     pub(crate) kept: Vec<SeenPlace<'a>>,
+    /// Whether the places are the turns of a conversation.
+    pub(crate) are_turns: bool,
 }
 
 /// What the variants of `position` showed, by the names of the lists.
@@ -44,23 +46,11 @@ pub(crate) fn seen<'a>(
 ) -> BTreeMap<Arc<str>, SeenPlaces<'a>> {
     let mut all: BTreeMap<Arc<str>, SeenPlaces<'a>> = BTreeMap::new();
     for (name, case) in cases {
-        for list in lists(case) {
+        for list in sweeps(case.units.iter().map(|unit| (unit.list, unit.turn))) {
             one_list(name, case, &list, governing, &mut all);
         }
     }
     all
-}
-
-/// The units of each array that has several.
-fn lists(case: &CaseRecord) -> Vec<Range<usize>> {
-    let mut start = 0;
-    let runs = case.units.chunk_by(|one, two| one.list == two.list);
-    let ranges = runs.map(|run| {
-        let range = start..start + run.len();
-        start = range.end;
-        (run[0].list.is_some() && run.len() > 1).then_some(range)
-    });
-    ranges.flatten().collect()
 }
 
 /// What was done to a list in a variant.
@@ -72,28 +62,21 @@ enum DoneToList {
 }
 
 /// What a variant did to a list; none where it is about another list, or another kind.
-fn done(
-    variant: &VariantRecord,
-    list: &Range<usize>,
-    groups: &[Range<usize>],
-) -> Option<DoneToList> {
+fn done(variant: &VariantRecord, list: &Sweep) -> Option<DoneToList> {
     if variant.kind != POSITION {
         return None;
     }
-    let group = |unit: usize| {
-        let place = unit.checked_sub(list.start)?;
-        groups.iter().position(|group| group.start == place)
-    };
-    if let Some(first) = variant.notes.edited.first() {
-        return list
-            .contains(first)
-            .then(|| group(*first))?
-            .map(DoneToList::Neutral);
+    let mut groups = list.groups.iter();
+    let edited = &variant.notes.edited;
+    if !edited.is_empty() {
+        // A turn may begin with an array, so the whole group is compared.
+        let group = groups.position(|group| edited.iter().copied().eq(group.units.clone()));
+        return group.map(DoneToList::Neutral);
     }
-    let begins = *variant.notes.order.get(list.start)?;
-    (begins != list.start)
-        .then(|| group(begins))?
-        .map(DoneToList::BeginsAt)
+    let begins = *variant.notes.order.get(list.units.start)?;
+    let is_turned = !list.is_of_turns && begins != list.units.start;
+    let group = is_turned.then(|| groups.position(|group| group.units.start == begins));
+    group?.map(DoneToList::BeginsAt)
 }
 
 /// The mean of what `value` makes of the distances of a variant.
@@ -105,17 +88,17 @@ fn mean(variant: &VariantRecord, value: impl Fn(f64) -> f64) -> Option<f64> {
 fn one_list<'a>(
     name: &'a str,
     case: &'a CaseRecord,
-    list: &Range<usize>,
+    list: &Sweep,
     governing: &[String],
     all: &mut BTreeMap<Arc<str>, SeenPlaces<'a>>,
 ) {
-    let groups = list_groups(list.len());
+    let groups = &list.groups;
     let moved = |distance: f64| f64::from(u8::from(distance > 0.0));
     let mut neutral: BTreeMap<usize, f64> = BTreeMap::new();
     let mut turned: BTreeMap<usize, f64> = BTreeMap::new();
     let mut list_name = None;
     for variant in &case.variants {
-        match done(variant, list, &groups) {
+        match done(variant, list) {
             Some(DoneToList::Neutral(group)) => {
                 list_name = variant.unit_type.as_ref();
                 neutral.extend(mean(variant, moved).map(|share| (group, share)));
@@ -133,19 +116,21 @@ fn one_list<'a>(
     let place = |places: Range<usize>, value: f64, governs: bool| SeenPlace {
         case: name,
         places,
-        length: list.len(),
+        length: list.length,
         value,
         governs,
     };
-    let is_governing = |group: &Range<usize>| {
-        let units = list.start + group.start..list.start + group.end;
-        let mut types = case.units[units].iter().map(|unit| &*unit.unit_type);
+    seen.are_turns = list.is_of_turns;
+    let is_governing = |units: &Range<usize>| {
+        let mut types = case.units[units.clone()]
+            .iter()
+            .map(|unit| &*unit.unit_type);
         types.any(|name| governing.iter().any(|one| one == name))
     };
     if turned.is_empty() {
         let kept = neutral.iter().map(|(group, share)| {
             let group = &groups[*group];
-            place(group.clone(), *share, is_governing(group))
+            place(group.places.clone(), *share, is_governing(&group.units))
         });
         seen.kept.extend(kept);
         return;
@@ -159,15 +144,16 @@ fn one_list<'a>(
         return;
     };
     let group = &groups[deciding];
-    let governs = is_governing(group);
-    seen.moved_there.push(place(group.clone(), 1.0, governs));
+    let governs = is_governing(&group.units);
+    seen.moved_there
+        .push(place(group.places.clone(), 1.0, governs));
     for (first, held) in turned {
         let around = (first..groups.len()).chain(0..first);
         let before: usize = around
             .take_while(|at| *at != deciding)
-            .map(|at| groups[at].len())
+            .map(|at| groups[at].places.len())
             .sum();
-        let places = before..before + group.len();
+        let places = before..before + group.places.len();
         seen.moved_there.push(place(places, held, governs));
     }
 }
@@ -324,6 +310,7 @@ mod tests {
         SeenPlaces {
             moved_there: places.collect(),
             kept: Vec::new(),
+            are_turns: false,
         }
     }
 
@@ -365,6 +352,7 @@ mod tests {
             SeenPlaces {
                 moved_there: Vec::new(),
                 kept: places.collect(),
+                are_turns: false,
             }
         };
         assert_eq!(part_of(&chat(true, |at| at == 3)), Some((true, 1)));

@@ -75,6 +75,9 @@ pub struct UnitRecord {
     /// The array of a record that it is an element of, by its number; none elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub list: Option<u32>,
+    /// The turn of a conversation that it stands in, from 0; none where the case is one input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
 }
 
 /// One variant of a case.

@@ -103,6 +103,7 @@ fn record(
                 unit_type: Arc::clone(&unit.unit_type),
                 line: unit.line,
                 list: unit.list,
+                turn: unit.turn,
             })
             .collect(),
         sigma: None,

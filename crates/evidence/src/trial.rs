@@ -77,6 +77,7 @@ pub fn run(
             unit_type: unit.unit_type.clone(),
             line: unit.line,
             list: unit.list,
+            turn: unit.turn,
         });
         let record = CaseRecord {
             file: case.file.to_string(),

@@ -107,6 +107,7 @@ impl GradingSettings {
     /// The program for a runner: both pipelines get the same files.
     pub(super) fn program<'a>(&'a self, called: &'a Called) -> Program<'a> {
         Program {
+            turns: None,
             target: &called.address,
             decision_field: self.answer_field.as_deref().unwrap_or_default(),
             input_name: "prompt.txt",

@@ -85,6 +85,7 @@ struct PlannedPlain<'a, 'c, I>(&'a Chosen<'c, I>);
 impl<I: Item> Planned for PlannedPlain<'_, '_, I> {
     fn steps(&self) -> Vec<Step<'_>> {
         let program = Program {
+            turns: None,
             target: self.0.of.target,
             decision_field: "",
             input_name: "input.txt",

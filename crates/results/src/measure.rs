@@ -155,6 +155,7 @@ impl Items for Suites<'_> {
 /// What a runner calls for a suite.
 fn program(suite: &Suite) -> Program<'_> {
     Program {
+        turns: None,
         target: &suite.address,
         decision_field: "",
         input_name: "input.json",

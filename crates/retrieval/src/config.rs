@@ -94,6 +94,7 @@ impl RetrievalSettings {
     /// The program that a runner calls for the queries. Its whole output is taken, not a decision in it.
     pub fn program(&self) -> Program<'_> {
         Program {
+            turns: None,
             target: &self.run,
             decision_field: "",
             input_name: "input.json",

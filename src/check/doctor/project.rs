@@ -213,6 +213,7 @@ fn answering(config: &Config, target: &Address) -> Option<DoctorFinding> {
     let opened = Interrupt::of_process().map_err(|error| format!("{error:#}"));
     let opened = opened.and_then(|interrupt| {
         let site = TargetSite {
+            turns: None,
             jobs: config.jobs,
             root: config.root.clone(),
             timeout: config.limits.timeout,

@@ -166,6 +166,7 @@ struct Said<'a> {
 impl Planned for Said<'_> {
     fn steps(&self) -> Vec<Step<'_>> {
         let program = Program {
+            turns: None,
             target: &self.words.settings.run,
             decision_field: "",
             input_name: "input.txt",

@@ -102,6 +102,7 @@ impl ChecksSettings {
     /// The program that a runner calls for the scenarios.
     pub(super) fn program(&self) -> Program<'_> {
         Program {
+            turns: None,
             target: &self.run,
             decision_field: "",
             input_name: "scenario.json",

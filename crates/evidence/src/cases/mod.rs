@@ -95,6 +95,8 @@ pub struct Unit {
     pub list: Option<u32>,
     /// Whether the unit can neither change its place nor be left out, as the field of a record.
     pub fixed: bool,
+    /// The turn of a conversation that the unit stands in, from 0; none where a case is one input.
+    pub turn: Option<u32>,
 }
 
 impl Corpus {
@@ -164,6 +166,7 @@ impl Case {
                     content,
                     list: None,
                     fixed: false,
+                    turn: None,
                 }
             })
             .collect();

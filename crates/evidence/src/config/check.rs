@@ -91,6 +91,17 @@ fn records(node: &Node, found: &mut Vec<Problem>) {
             "name a file that ends in `.jsonl`, `.json`, `.csv` or `.tsv`, or leave `records` out",
         ));
     }
+    let turns = node.text(&["records", "turns"]);
+    let turns = turns.or_else(|| node.text(&["records", "turns", "at"]));
+    if let Some((place, at)) = turns {
+        found.extend(pointer(place, at));
+        if place.contains('*') || place.ends_with('/') {
+            let what = format!("`{place}` names no array of turns");
+            found.push(Problem::new(at.clone(), what).help(
+                "name the array itself, as `turns` or `/chat/turns`; each element of it is a turn",
+            ));
+        }
+    }
     let Some(Content::Map(entries)) = node.get(&["records", "units"]).map(|node| &node.content)
     else {
         return;
@@ -116,6 +127,18 @@ fn records(node: &Node, found: &mut Vec<Problem>) {
         };
         if let Some((place, at)) = place {
             found.extend(pointer(place, at));
+            let of_turns = turns.map(|(turns, _)| format!("/{}/*", turns.trim_start_matches('/')));
+            if let Some(rest) = of_turns.and_then(|turns| place.strip_prefix(&*turns)) {
+                let what =
+                    format!("`{place}` is looked for in each turn, and names the turns again");
+                let help = match rest.is_empty() {
+                    true => {
+                        "a turn that is a text is a unit by itself: leave this type out".to_owned()
+                    }
+                    false => format!("write `{rest}`"),
+                };
+                found.push(Problem::new(at.clone(), what).help(help));
+            }
             if let Some(field) = place.strip_suffix("[]") {
                 found.push(
                     Problem::new(at.clone(), format!("`{place}` is no field")).help(format!(

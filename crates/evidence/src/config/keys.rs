@@ -76,8 +76,14 @@ pub(super) struct RecordKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1))]
     pub expected: Option<String>,
+    /// The array of the turns of a conversation: a field or a JSON pointer. The pipeline gets each turn as an input of its
+    /// own, and its answer to the last one has the decision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "UnitSource")]
+    pub turns: Option<UnitSource>,
     /// The units: by their type the field with their text, or a JSON pointer such as `/customer/history/*`. An array is
-    /// one unit an element. Without it: every text and every array of texts at the top of a record, by its name.
+    /// one unit an element. Without it: every text and every array of texts at the top of a record, by its name. With
+    /// `turns` these are places in a turn.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub units: BTreeMap<String, UnitSource>,
 }
@@ -92,6 +98,16 @@ pub(super) enum UnitSource {
     Declared(DeclaredUnits),
 }
 
+impl UnitSource {
+    /// The place, and whether what stands there may change places.
+    pub(super) fn parts(self) -> (String, bool) {
+        match self {
+            Self::Place(place) => (place, false),
+            Self::Declared(declared) => (declared.place, declared.reorder),
+        }
+    }
+}
+
 /// Where the units of a type stand in a record, and what may be done with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -100,7 +116,7 @@ pub(super) struct DeclaredUnits {
     #[serde(rename = "at")]
     #[schemars(length(min = 1))]
     pub place: String,
-    /// Whether the messages of a conversation may change places.
+    /// Whether the messages or the turns of a conversation may change places.
     #[serde(default)]
     pub reorder: bool,
 }

@@ -16,7 +16,7 @@ use kelvin_base::digest::Fields;
 use kelvin_probe::DecisionField;
 use kelvin_run::config::{Config, Configure, Part, ProbeSettings, Problem, Slip};
 use kelvin_run::judge::{Choice, JudgeSettings};
-use kelvin_run::targets::Address;
+use kelvin_run::targets::{Address, TurnsPlace};
 use kelvin_run::{Program, config, judge};
 use keys::{EvidenceKeys, UnitSource};
 pub use keys::{is_file_of_records, unit_type};
@@ -57,8 +57,37 @@ pub struct RecordSettings {
     pub id: Option<String>,
     /// The field with the label of a case; none where that is not declared.
     pub expected: Option<String>,
-    /// The units; without any, every text and every array of texts at the top of a record is taken.
+    /// The turns of a conversation, each of which is an input of its own; none where a record is one input.
+    pub turns: Option<RecordTurns>,
+    /// The units; without any, every text and every array of texts at the top of a record, or of a turn, is taken.
     pub units: Vec<RecordUnits>,
+}
+
+/// The turns of a conversation in a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordTurns {
+    /// The field, as a JSON pointer.
+    pub place: TurnsPlace,
+    /// The name of the field, which is the type of a turn that is a text; normalised.
+    pub name: String,
+    /// Whether turns may change places.
+    pub reorder: bool,
+}
+
+impl RecordTurns {
+    fn new(source: UnitSource) -> Self {
+        let (place, reorder) = source.parts();
+        let place = match place.starts_with('/') {
+            true => place,
+            false => format!("/{}", place.replace('~', "~0").replace('/', "~1")),
+        };
+        let field = place.rsplit('/').next().unwrap_or_default();
+        Self {
+            name: unit_type(&field.replace("~1", "/").replace("~0", "~")),
+            reorder,
+            place: TurnsPlace::new(place),
+        }
+    }
 }
 
 /// The units of one type in a record.
@@ -111,6 +140,7 @@ impl EvidenceSettings {
                 false => "input.md",
             },
             inputs: &self.cases,
+            turns: self.records.turns.as_ref().map(|turns| &turns.place),
         }
     }
 
@@ -170,12 +200,10 @@ impl Configure for EvidenceKind {
         let records = RecordSettings {
             id: records.id,
             expected: records.expected,
+            turns: records.turns.map(RecordTurns::new),
             units: units
                 .map(|(name, source)| {
-                    let (place, reorder) = match source {
-                        UnitSource::Place(place) => (place, false),
-                        UnitSource::Declared(declared) => (declared.place, declared.reorder),
-                    };
+                    let (place, reorder) = source.parts();
                     RecordUnits {
                         unit_type: unit_type(&name),
                         place,
@@ -184,13 +212,26 @@ impl Configure for EvidenceKind {
                 })
                 .collect(),
         };
+        let run = config.reach(keys.run)?;
+        if let Some(turns) = part.node.get(&["records", "turns"])
+            && let Err(why) = run.takes_turns()
+        {
+            let what = format!(
+                "`records.turns` hands over one turn after the other: {}",
+                why.what
+            );
+            let problem = Problem::new(turns.at.clone(), what);
+            return Err(part
+                .misuse(problem.help(why.help.unwrap_or_default()))
+                .into());
+        }
         let words = Words::load(&config.root, &keys.packs, keys.filler.as_deref())?;
         let mut enable = keys.perturbations.enable;
         enable.sort_unstable();
         let noise_floor = keys.noise_floor;
         let replications = noise_floor.enabled.then_some(noise_floor.replications);
         Ok(Some(Arc::new(EvidenceSettings {
-            run: config.reach(keys.run)?,
+            run,
             cases: keys.cases,
             records,
             decision_field: match keys.decision_field {
@@ -259,6 +300,9 @@ impl ProbeSettings for EvidenceSettings {
             .filter_map(|(key, field)| Some((key, field.as_ref()?)));
         let fields = named.fold(fields, |fields, (key, field)| {
             fields.field("record", format!("{key} {field}"))
+        });
+        let fields = records.turns.iter().fold(fields, |fields, turns| {
+            fields.field("record_turns", format!("{turns:?}"))
         });
         let fields = records.units.iter().fold(fields, |fields, units| {
             fields.field("record_units", format!("{units:?}"))

@@ -3,7 +3,7 @@
 use super::{EvidenceRun, SignalWords};
 use crate::perturb;
 use kelvin_page::{Estimate, FigureTable, Phrase};
-use kelvin_record::{estimate, family};
+use kelvin_record::{Metric, estimate, family};
 
 /// Tables of the metrics whose id has exactly one part more than the given id: title, note, id, signal.
 const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
@@ -53,10 +53,31 @@ const FAMILIES: &[(&str, &str, &str, Option<SignalWords>)] = &[
         "evidence.moved_at",
         None,
     ),
+    (
+        "Which turns are heard",
+        "How often other evidence in a turn changes the decision. An exchange may rightly change nothing; a turn in which \
+         none ever does is not heard.",
+        MOVED_IN_TURN,
+        None,
+    ),
+    (
+        "Invariance by turn",
+        "How well the decision holds when the evidence of a turn is presented otherwise. 1 is good.",
+        "evidence.invariance_in_turn",
+        None,
+    ),
 ];
 
+/// The family of the turns of a conversation.
+const MOVED_IN_TURN: &str = "evidence.moved_in_turn";
+
 /// The families whose figures make a curve, and are drawn as bars.
-const CURVES: [&str; 2] = ["evidence.position", "evidence.moved_at"];
+const CURVES: [&str; 4] = [
+    "evidence.position",
+    "evidence.moved_at",
+    MOVED_IN_TURN,
+    "evidence.invariance_in_turn",
+];
 
 /// Further figures of the evidence probe, with their names.
 const FURTHER: &[(&str, &str)] = &[
@@ -124,6 +145,10 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
                 name if CURVES.contains(id) => of_place(name),
                 name => Phrase::of_name(name),
             };
+            let label = match *id {
+                MOVED_IN_TURN => label.and(moved_of(metric)),
+                _ => label,
+            };
             (
                 label,
                 signal
@@ -166,13 +191,19 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
     tables
 }
 
-/// The name of a place in a list: `passages_03` is the third place of `passages`.
+/// In how many of its variants the decision moved.
+fn moved_of(metric: &Metric) -> String {
+    let moved = metric.value.unwrap_or_default() * metric.n as f64;
+    format!(": moved in {} of {}", moved.round(), metric.n)
+}
+
+/// The name of a place in a list or of a turn: `passages_03` is the third place of `passages`, and `03` the third turn.
 fn of_place(name: &str) -> Phrase {
     match name.rsplit_once('_') {
         Some((list, place)) => {
             Phrase::of_name(list).and(format!(" at place {}", place.trim_start_matches('0')))
         }
-        None => Phrase::of_name(name),
+        None => Phrase::text(format!("turn {}", name.trim_start_matches('0'))),
     }
 }
 

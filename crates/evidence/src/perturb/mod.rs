@@ -50,6 +50,7 @@ use kelvin_base::notice::Notice;
 pub use peers::Peers;
 use peers::UnitPlace;
 pub use plan::Planner;
+pub(crate) use position::{Sweep, sweeps};
 
 /// Every kind, in the order of the reports.
 pub static ALL: &[&dyn Perturbation] = &[
@@ -76,11 +77,6 @@ pub static ALL: &[&dyn Perturbation] = &[
 
 /// The name of the kind that is about places in lists.
 pub(crate) const POSITION: &str = "position";
-
-/// The places of a list of this length in the groups that `position` takes together.
-pub(crate) fn list_groups(length: usize) -> Vec<Range<usize>> {
-    position::groups(length)
-}
 
 /// The kind with this name.
 pub fn find(name: &str) -> Option<&'static dyn Perturbation> {

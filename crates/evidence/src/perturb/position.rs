@@ -1,4 +1,4 @@
-//! `position`: where in a list is evidence still read?
+//! `position`: where in a list, or in which turn of a conversation, is evidence still read?
 //!
 //! Neutral text in the place of an element tells whether that element decides. The same list, turned so that it begins
 //! at every element in turn, brings the deciding element to every place. What the decision did is read by
@@ -23,8 +23,8 @@ impl Perturbation for Position {
     }
 
     fn describe(&self) -> &'static str {
-        "neutral text stands in the place of an element of an array, one place after another; and the array begins at \
-         another element, and goes round"
+        "neutral text stands in the place of an element of an array, or of what is said in a turn, one place after another; \
+         and the array begins at another element, and goes round"
     }
 
     fn figure(&self) -> Figure {
@@ -47,25 +47,29 @@ impl Perturbation for Position {
         };
         let neutral = subject.settings.perturbations.words.filler[*neutral].text();
         let mut proposal = Proposal::default();
-        for list in lists(subject) {
-            let groups = groups(list.len());
-            let name = subject.list(list.start).map(|list| Arc::clone(&list.name));
-            for group in &groups {
-                let units = list.start + group.start..list.start + group.end;
+        let places = case.units.iter().map(|unit| (unit.list, unit.turn));
+        for sweep in sweeps(places) {
+            let list = &sweep.units;
+            let name = match sweep.is_of_turns {
+                true => case.record().and_then(|record| record.turns.clone()),
+                false => subject.list(list.start).map(|list| Arc::clone(&list.name)),
+            };
+            for group in &sweep.groups {
+                let units = group.units.clone();
                 let edited = units.map(|unit| (unit, neutral.to_owned())).collect();
                 proposal.drafts.push(Draft {
                     unit_type: name.clone(),
                     pieces: with_edited(case.units.len(), edited),
-                    detail: vec![("neutral_text_at", shown(group, list.len()))],
+                    detail: vec![("neutral_text_at", shown(&group.places, sweep.length))],
                 });
             }
-            let turns = match subject.free_runs().contains(&list) {
-                true => &groups[1..],
+            let turns = match !sweep.is_of_turns && subject.free_runs().contains(list) {
+                true => &sweep.groups[1..],
                 // Elements that keep their order are not turned.
                 false => &[],
             };
             for group in turns {
-                let first = list.start + group.start;
+                let first = group.units.start;
                 let around = (first..list.end).chain(list.start..first);
                 let pieces = (0..list.start)
                     .chain(around)
@@ -73,7 +77,7 @@ impl Perturbation for Position {
                 proposal.drafts.push(Draft {
                     unit_type: name.clone(),
                     pieces: pieces.map(Piece::Own).collect(),
-                    detail: vec![("begins_at", shown(group, list.len()))],
+                    detail: vec![("begins_at", shown(&group.places, sweep.length))],
                 });
             }
         }
@@ -84,25 +88,72 @@ impl Perturbation for Position {
     }
 }
 
-/// The units of each array that has several.
-fn lists(subject: &PerturbedCase<'_>) -> Vec<Range<usize>> {
-    let mut lists = Vec::new();
+/// An array, or the turns of a conversation, that neutral text goes through.
+pub(crate) struct Sweep {
+    /// All its units.
+    pub(crate) units: Range<usize>,
+    /// Its places, several at a time where there are many.
+    pub(crate) groups: Vec<SweptPlaces>,
+    /// How many places there are.
+    pub(crate) length: usize,
+    /// Whether the places are turns and not elements.
+    pub(crate) is_of_turns: bool,
+}
+
+/// Places that neutral text comes to at the same time, and the units there.
+pub(crate) struct SweptPlaces {
+    pub(crate) places: Range<usize>,
+    pub(crate) units: Range<usize>,
+}
+
+/// Each array with several units, and the turns where there are several, from the array and the turn of each unit.
+pub(crate) fn sweeps(units: impl Iterator<Item = (Option<u32>, Option<u32>)>) -> Vec<Sweep> {
+    let units: Vec<(Option<u32>, Option<u32>)> = units.collect();
+    let mut sweeps = Vec::new();
     let mut start = 0;
-    for run in subject
-        .case()
-        .units
-        .chunk_by(|one, two| one.list == two.list)
-    {
-        if run[0].list.is_some() && run.len() > 1 {
-            lists.push(start..start + run.len());
+    for run in units.chunk_by(|one, two| one.0 == two.0) {
+        let all = start..start + run.len();
+        start = all.end;
+        if run[0].0.is_some() && run.len() > 1 {
+            let groups = groups(run.len()).into_iter().map(|places| SweptPlaces {
+                units: all.start + places.start..all.start + places.end,
+                places,
+            });
+            sweeps.push(Sweep {
+                groups: groups.collect(),
+                length: run.len(),
+                units: all,
+                is_of_turns: false,
+            });
         }
-        start += run.len();
     }
-    lists
+    let mut turns: Vec<(usize, Range<usize>)> = Vec::new();
+    let mut start = 0;
+    for run in units.chunk_by(|one, two| one.1 == two.1) {
+        let all = start..start + run.len();
+        start = all.end;
+        turns.extend(run[0].1.map(|turn| (turn as usize, all)));
+    }
+    if let ([(_, first), .., (last_turn, last)], of_turns) = (&turns[..], groups(turns.len())) {
+        let groups = of_turns.into_iter().map(|group| {
+            let (one, two) = (&turns[group.start], &turns[group.end - 1]);
+            SweptPlaces {
+                places: one.0..two.0 + 1,
+                units: one.1.start..two.1.end,
+            }
+        });
+        sweeps.push(Sweep {
+            groups: groups.collect(),
+            length: last_turn + 1,
+            units: first.start..last.end,
+            is_of_turns: true,
+        });
+    }
+    sweeps
 }
 
 /// The places of a list in groups of nearly the same size.
-pub(super) fn groups(length: usize) -> Vec<Range<usize>> {
+fn groups(length: usize) -> Vec<Range<usize>> {
     let count = length.min(GROUPS);
     (0..count)
         .map(|group| group * length / count..(group + 1) * length / count)

@@ -93,6 +93,7 @@ impl Bench {
         let config = Config::load(&overrides, &[]).expect("a good configuration");
         let address = Address::command("none");
         let program = Program {
+            turns: None,
             target: &address,
             decision_field: "",
             input_name: "input.txt",

@@ -3,7 +3,7 @@
 use super::Problem;
 use super::models;
 use super::yaml::{Content, Node};
-use crate::targets::{HttpProblem, base_url, http_problems};
+use crate::targets::{HttpProblem, base_url, example_of, http_problems};
 
 /// The problems of every `http` under a `run`.
 pub(super) fn problems(file: &Node) -> Vec<Problem> {
@@ -30,7 +30,7 @@ fn look(node: &Node, found: &mut Vec<Problem>) {
 fn of_service(service: &Node, found: &mut Vec<Problem>) {
     let text = |key: &str| service.text(&[key]).map(|(text, _)| text);
     if let Some((url, at)) = service.text(&["url"]) {
-        let read = base_url::check_whole(&url.replace("{port}", "1"));
+        let read = base_url::check_whole(&example_of(url));
         models::address(service, at, read, found);
     }
     models::key(service, found);

@@ -46,6 +46,7 @@ pub fn steps(judge: &dyn Judge) -> Vec<Step<'_>> {
                 at => format!("{PHASE}-{}", at + 1),
             }),
             program: Program {
+                turns: None,
                 target: seat.address(),
                 decision_field: "",
                 input_name: INPUT,

@@ -91,6 +91,7 @@ impl<'a> Runner<'a> {
             max_output_bytes: rules.limits.max_output_bytes,
             decision_field: rules.decision_field.clone(),
             jobs: rules.jobs,
+            turns: rules.turns.clone(),
             interrupt: Arc::clone(&interrupt),
         });
         let target = target.map_err(|misuse| rules.in_file(misuse))?;
@@ -295,7 +296,7 @@ impl<'a> Runner<'a> {
         let mut usage = None;
         let mut unreadable = 0;
         let mut attempt = 1;
-        while let Some(pass) = self.may_start() {
+        while let Some(pass) = self.may_start(text) {
             let place = self.place(text, &sample, attempt)?;
             let call = Invocation {
                 input: text,

@@ -236,7 +236,7 @@ impl Runner<'_> {
         };
         let mut asked = Vec::new();
         for text in inputs {
-            let Some(pass) = self.may_start() else {
+            let Some(pass) = self.may_start(text) else {
                 return Ok(Vec::new());
             };
             let sample = sample(text, 1);
@@ -292,7 +292,7 @@ impl Runner<'_> {
     fn ask_once(&self, target: &dyn Target, text: &str) -> anyhow::Result<Option<Comparable>> {
         let sample = sample(text, 1);
         let mut attempt = 1;
-        while let Some(pass) = self.may_start() {
+        while let Some(pass) = self.may_start(text) {
             let place = self.place(text, &sample, attempt)?;
             let call = Invocation {
                 input: text,

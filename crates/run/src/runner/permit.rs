@@ -5,8 +5,8 @@ use crate::targets::{Admission, Pass};
 use kelvin_base::usage::Usage;
 
 impl Runner<'_> {
-    /// Waits until the limits allow another call. None where no call may be made any more.
-    pub(super) fn may_start(&self) -> Option<Permit<'_>> {
+    /// Waits until the limits allow another call with this input. None where no call may be made any more.
+    pub(super) fn may_start(&self, input: &str) -> Option<Permit<'_>> {
         if self.memory.is_broken() {
             return None;
         }
@@ -25,7 +25,12 @@ impl Runner<'_> {
             }
         };
         let goes_on = match &self.pace {
-            Some(pace) => pace.wait(&self.interrupt),
+            // Each turn of a conversation is a start of its own.
+            Some(pace) => {
+                let turns = self.settings.rules.turns.as_ref();
+                let starts = turns.map_or(1, |place| place.count(input));
+                (0..starts).all(|_| pace.wait(&self.interrupt))
+            }
             None => !self.interrupted(),
         };
         goes_on.then_some(Permit(pass))

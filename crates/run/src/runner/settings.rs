@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Around, Config, Limits, Retry};
-use crate::targets::Address;
+use crate::targets::{Address, TurnsPlace};
 use crate::tools::Tools;
 use crate::{Observer, Observing, Reader};
 use kelvin_base::digest::{Digest, Fields};
@@ -32,6 +32,8 @@ pub struct Program<'a> {
     pub input_name: &'static str,
     /// The file or folder that the inputs are made from, relative to the root.
     pub inputs: &'a str,
+    /// Where the turns of a conversation stand in each input; none where an input is handed over as it is.
+    pub turns: Option<&'a TurnsPlace>,
 }
 
 /// One of the things that a probe calls, with the reader of its answers. Each step has its own runner,
@@ -55,6 +57,9 @@ impl Program<'_> {
         let mut fields = Fields::of("kelvin/command/v1")
             .field("run", &*self.target.text())
             .field("decision_field", self.decision_field);
+        if let Some(turns) = self.turns {
+            fields = fields.field("turns", turns.pointer());
+        }
         for name in &config.env {
             fields = match env::var_os(name) {
                 Some(value) => fields.field(name, value.as_encoded_bytes()),
@@ -99,6 +104,8 @@ pub struct Rules {
     pub input_name: &'static str,
     /// Where the decision stands in the output; empty for the whole output.
     pub decision_field: String,
+    /// Where the turns of a conversation stand in each input.
+    pub turns: Option<TurnsPlace>,
 }
 
 impl Rules {
@@ -127,6 +134,7 @@ impl Rules {
             cases: root.join(program.inputs),
             input_name: program.input_name,
             decision_field: program.decision_field.to_owned(),
+            turns: program.turns.cloned(),
             root,
         }
     }

@@ -106,6 +106,16 @@ impl Address {
         self.kind().map_or(true, |(kind, _)| kind.has_workplaces())
     }
 
+    /// Whether a call can hand over the turns of a conversation one after the other.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot, and what to do.
+    pub fn takes_turns(&self) -> Result<(), Misuse> {
+        let (kind, settings) = self.kind()?;
+        kind.takes_turns(settings)
+    }
+
     /// Opens the target.
     ///
     /// # Errors

@@ -5,6 +5,7 @@
 
 mod address;
 mod command;
+mod handed;
 mod http;
 mod meter;
 mod model;
@@ -30,7 +31,8 @@ pub use address::Address;
 #[cfg(any(test, feature = "fixtures"))]
 pub use command::serve_the_tests;
 pub use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, setup};
-pub(crate) use http::{HttpProblem, http_problems};
+pub use handed::TurnsPlace;
+pub(crate) use http::{HttpProblem, example_of, http_problems};
 use kelvin_base::failure::{Failure, Streams};
 use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
@@ -203,6 +205,8 @@ pub struct TargetSite {
     pub decision_field: String,
     /// The most processes that answer at the same time.
     pub jobs: NonZeroUsize,
+    /// Where the turns of a conversation stand in each input; none where an input is handed over as it is.
+    pub turns: Option<TurnsPlace>,
     /// Tells when the run is stopped. A target has to end its calls soon after.
     pub interrupt: Arc<Interrupt>,
 }
@@ -251,6 +255,23 @@ pub trait TargetKind: Sync {
     fn at_once(&self, settings: &Value) -> usize {
         let _ = settings;
         1
+    }
+
+    /// Whether a call can hand over several inputs one after the other, as the turns of a conversation.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot, and what to do.
+    fn takes_turns(&self, settings: &Value) -> Result<(), Misuse> {
+        let _ = settings;
+        let what = match self.key() {
+            Some(key) => format!("`run: {{{key}: ...}}` gets one input a call"),
+            None => "a command gets one input a call, and ends with it".to_owned(),
+        };
+        Err(Misuse::new(what).help(
+            "reach the pipeline by `worker`, `python`, `node` or `http`, which can keep a conversation from one turn to the \
+             next, or leave `turns` out: then it gets the whole record",
+        ))
     }
 
     /// Whether the same process answers, whatever commit is checked out: then a base and a change that are both measured

@@ -1,6 +1,7 @@
 //! Finds the units of a record: the texts at the places that the configuration declares, or every text and every array
 //! of texts at its top.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::json::{JsonType, MemberSpan, elements, members};
@@ -20,6 +21,8 @@ pub(super) struct FoundUnit {
     pub(super) list: Option<usize>,
     /// Whether it stays where it is.
     pub(super) fixed: bool,
+    /// The turn that it stands in, from 0.
+    pub(super) turn: Option<usize>,
 }
 
 /// An array that has units as its elements.
@@ -48,6 +51,12 @@ pub(super) struct FoundUnits {
     pub(super) absent: Vec<String>,
     /// The fields at the top that were looked at and have no unit, with what they are.
     pub(super) passed: Vec<(String, JsonType)>,
+    /// The fields beside the turns, with what they are.
+    pub(super) beside: Vec<(String, JsonType)>,
+    /// What the turns are called, where they keep their places.
+    pub(super) turns: Option<String>,
+    /// How many turns there are.
+    pub(super) count_of_turns: usize,
     /// Whether a conversation goes on with an answer behind the last message of the user.
     pub(super) answered: bool,
     pub(super) problems: Vec<FieldProblem>,
@@ -60,65 +69,83 @@ const CONTENT: &str = "content";
 /// Finds the units at the declared places of a record.
 pub(super) fn declared(text: &str, top: &[MemberSpan], units: &[RecordUnits]) -> FoundUnits {
     let mut search = UnitSearch::new(text);
-    for declared in units {
-        let before = search.found.units.len();
-        search.declared = Some(declared);
-        let parts = declared.parts();
-        if let Some((first, rest)) = parts.split_first() {
-            let member = top.iter().find(|member| member.key == *first);
-            if let Some(member) = member {
-                search.walk(member.value.clone(), rest, &declared.place);
-            }
-        }
-        if search.found.units.len() == before && search.found.problems.is_empty() {
-            search.found.absent.push(declared.unit_type.clone());
-        }
-    }
-    search.finish()
+    search.declared(top, units);
+    search.finish(units)
 }
 
 /// Finds the texts and the arrays of texts at the top of a record.
 pub(super) fn at_the_top(text: &str, top: &[MemberSpan], besides: &[&str]) -> FoundUnits {
     let mut search = UnitSearch::new(text);
-    for member in top.iter().filter(|member| !besides.contains(&&*member.key)) {
-        let before = search.found.units.len();
-        let kind = JsonType::of_value(&text[member.value.clone()]);
-        search.name = unit_type(&member.key);
-        if !search.name.is_empty() {
-            match kind {
-                JsonType::Text => search.single(member.value.clone(), &member.key),
-                JsonType::Array => search.texts_or_messages(&member.value, &member.key),
-                _ => {}
-            }
-        }
-        if search.found.units.len() == before {
-            search.found.passed.push((member.key.clone(), kind));
-        }
-    }
-    search.finish()
+    search.at_the_top(top, besides);
+    search.finish(&[])
 }
 
 /// A walk through a record.
-struct UnitSearch<'t> {
+pub(super) struct UnitSearch<'t> {
     text: &'t str,
-    found: FoundUnits,
+    pub(super) found: FoundUnits,
     /// The declaration that is looked for; none where the record is taken as it is.
     declared: Option<&'t RecordUnits>,
     /// The type of the units that are looked for, where nothing is declared.
-    name: String,
+    pub(super) name: String,
+    /// The turn that is looked through.
+    pub(super) turn: Option<usize>,
+    /// The declared types that were met.
+    met: BTreeSet<&'t str>,
 }
 
 impl<'t> UnitSearch<'t> {
-    fn new(text: &'t str) -> Self {
+    pub(super) fn new(text: &'t str) -> Self {
         Self {
             text,
             found: FoundUnits::default(),
             declared: None,
             name: String::new(),
+            turn: None,
+            met: BTreeSet::new(),
         }
     }
 
-    fn kind(&self, at: &Range<usize>) -> JsonType {
+    /// Takes the units at the declared places of an object.
+    pub(super) fn declared(&mut self, object: &[MemberSpan], units: &'t [RecordUnits]) {
+        for declared in units {
+            let before = self.found.units.len();
+            self.declared = Some(declared);
+            let parts = declared.parts();
+            if let Some((first, rest)) = parts.split_first() {
+                let member = object.iter().find(|member| member.key == *first);
+                if let Some(member) = member {
+                    self.walk(member.value.clone(), rest, &declared.place);
+                }
+            }
+            if self.found.units.len() > before {
+                self.met.insert(&declared.unit_type);
+            }
+        }
+        self.declared = None;
+    }
+
+    /// Takes the texts and the arrays of texts at the top of an object.
+    pub(super) fn at_the_top(&mut self, object: &[MemberSpan], besides: &[&str]) {
+        let members = object.iter();
+        for member in members.filter(|member| !besides.contains(&&*member.key)) {
+            let before = self.found.units.len();
+            let kind = self.kind(&member.value);
+            self.name = unit_type(&member.key);
+            if !self.name.is_empty() {
+                match kind {
+                    JsonType::Text => self.single(member.value.clone(), &member.key),
+                    JsonType::Array => self.texts_or_messages(&member.value, &member.key),
+                    _ => {}
+                }
+            }
+            if self.found.units.len() == before {
+                self.found.passed.push((member.key.clone(), kind));
+            }
+        }
+    }
+
+    pub(super) fn kind(&self, at: &Range<usize>) -> JsonType {
         JsonType::of_value(&self.text[at.clone()])
     }
 
@@ -131,7 +158,7 @@ impl<'t> UnitSearch<'t> {
         self.declared.is_some_and(|declared| declared.reorder)
     }
 
-    fn problem(&mut self, what: String, help: impl Into<String>) {
+    pub(super) fn problem(&mut self, what: String, help: impl Into<String>) {
         self.found.problems.push(FieldProblem {
             what,
             help: help.into(),
@@ -217,7 +244,7 @@ impl<'t> UnitSearch<'t> {
     }
 
     /// A unit that stays where it is. An empty text is none, as a section that is missing is none.
-    fn single(&mut self, at: Range<usize>, place: &str) {
+    pub(super) fn single(&mut self, at: Range<usize>, place: &str) {
         if let Some(text) = self.read(&at, place).filter(|text| !text.trim().is_empty()) {
             let unit_type = self.unit_type();
             self.push(unit_type, (at.clone(), at), text, None, true);
@@ -301,11 +328,7 @@ impl<'t> UnitSearch<'t> {
                 );
                 continue;
             }
-            let unit_type = match &*role {
-                "system" | "developer" => "system".to_owned(),
-                "user" if Some(number) == last_user => "last_user_turn".to_owned(),
-                role => format!("{}_turn", unit_type(role)),
-            };
+            let unit_type = type_of_message(&role, Some(number) == last_user);
             for value in texts {
                 let Some(text) = self.read(&value, place) else {
                     continue;
@@ -325,7 +348,11 @@ impl<'t> UnitSearch<'t> {
     }
 
     /// The texts of a message: its content, or those parts of it that have one.
-    fn texts_of_message(&mut self, message: &Range<usize>, place: &str) -> Vec<Range<usize>> {
+    pub(super) fn texts_of_message(
+        &mut self,
+        message: &Range<usize>,
+        place: &str,
+    ) -> Vec<Range<usize>> {
         let is_text = |search: &Self, at: &Range<usize>| search.kind(at) == JsonType::Text;
         let Some(content) = self.inside(message.clone(), &[CONTENT.to_owned()], place) else {
             return Vec::new();
@@ -369,11 +396,17 @@ impl<'t> UnitSearch<'t> {
             text,
             list,
             fixed,
+            turn: self.turn,
         });
     }
 
     /// The value at keys inside a value.
-    fn inside(&mut self, at: Range<usize>, keys: &[String], place: &str) -> Option<Range<usize>> {
+    pub(super) fn inside(
+        &mut self,
+        at: Range<usize>,
+        keys: &[String],
+        place: &str,
+    ) -> Option<Range<usize>> {
         keys.iter().try_fold(at, |at, key| match self.kind(&at) {
             JsonType::Object => {
                 let inside = self.members(&at, place).into_iter();
@@ -389,7 +422,7 @@ impl<'t> UnitSearch<'t> {
     }
 
     /// The role of a message; none where this is no message.
-    fn role(&self, at: &Range<usize>) -> Option<String> {
+    pub(super) fn role(&self, at: &Range<usize>) -> Option<String> {
         if self.kind(at) != JsonType::Object {
             return None;
         }
@@ -417,7 +450,7 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    fn members(&mut self, at: &Range<usize>, place: &str) -> Vec<MemberSpan> {
+    pub(super) fn members(&mut self, at: &Range<usize>, place: &str) -> Vec<MemberSpan> {
         members(self.text, at).unwrap_or_else(|error| {
             self.problem(
                 format!("`{place}`: {}", reason(&error)),
@@ -427,7 +460,7 @@ impl<'t> UnitSearch<'t> {
         })
     }
 
-    fn elements(&mut self, at: &Range<usize>, place: &str) -> Vec<Range<usize>> {
+    pub(super) fn elements(&mut self, at: &Range<usize>, place: &str) -> Vec<Range<usize>> {
         elements(self.text, at).unwrap_or_else(|error| {
             self.problem(format!("`{place}`: {}", reason(&error)), "write it as JSON");
             Vec::new()
@@ -448,8 +481,14 @@ impl<'t> UnitSearch<'t> {
         }
     }
 
-    /// Puts the units in the order of the document; a unit within another one is refused.
-    fn finish(mut self) -> FoundUnits {
+    /// Puts the units in the order of the document; a unit within another one is refused. Notes which declared ones are
+    /// nowhere.
+    pub(super) fn finish(mut self, declared: &[RecordUnits]) -> FoundUnits {
+        if self.found.problems.is_empty() {
+            let names = declared.iter().map(|units| &units.unit_type);
+            let absent = names.filter(|name| !self.met.contains(&***name));
+            self.found.absent = absent.cloned().collect();
+        }
         self.found.units.sort_by_key(|unit| unit.element.start);
         let overlap = self
             .found
@@ -467,6 +506,15 @@ impl<'t> UnitSearch<'t> {
             );
         }
         self.found
+    }
+}
+
+/// The type of a message with a role.
+pub(super) fn type_of_message(role: &str, is_last_user: bool) -> String {
+    match role {
+        "system" | "developer" => "system".to_owned(),
+        "user" if is_last_user => "last_user_turn".to_owned(),
+        role => format!("{}_turn", unit_type(role)),
     }
 }
 

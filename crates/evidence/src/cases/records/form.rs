@@ -12,6 +12,8 @@ pub struct RecordForm {
     pub slots: Vec<Slot>,
     /// The arrays that have units as their elements, by their numbers.
     pub lists: Vec<RecordList>,
+    /// What the configuration calls the turns; none where the record is one input, or its turns are one of the arrays.
+    pub turns: Option<Arc<str>>,
 }
 
 /// Where a unit stands in the document of its case.

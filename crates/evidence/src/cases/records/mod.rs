@@ -5,6 +5,7 @@ mod form;
 mod json;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -292,9 +293,16 @@ fn one_record(raw: &RawRow, rules: &RecordSettings, scorer: &dyn Scorer) -> Read
         }),
         None => {}
     }
-    record.found = match rules.units.is_empty() {
-        true => find::at_the_top(&record.document, &top, &[id_key, label_key]),
-        false => find::declared(&record.document, &top, &rules.units),
+    record.found = match (&rules.turns, rules.units.is_empty()) {
+        (Some(turns), _) => turns::in_turns(
+            &record.document,
+            &top,
+            turns,
+            &rules.units,
+            &[id_key, label_key],
+        ),
+        (None, true) => find::at_the_top(&record.document, &top, &[id_key, label_key]),
+        (None, false) => find::declared(&record.document, &top, &rules.units),
     };
     record.problems.append(&mut record.found.problems);
     record
@@ -392,6 +400,7 @@ fn case_of(name: &str, file: &Arc<str>, line: usize, document: String, found: Fo
             unit_type: unit.unit_type.into(),
             list: unit.list.and_then(|list| u32::try_from(list).ok()),
             fixed: unit.fixed,
+            turn: unit.turn.and_then(|turn| u32::try_from(turn).ok()),
         });
         slots.push(Slot {
             element: unit.element,
@@ -407,6 +416,7 @@ fn case_of(name: &str, file: &Arc<str>, line: usize, document: String, found: Fo
         document: document + "\n",
         slots,
         lists: lists.collect(),
+        turns: found.turns.map(|turns| turns.into()),
     };
     Case {
         name: name.into(),
@@ -434,6 +444,10 @@ struct Census {
     absent: BTreeMap<String, Vec<usize>>,
     /// The fields without a unit.
     passed: BTreeMap<String, &'static str>,
+    /// The fields beside the turns, which the pipeline does not get.
+    beside: BTreeMap<String, &'static str>,
+    /// The least and the most turns of a record.
+    turns: Option<(usize, usize)>,
     /// The lines of the records whose conversation goes on behind the last message of the user.
     answered: Vec<usize>,
 }
@@ -463,6 +477,14 @@ impl Census {
         }
         for (key, kind) in &found.passed {
             self.passed.entry(key.clone()).or_insert(kind.name());
+        }
+        for (key, kind) in &found.beside {
+            self.beside.entry(key.clone()).or_insert(kind.name());
+        }
+        if found.count_of_turns > 0 {
+            let (count, known) = (found.count_of_turns, self.turns);
+            let (least, most) = known.unwrap_or((count, count));
+            self.turns = Some((least.min(count), most.max(count)));
         }
     }
 
@@ -521,13 +543,26 @@ impl Census {
             true => "none".to_owned(),
             false => types.join(", "),
         });
-        if !self.passed.is_empty() {
-            let passed = self.passed.iter().take(12);
-            let passed: Vec<String> = passed
+        let listed = |fields: &BTreeMap<String, &str>| {
+            let fields = fields.iter().take(12);
+            let fields: Vec<String> = fields
                 .map(|(key, kind)| format!("`{}` ({kind})", shown(key)))
                 .collect();
+            fields.join(", ")
+        };
+        if !self.passed.is_empty() {
             text.push_str("; given to the pipeline and never changed: ");
-            text.push_str(&passed.join(", "));
+            text.push_str(&listed(&self.passed));
+        }
+        if let Some((least, most)) = self.turns {
+            text.push_str(&match least == most {
+                true => format!("; {least} turn(s) in each"),
+                false => format!("; {least} to {most} turns in each"),
+            });
+        }
+        if !self.beside.is_empty() {
+            text.push_str("; no part of a turn, and not given to the pipeline: ");
+            text.push_str(&listed(&self.beside));
         }
         if rules.units.is_empty() {
             text.push_str("; `records: {units: {...}}` declares others");

@@ -3,6 +3,7 @@
 
 mod follows;
 mod places;
+mod turns;
 mod values;
 
 use super::cases::RankedCase;
@@ -94,6 +95,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
         found.extend(values::mechanical(run));
         found.extend(places::parts(run));
     }
+    found.extend(turns::unheard(run, standing));
     found.extend(reactive(run));
     found.extend(noise(run));
     found.extend(insufficient(run));

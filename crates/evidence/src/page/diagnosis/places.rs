@@ -12,7 +12,8 @@ const WEIGHT: f64 = 5.0;
 pub(super) fn parts(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     let seen = places::seen(run.cases, run.governing_types);
     let parts = seen.iter().filter_map(|(list, seen)| {
-        let part = seen.part()?;
+        // What a conversation shows is told with what the swaps show of it.
+        let part = seen.part().filter(|_| !seen.are_turns)?;
         let end = if part.at_the_end { "last" } else { "first" };
         let text = match part.count {
             1 => format!("it reads only the {end}"),

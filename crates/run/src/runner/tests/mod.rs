@@ -99,6 +99,7 @@ impl Bench {
 
     fn program(&self) -> Program<'_> {
         Program {
+            turns: None,
             target: &self.target,
             decision_field: "decision",
             input_name: "input.md",

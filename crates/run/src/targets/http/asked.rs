@@ -9,10 +9,11 @@ use ::http::Uri;
 use ::http::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 use serde_json::{Value, json};
 
-use super::body::RequestBody;
+use super::body::{self, RequestBody};
 use super::host::{HostedService, ServiceHost, Unanswered};
-use super::{HttpMethod, HttpSettings, PORT};
+use super::{HttpMethod, HttpSettings, PORT, example_of};
 use crate::Premises;
+use crate::targets::handed::{self, HandedInput};
 use crate::targets::model::base_url;
 use crate::targets::model::http::{self as client, Broken, ExchangeLimits, HttpResponse, Sent};
 use crate::targets::model::key::ServerKey;
@@ -59,7 +60,7 @@ impl HttpTarget {
         let is_json = kinds.all(|(_, kind)| kind.to_str().is_ok_and(|kind| kind.contains("json")));
         let host = match &settings.start {
             Some(line) => {
-                let url = base_url::check_whole(&settings.url.replace(PORT, "1"));
+                let url = base_url::check_whole(&example_of(&settings.url));
                 let url = url.map_err(|refused| Misuse::new(refused.what).help(refused.help))?;
                 Some(ServiceHost::open(line, url.host(), site)?)
             }
@@ -95,24 +96,53 @@ impl HttpTarget {
         }
     }
 
+    /// The address and the headers for an input.
+    fn addressed(
+        &self,
+        input: &HandedInput<'_>,
+        service: Option<&Arc<HostedService>>,
+    ) -> Result<(String, Vec<(HeaderName, HeaderValue)>), Failure> {
+        let url = self.url(service);
+        let Some(turn) = &input.turn else {
+            return Ok((url, self.headers.clone()));
+        };
+        let fill = |key: &str, text: &str| {
+            body::of_conversation(text, turn).map_err(|why| {
+                let what = format!("`run.http.{key}` cannot be filled: {why}");
+                Failure::new(FailureKind::NotStarted, what)
+            })
+        };
+        let mut headers = self.headers.clone();
+        for (name, value) in &self.settings.headers {
+            if value.contains(body::TEMPLATE) {
+                let filled = [(name, &fill("headers", value)?)];
+                for (name, value) in wire::plain(filled) {
+                    headers.retain(|(other, _)| *other != name);
+                    headers.push((name, value));
+                }
+            }
+        }
+        Ok((fill("url", &url)?, headers))
+    }
+
     /// The output of a call. How long the service asks to wait goes into the reply.
     fn ask(
         &self,
-        call: &Invocation<'_>,
+        input: &HandedInput<'_>,
         service: Option<&Arc<HostedService>>,
         reply: &mut Reply,
     ) -> Result<Vec<u8>, Unanswered> {
-        let is_record = call.input_file.extension().is_some_and(|end| end == "json");
-        let body = self.body.of_input(call.input, is_record, &worker::token());
+        let body = self.body.of_input(input, &handed::token());
         let body = body.map_err(|what| Failure::new(FailureKind::NotStarted, what))?;
+        let (url, headers) = self.addressed(input, service)?;
         let sent = Sent {
             method: match self.settings.method {
                 HttpMethod::Post => Method::POST,
                 HttpMethod::Put => Method::PUT,
                 HttpMethod::Patch => Method::PATCH,
             },
-            url: self.url(service),
-            headers: self.headers.clone(),
+            url,
+            headers,
             body,
         };
         let limits = self.limits(self.site.timeout);
@@ -176,16 +206,26 @@ impl HttpTarget {
         }
     }
 
-    /// The output of a call, of another service where one had ended and nobody knew it.
+    /// The output of a call, of another service where one had ended and nobody knew it. All turns of a conversation go to
+    /// the same one.
     fn answer(&self, call: &Invocation<'_>, reply: &mut Reply) -> Result<Vec<u8>, Unanswered> {
-        let mut once = || {
-            let service = self.host.as_ref().map(ServiceHost::service).transpose()?;
-            self.ask(call, service.as_ref(), reply)
-        };
-        match once() {
-            Err(Unanswered::EndedBefore(_)) => once(),
-            end => end,
+        let inputs = handed::inputs(call, self.site.turns.as_ref())?;
+        let mut service = None;
+        let mut answer = Vec::new();
+        for (at, input) in inputs.iter().enumerate() {
+            let mut once = |service: &mut Option<Arc<HostedService>>| {
+                if at == 0 {
+                    *service = self.host.as_ref().map(ServiceHost::service).transpose()?;
+                }
+                self.ask(input, service.as_ref(), reply)
+            };
+            let end = match once(&mut service) {
+                Err(Unanswered::EndedBefore(_)) if at == 0 => once(&mut service),
+                end => end,
+            };
+            answer = end.map_err(|unanswered| unanswered.of_input(input))?;
         }
+        Ok(answer)
     }
 
     /// The failure of an answer that is none. What the service says, and to where it redirects, is no part of the
@@ -272,6 +312,26 @@ impl Target for HttpTarget {
     }
 
     fn ready(&self) -> Result<(), Misuse> {
+        let settings = &self.settings;
+        let headers = settings.headers.values().map(|value| ("headers", value));
+        let templates = [
+            ("url", Some(&settings.url)),
+            ("body", settings.body.as_ref()),
+        ];
+        let templates = templates
+            .into_iter()
+            .filter_map(|(key, template)| Some((key, template?)));
+        let mut named = templates
+            .chain(headers)
+            .filter(|(_, template)| body::names_a_conversation(template));
+        if let (None, Some((key, _))) = (&self.site.turns, named.next()) {
+            return Err(Misuse::new(format!(
+                "`run.http.{key}` names a conversation, and the cases have no turns"
+            ))
+            .help(
+                "name the array of their turns, as `records: {turns: turns}`, or leave `conversation_id` and `turn` out",
+            ));
+        }
         self.key.check("the service of `run.http`")
     }
 
@@ -336,7 +396,7 @@ impl Target for HttpTarget {
         };
         let sent = Sent {
             method: Method::HEAD,
-            url: self.url(service.as_ref()),
+            url: body::example(&self.url(service.as_ref())),
             headers: Vec::new(),
             body: Vec::new(),
         };

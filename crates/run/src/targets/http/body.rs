@@ -1,10 +1,13 @@
-//! The body of a request: the input in a template, or the input alone.
+//! The body of a request: the input in a template, or the input alone. What else a request says of a conversation, in its
+//! address and its headers, is made here too.
 
 use minijinja::value::Kwargs;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, context};
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+
+use crate::targets::handed::{HandedInput, HandedTurn};
 
 /// What a body is made of.
 pub(super) struct RequestBody {
@@ -19,24 +22,19 @@ pub(super) struct RequestBody {
     expect(dead_code, reason = "only the clients for servers send anything")
 )]
 impl RequestBody {
-    /// The body for an input, which may be a record. The text differs from call to call and tells nothing of it.
+    /// The body for an input, which may be a record. The text `call` differs from call to call and tells nothing of it.
     ///
     /// # Errors
     ///
     /// Why the template gives no body, in words that quote nothing of the input.
-    pub(super) fn of_input(
-        &self,
-        input: &str,
-        is_record: bool,
-        call: &str,
-    ) -> Result<Vec<u8>, String> {
+    pub(super) fn of_input(&self, input: &HandedInput<'_>, call: &str) -> Result<Vec<u8>, String> {
         let Some(template) = &self.template else {
-            return Ok(alone(input, is_record).into_bytes());
+            return Ok(alone(input).into_bytes());
         };
-        let record = || serde_json::from_str::<minijinja::Value>(input).ok();
-        let value = is_record.then(record).flatten();
-        let value = value.unwrap_or_else(|| minijinja::Value::from(input));
-        let body = render(template, value, call)
+        let record = || serde_json::from_str::<minijinja::Value>(&input.text).ok();
+        let value = input.is_record.then(record).flatten();
+        let value = value.unwrap_or_else(|| minijinja::Value::from(&*input.text));
+        let body = render(template, value, call, input.turn.as_ref())
             .map_err(|error| format!("`run.http.body` cannot be filled: {}", in_words(&error)))?;
         if self.is_json
             && let Err(error) = serde_json::from_str::<IgnoredAny>(&body)
@@ -54,21 +52,86 @@ impl RequestBody {
 }
 
 /// The body without a template. A record keeps its bytes.
-fn alone(input: &str, is_record: bool) -> String {
-    let record = serde_json::from_str::<&RawValue>(input).ok();
-    match record.filter(|_| is_record) {
-        Some(record) => format!("{{\"input\": {}}}", record.get()),
-        None => json!({ "input": input }).to_string(),
-    }
+fn alone(input: &HandedInput<'_>) -> String {
+    let record = serde_json::from_str::<&RawValue>(&input.text).ok();
+    let value = match record.filter(|_| input.is_record) {
+        Some(record) => format!(" {}", record.get()),
+        None => json!(input.text).to_string(),
+    };
+    let turn = input.turn.as_ref().map_or_else(String::new, |turn| {
+        format!(
+            ",\"conversation_id\":\"{}\",\"turn\":{}",
+            turn.conversation, turn.number
+        )
+    });
+    format!("{{\"input\":{value}{turn}}}")
 }
 
-fn render(template: &str, input: minijinja::Value, call: &str) -> Result<String, minijinja::Error> {
+fn render(
+    template: &str,
+    input: minijinja::Value,
+    call: &str,
+    turn: Option<&HandedTurn>,
+) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.add_filter("tojson", tojson);
-    environment
-        .template_from_str(template)?
-        .render(context! { input, call })
+    let template = environment.template_from_str(template)?;
+    match turn {
+        None => template.render(context! { input, call }),
+        Some(turn) => template.render(
+            context! { input, call, conversation_id => &*turn.conversation, turn => turn.number },
+        ),
+    }
+}
+
+/// An address or the value of a header with what it says of a conversation.
+///
+/// # Errors
+///
+/// Why it is no template.
+pub(super) fn of_conversation(template: &str, turn: &HandedTurn) -> Result<String, String> {
+    if !template.contains(TEMPLATE) {
+        return Ok(template.to_owned());
+    }
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    let rendered = environment
+        .template_from_str(template)
+        .and_then(|template| {
+            template
+                .render(context! { conversation_id => &*turn.conversation, turn => turn.number })
+        });
+    rendered.map_err(|error| in_words(&error))
+}
+
+/// An address as it may be where there is no conversation yet.
+pub(super) fn example(url: &str) -> String {
+    of_conversation(url, &some_turn()).unwrap_or_else(|_| url.to_owned())
+}
+
+/// Whether a template names the conversation or its turn.
+pub(super) fn names_a_conversation(template: &str) -> bool {
+    let environment = Environment::new();
+    let named = environment.template_from_str(template);
+    let named = named.map(|template| template.undeclared_variables(false));
+    named.is_ok_and(|named| {
+        ["conversation_id", "turn"]
+            .iter()
+            .any(|name| named.contains(*name))
+    })
+}
+
+/// With this begins what a template puts in.
+pub(super) const TEMPLATE: &str = "{{";
+
+/// The turn of a conversation as it is put in before there is one.
+pub(super) fn some_turn() -> HandedTurn {
+    HandedTurn {
+        conversation: "1".into(),
+        number: 1,
+        of: 1,
+    }
 }
 
 /// The filter of that name, which would make null of a field that is not there.
@@ -110,7 +173,8 @@ pub(super) fn problem(template: &str, is_json: bool) -> Option<(String, &'static
     }
     // The usual slip: quotes around a text that may have quotes and line ends itself.
     let is_valid = |input: &str| {
-        let body = render(template, minijinja::Value::from(input), "call").ok();
+        let turn = some_turn();
+        let body = render(template, minijinja::Value::from(input), "call", Some(&turn)).ok();
         body.map(|body| serde_json::from_str::<Value>(&body).is_ok())
     };
     let breaks = is_json && is_valid("a") == Some(true) && is_valid("\"a\"\n") == Some(false);
@@ -131,7 +195,13 @@ mod tests {
             template: template.map(str::to_owned),
             is_json: true,
         };
-        let made = body.of_input(input, is_record, "c4ll")?;
+        let input = HandedInput {
+            text: input.into(),
+            is_record,
+            file: None,
+            turn: None,
+        };
+        let made = body.of_input(&input, "c4ll")?;
         Ok(String::from_utf8(made).expect("text"))
     }
 
@@ -169,6 +239,49 @@ mod tests {
         );
         let text: Value = serde_json::from_str(&text.expect("a body")).expect("JSON");
         assert_eq!(text["t"], "<a>\n'b' \"c\" ü");
+    }
+
+    #[test]
+    fn a_turn_has_its_conversation_beside_the_input_and_in_templates() {
+        let turn = HandedTurn {
+            conversation: "c0de".into(),
+            number: 2,
+            of: 3,
+        };
+        let body = |text: &str, is_record, template: Option<&str>| {
+            let input = HandedInput {
+                text: text.into(),
+                is_record,
+                file: None,
+                turn: Some(turn.clone()),
+            };
+            let body = RequestBody {
+                template: template.map(str::to_owned),
+                is_json: true,
+            };
+            let made = body.of_input(&input, "c4ll").expect("a body");
+            String::from_utf8(made).expect("text")
+        };
+        let beside = r#","conversation_id":"c0de","turn":2}"#;
+        assert_eq!(
+            body("a\"b", false, None),
+            format!(r#"{{"input":"a\"b"{beside}"#)
+        );
+        assert_eq!(
+            body(r#"{"n": 1.50}"#, true, None),
+            format!(r#"{{"input": {{"n": 1.50}}{beside}"#)
+        );
+        let template = r#"{"t": {{ turn }}, "of": "{{ conversation_id }}"}"#;
+        assert_eq!(
+            body("a", false, Some(template)),
+            r#"{"t": 2, "of": "c0de"}"#
+        );
+        assert!(names_a_conversation(template));
+        assert!(!names_a_conversation("{{ input.turn }} {{ call }} turn"));
+        let path = of_conversation("/{{ conversation_id }}/{{ turn }}", &turn);
+        assert_eq!(path.as_deref(), Ok("/c0de/2"));
+        assert!(of_conversation("/{{ case }}", &turn).is_err());
+        assert_eq!(example("http://h/{{ turn }}/{port}"), "http://h/1/{port}");
     }
 
     #[test]

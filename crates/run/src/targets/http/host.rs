@@ -11,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use super::PORT;
 use crate::targets::TargetSite;
 use crate::targets::command::{self, Running, StopOrder, Tail};
+use crate::targets::handed::HandedInput;
 use crate::targets::worker::{self, WorkerProgram};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
@@ -31,6 +32,18 @@ pub(super) enum Unanswered {
     Failed(Box<Failure>),
     /// The service has ended before it was asked; the failure where another one is not asked either.
     EndedBefore(Box<Failure>),
+}
+
+impl Unanswered {
+    /// The same, with the turn of a conversation in the message of a failure.
+    pub(super) fn of_input(mut self, input: &HandedInput<'_>) -> Self {
+        if let (Some(turn), Self::Failed(failure) | Self::EndedBefore(failure)) =
+            (&input.turn, &mut self)
+        {
+            failure.message = turn.said(&failure.message);
+        }
+        self
+    }
 }
 
 impl From<Failure> for Unanswered {

@@ -32,7 +32,8 @@ const REQUESTS: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HttpSettings {
-    /// The address that each input is sent to. `{port}` in it is the port of the service that `start` starts.
+    /// The address that each input is sent to. `{port}` in it is the port of the service that `start` starts. Of a case
+    /// with turns, `{{ conversation_id }}` and `{{ turn }}` may stand in its path, in `headers` and in `body`.
     #[schemars(length(min = 1))]
     url: String,
     /// The method of each request.
@@ -107,7 +108,7 @@ pub(crate) fn http_problems<'s>(
             "write it as `http://127.0.0.1:{port}/decide`",
         ),
         Some(_) => {
-            let read = base_url::check_whole(&url.replace(PORT, "1"));
+            let read = base_url::check_whole(&example_of(url));
             if read.is_ok_and(|url| !url.is_on_loopback()) {
                 tell(
                     "url",
@@ -124,6 +125,25 @@ pub(crate) fn http_problems<'s>(
             "write the port, or name the command that starts the service under `start`",
         ),
         None => {}
+    }
+    let after = url.split_once("://").map_or(url, |(_, rest)| rest);
+    if after
+        .split(['/', '?'])
+        .next()
+        .is_some_and(|host| host.contains(body::TEMPLATE))
+    {
+        tell(
+            "url",
+            "`url` has a template in the name of its host, and only one host is ever asked"
+                .to_owned(),
+            "write the host as it is; `{{ conversation_id }}` and `{{ turn }}` may stand behind it",
+        );
+    } else if let Err(why) = body::of_conversation(url, &body::some_turn()) {
+        tell(
+            "url",
+            format!("`url` is no template: {why}"),
+            "write it as `https://example.com/{{ conversation_id }}`; `turn` is the other name that has a value",
+        );
     }
     if let Some(name) = text("api_key_header")
         && !base_url::is_header(name, "")
@@ -149,6 +169,11 @@ pub(crate) fn http_problems<'s>(
     found
 }
 
+/// An address as it may be read before there is a service and a conversation.
+pub(crate) fn example_of(url: &str) -> String {
+    body::example(url).replace(PORT, "1")
+}
+
 /// The kind of target whose settings name a service.
 pub(super) struct HttpKind;
 
@@ -156,7 +181,7 @@ impl HttpKind {
     fn read(settings: &Value) -> Result<HttpSettings, Misuse> {
         let settings = HttpSettings::deserialize(settings)
             .map_err(|error| Misuse::new(format!("`{KEY}` names no service: {error}")))?;
-        base_url::check_whole(&settings.url.replace(PORT, "1")).map_err(|refused| {
+        base_url::check_whole(&example_of(&settings.url)).map_err(|refused| {
             Misuse::new(format!("`{KEY}`: {}", refused.what)).help(refused.help)
         })?;
         if let Some(line) = &settings.start {
@@ -217,6 +242,10 @@ impl TargetKind for HttpKind {
 
     fn is_of_no_commit(&self, settings: &Value) -> bool {
         Self::read(settings).is_ok_and(|settings| settings.start.is_none())
+    }
+
+    fn takes_turns(&self, _: &Value) -> Result<(), Misuse> {
+        Ok(())
     }
 
     fn has_workplaces(&self) -> bool {

@@ -113,6 +113,7 @@ impl Yard {
         }
         let interrupt = Interrupt::apart();
         let site = TargetSite {
+            turns: None,
             jobs: std::num::NonZeroUsize::MIN,
             root: folder.path().to_owned(),
             timeout,

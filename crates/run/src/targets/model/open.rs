@@ -194,6 +194,7 @@ mod tests {
             recorder: None,
         };
         let site = TargetSite {
+            turns: None,
             jobs: NonZeroUsize::MIN,
             root: folder.path().to_path_buf(),
             timeout: std::time::Duration::from_secs(1),

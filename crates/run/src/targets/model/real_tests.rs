@@ -21,6 +21,7 @@ fn a_real_embedder_and_a_real_language_model_answer() {
     let url = String::from_utf8(started.stdout).expect("text");
     let folder = tempfile::tempdir().expect("a folder");
     let site = TargetSite {
+        turns: None,
         jobs: std::num::NonZeroUsize::MIN,
         root: folder.path().to_path_buf(),
         timeout: std::time::Duration::from_secs(120),

@@ -183,6 +183,11 @@ impl TargetKind for NodeKind {
         true
     }
 
+    fn takes_turns(&self, settings: &Value) -> Result<(), Misuse> {
+        let bounds = Self::read(settings).and_then(|settings| settings.bounds());
+        bounds?.take_turns("node")
+    }
+
     fn has_workplaces(&self) -> bool {
         false
     }

@@ -79,6 +79,11 @@ function plain(key, value) {
   return value instanceof Set ? [...value] : value;
 }
 
+// What a function gets beside an input: the file that holds it, or the conversation that it is a turn of.
+function beside({ input_path: path, conversation_id, turn }) {
+  return conversation_id === undefined ? { path } : { conversation_id, turn };
+}
+
 // The answers to a list, each with its call or with an error of its own.
 async function list(calls) {
   const inputs = calls.map((one) => one.input);
@@ -109,7 +114,7 @@ async function answer({ method, params }) {
       return { protocol: 1, ...(way && { [way]: params[way] }) };
     case "assess": {
       if (way !== "batch") {
-        return output(await decide(params.input, { path: params.input_path }));
+        return output(await decide(params.input, beside(params)));
       }
       const [only] = await list([params]);
       if (only.error) {

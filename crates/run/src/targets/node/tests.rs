@@ -33,6 +33,7 @@ impl Module {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join("app.mjs"), text).expect("written");
         let site = TargetSite {
+            turns: None,
             root: folder.path().to_owned(),
             timeout: Duration::from_secs(20),
             max_output_bytes: 1000,

@@ -188,6 +188,11 @@ impl TargetKind for PythonKind {
         true
     }
 
+    fn takes_turns(&self, settings: &Value) -> Result<(), Misuse> {
+        let bounds = Self::read(settings).and_then(|settings| settings.bounds());
+        bounds?.take_turns("python")
+    }
+
     fn has_workplaces(&self) -> bool {
         false
     }

@@ -37,7 +37,7 @@ def _main(folder, address):
                 function = _Function(address, folder, params.get("concurrency", 1), params.get("batch", 1))
                 answer["result"] = dict(function.takes, protocol=1)
             elif method == "assess":
-                answer["result"] = function(params["input"], params["input_path"])
+                answer["result"] = function(params)
             elif method == "assess_batch":
                 answer = _Text(b'{"jsonrpc": "2.0", "id": ' + _json(message["id"]) + b', "result": ' + function.batch(params["calls"]) + b"}")
             elif method == "shutdown":
@@ -77,7 +77,7 @@ def _serve_together(function, questions, answers):
     async def answer(message):
         params = message["params"]
         try:
-            result = _output(await function.call(params["input"], params["input_path"]))
+            result = _output(await function.call(*_handed(params)))
             text = _json({"jsonrpc": "2.0", "id": message["id"], "result": result})
         except BaseException as error:
             text = _json({"jsonrpc": "2.0", "id": message["id"], "error": _error(error)})
@@ -104,6 +104,12 @@ def _serve_together(function, questions, answers):
 
     loop.add_reader(questions, hear)
     loop.run_forever()
+
+
+def _handed(params):
+    """The input of a call, its file, and what is known of the conversation that it is a turn of."""
+    turn = {name: params[name] for name in ("conversation_id", "turn") if name in params}
+    return params["input"], params.get("input_path"), turn
 
 
 class _Text(bytes):
@@ -147,44 +153,56 @@ class _Function:
         ]
         self.required = [one for one in self.parameters if one.default is one.empty]
 
-    def _arguments(self, input, path):
-        """What each parameter gets, by its name: the input, its path, or a field of the record that the input is."""
-        given = dict(zip(self.names, (input, path)))
+    def _arguments(self, input, path, turn):
+        """What each parameter gets, by its name: the input, its path, the conversation and the turn that it is, or a
+        field of the record that the input is."""
+        given = dict(zip(self.names, (input, path)), **turn)
+        if turn:
+            # A turn has no file.
+            del given["path"]
         known = {one.name: given[one.name] for one in self.parameters if one.name in given}
         fields = input if isinstance(input, dict) else {}
         known.update((one.name, fields[one.name]) for one in self.required if one.name in fields and one.name not in given)
-        # The only parameter gets the input, whatever its name is.
-        if not known and len(self.required) == 1:
-            known = {self.required[0].name: input}
-        elif not known and not self.required and len(self.parameters) == 1:
-            known = {self.parameters[0].name: input}
+        # The only parameter for an input gets it, whatever its name is.
+        if all(name in turn for name in known):
+            others = [one for one in self.parameters if one.name not in turn]
+            wanting = [one for one in others if one.default is one.empty] or others
+            if len(wanting) == 1:
+                known[wanting[0].name] = input
         positional = [one for one in self.parameters if one.kind is one.POSITIONAL_ONLY]
         before = [one.name in known for one in positional]
-        if not known or any(one.name not in known for one in self.required) or before != sorted(before, reverse=True):
+        if all(name in turn for name in known) or any(one.name not in known for one in self.required) or before != sorted(before, reverse=True):
             record = ""
             if fields:
                 names = ", ".join("`%s`" % name for name in list(fields)[:12])
                 record = ", a field of the record by its name (%s)" % names
             raise _Refused(
-                "kelvin cannot call `%s%s`: it gives a function `%s` (the input), `%s` (its file)%s, or the "
+                "kelvin cannot call `%s%s`: it gives a function `%s` (the input), %s%s, or the "
                 "input as its only parameter; give every other parameter a default"
-                % (self.address, self.signature, *self.names, record)
+                % (
+                    self.address,
+                    self.signature,
+                    self.names[0],
+                    "`conversation_id`, `turn` (its number)" if turn else "`%s` (its file)" % self.names[1],
+                    record,
+                )
             )
         first = [known.pop(one.name) for one in positional if one.name in known]
         return first, known
 
-    def call(self, input, path):
+    def call(self, input, path, turn=()):
         """What the function returns, which may have to be awaited."""
-        positional, named = self._arguments(input, path)
+        positional, named = self._arguments(input, path, dict(turn))
         return self.function(*positional, **named)
 
-    def __call__(self, input, path):
+    def __call__(self, params):
+        input, path, turn = _handed(params)
         if "batch" in self.takes:
             (answer,) = self._answers([input], [path])
             if isinstance(answer, BaseException):
                 raise answer
             return _output(answer)
-        return _output(self._done(self.call(input, path)))
+        return _output(self._done(self.call(input, path, turn)))
 
     def batch(self, calls):
         """The answers to several inputs, as JSON: each with the call that it belongs to, or with an error of its own."""
@@ -281,6 +299,13 @@ def _awaiting(method):
     return ask
 
 
+def _in_thread(conversation_id):
+    """What a Runnable is told of a conversation: LangGraph looks for the one key, a history of messages for the other."""
+    if conversation_id is None:
+        return {}
+    return {"config": {"configurable": {"thread_id": conversation_id, "session_id": conversation_id}}}
+
+
 def _of_framework(found, address, way=None):
     """The function that asks an object of a framework, told by the methods of that framework; no package is imported."""
     import inspect
@@ -290,7 +315,14 @@ def _of_framework(found, address, way=None):
         if hasattr(found, "invoke") and hasattr(found, "ainvoke"):
             if way == "batch" and hasattr(found, "batch"):
                 return lambda inputs: found.batch(inputs, return_exceptions=True)
-            return _awaiting(found.ainvoke) if way == "concurrency" else lambda input: found.invoke(input)
+
+            async def ainvoke(input, conversation_id=None):
+                return await found.ainvoke(input, **_in_thread(conversation_id))
+
+            def invoke(input, conversation_id=None):
+                return found.invoke(input, **_in_thread(conversation_id))
+
+            return ainvoke if way == "concurrency" else invoke
         # A query engine of LlamaIndex.
         if hasattr(found, "query") and hasattr(found, "aquery"):
             if way == "batch":

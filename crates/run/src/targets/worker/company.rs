@@ -16,11 +16,12 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use serde_json::value::RawValue;
 
-use super::InCompany;
 use super::exchange::{LOOK_EVERY, RunningWorker, WorkerLoss};
 use super::rpc::{self, WorkerMessage};
 use super::source::{WorkerSource, failed, printed};
+use super::{InCompany, refused};
 use crate::targets::command::Tail;
+use crate::targets::handed::{self, HandedInput, HandedTurn};
 use crate::targets::{Ended, Invocation};
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_system::signal::timespec;
@@ -32,8 +33,6 @@ const LINGER: Duration = Duration::from_millis(20);
 pub(super) enum SharedEnd {
     /// An answer, what was printed meanwhile, and whether the process had answered nothing before the call.
     Answered(Vec<u8>, Streams, bool),
-    /// An error of this call, with its code and its message.
-    Refused(i32, String, Streams),
     /// Another end that is its own.
     Ended(Box<Ended>),
     /// Nothing is known of it; it has to be asked again alone.
@@ -45,12 +44,53 @@ struct SharedCall {
     id: String,
     /// The parameters of the message.
     asked: Box<RawValue>,
+    /// The turn that the message is, in a conversation.
+    turn: Option<HandedTurn>,
+    /// The messages that follow the answer: the further turns of a conversation.
+    later: VecDeque<SharedMessage>,
     since: Instant,
     to: Sender<SharedEnd>,
 }
 
+/// A message of a call.
+struct SharedMessage {
+    id: String,
+    asked: Box<RawValue>,
+    turn: Option<HandedTurn>,
+}
+
+impl SharedMessage {
+    fn new(input: &HandedInput<'_>) -> Self {
+        let id = rpc::token();
+        Self {
+            asked: rpc::asked(&id, input),
+            id,
+            turn: input.turn.clone(),
+        }
+    }
+}
+
 impl SharedCall {
-    fn end(self, end: SharedEnd) {
+    /// Goes on to the next turn, if there is one.
+    fn goes_on(&mut self) -> bool {
+        let Some(next) = self.later.pop_front() else {
+            return false;
+        };
+        SharedMessage {
+            id: self.id,
+            asked: self.asked,
+            turn: self.turn,
+        } = next;
+        true
+    }
+
+    /// Ends the call; a failure in a conversation says in which turn.
+    fn end(self, mut end: SharedEnd) {
+        if let (Some(turn), SharedEnd::Ended(ended)) = (&self.turn, &mut end)
+            && let Ended::Failed { failure, .. } = &mut **ended
+        {
+            failure.message = turn.said(&failure.message);
+        }
         // Whoever asked waits for it.
         let _ = self.to.send(end);
     }
@@ -135,22 +175,32 @@ impl Company {
         let now = Instant::now();
         // A row waits for no further call.
         let since = now.checked_sub(LINGER).filter(|_| is_row).unwrap_or(now);
-        let (calls, ends): (Vec<SharedCall>, Vec<Receiver<SharedEnd>>) = calls
+        let (calls, ends): (Vec<Option<SharedCall>>, Vec<Receiver<SharedEnd>>) = calls
             .iter()
             .map(|call| {
                 let (to, end) = channel();
-                let id = rpc::token();
-                let asked = rpc::asked(&id, call.input, &call.input_file.to_string_lossy());
-                let call = SharedCall {
-                    id,
-                    asked,
+                let inputs = match handed::inputs(call, self.hall.source.site.turns.as_ref()) {
+                    Ok(inputs) => inputs,
+                    Err(failure) => {
+                        let ended = Box::new(failed(failure, None));
+                        let _ = to.send(SharedEnd::Ended(ended));
+                        return (None, end);
+                    }
+                };
+                let mut messages: VecDeque<SharedMessage> =
+                    inputs.iter().map(SharedMessage::new).collect();
+                let call = messages.pop_front().map(|first| SharedCall {
+                    id: first.id,
+                    asked: first.asked,
+                    turn: first.turn,
+                    later: messages,
                     since,
                     to,
-                };
+                });
                 (call, end)
             })
             .unzip();
-        self.put(calls);
+        self.put(calls.into_iter().flatten().collect());
         let lost = || {
             let message = "the thread of the worker has ended";
             let failure = Failure::new(FailureKind::WorkerLost, message);
@@ -601,6 +651,17 @@ impl Host {
             Ok(result) => Ok(rpc::output(&result).ok_or(WorkerLoss::OutOfProtocol(rpc::NO_TEXT))?),
             Err(error) => Err(error),
         };
+        // The process that has heard a turn gets the next one too.
+        if let (Ok(_), Some(serving)) = (&end, &mut self.serving)
+            && self.flying[at].call.goes_on()
+        {
+            let flying = &mut self.flying[at];
+            flying.deadline = Instant::now() + self.hall.source.site.timeout;
+            let message = rpc::assess(&flying.call.id, &flying.call.asked);
+            serving.unsent.extend(message);
+            serving.has_answered = true;
+            return Ok(());
+        }
         let Flying {
             call,
             log,
@@ -613,7 +674,7 @@ impl Host {
         let streams = printed(&log);
         call.end(match end {
             Ok(output) => SharedEnd::Answered(output, streams, is_first),
-            Err((code, message)) => SharedEnd::Refused(code, message, streams),
+            Err((code, message)) => SharedEnd::Ended(Box::new(refused(code, &message, streams))),
         });
         Ok(())
     }

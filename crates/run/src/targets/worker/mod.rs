@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::command::{self, Tail};
+use super::handed::{self, HandedInput};
 use super::{Ended, FreshTarget, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
 use crate::Premises;
 use company::{Company, SharedEnd};
@@ -27,7 +28,7 @@ use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::notice::Notice;
 #[cfg(feature = "models")]
-pub(super) use rpc::{output, token};
+pub(super) use rpc::output;
 pub(super) use source::WorkerProgram;
 use source::{WorkerSource, failed, printed};
 
@@ -145,6 +146,21 @@ impl WorkerBounds {
         })
     }
 
+    /// Whether a call can be a conversation.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where several calls go in one message: a turn waits for the answer to the one before it.
+    pub(super) fn take_turns(&self, key: &str) -> Result<(), Misuse> {
+        match self.company {
+            Some(InCompany::Batch(most)) => Err(Misuse::new(format!(
+                "`{key}` has `batch: {most}`, and a turn waits for the answer to the one before it"
+            ))
+            .help("leave `batch` out; with `concurrency` several conversations are under way at the same time")),
+            _ => Ok(()),
+        }
+    }
+
     /// How many calls a process has at the same time.
     pub(super) fn at_once(&self) -> usize {
         self.company.map_or(1, InCompany::most)
@@ -235,6 +251,11 @@ impl TargetKind for WorkerKind {
         true
     }
 
+    fn takes_turns(&self, settings: &Value) -> Result<(), Misuse> {
+        let bounds = Self::read(settings).map(|(_, bounds)| bounds);
+        bounds?.take_turns("worker")
+    }
+
     fn has_workplaces(&self) -> bool {
         false
     }
@@ -288,7 +309,6 @@ impl WorkerTarget {
             SharedEnd::Answered(answer, streams, is_first) => {
                 self.answered(answer, (streams, is_first), output)
             }
-            SharedEnd::Refused(code, message, streams) => refused(code, &message, streams),
             SharedEnd::Ended(ended) => *ended,
             SharedEnd::Unknown => {
                 let _one = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
@@ -354,18 +374,29 @@ impl WorkerTarget {
     /// Makes a call of a process that has no other one.
     fn call_alone(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         let source = &*self.source;
-        let id = rpc::token();
-        let asked = rpc::asked(&id, call.input, &call.input_file.to_string_lossy());
-        let message = rpc::assess(&id, &asked);
+        let inputs = match handed::inputs(call, source.site.turns.as_ref()) {
+            Ok(inputs) => inputs,
+            Err(failure) => return failed(failure, None),
+        };
+        let Some((first, later)) = inputs.split_first() else {
+            return Ended::Interrupted;
+        };
+        let message = |input: &HandedInput<'_>| {
+            let id = rpc::token();
+            let asked = rpc::asked(&id, input);
+            let message = rpc::assess(&id, &asked);
+            (id, message)
+        };
+        let (id, asked) = message(first);
         let stray = || source.note_stray();
         let mut log = Tail::default();
-        let (worker, end) = loop {
+        let (mut worker, mut end) = loop {
             let mut worker = match self.worker() {
                 Ok(worker) => worker,
                 Err(ended) => return *ended,
             };
             worker.forget_log();
-            let end = worker.ask(&id, &message, source.limits(), &mut log, &stray);
+            let end = worker.ask(&id, &asked, source.limits(), &mut log, &stray);
             match end {
                 // It has ended after an earlier call, and nobody knew it.
                 ExchangeEnd::Lost(WorkerLoss::EndedBefore) if worker.calls > 0 => {
@@ -375,7 +406,17 @@ impl WorkerTarget {
                 end => break (worker, end),
             }
         };
-        match end {
+        // The process that has heard a turn gets the next one too.
+        let mut input = first;
+        for next in later {
+            if !matches!(end, ExchangeEnd::Answered(_)) {
+                break;
+            }
+            input = next;
+            let (id, asked) = message(next);
+            end = worker.ask(&id, &asked, source.limits(), &mut log, &stray);
+        }
+        input.ended(match end {
             ExchangeEnd::Answered(answer) => {
                 let is_first = worker.calls <= 1;
                 self.keep(worker);
@@ -390,7 +431,7 @@ impl WorkerTarget {
                 drop(worker.kill());
                 Ended::Interrupted
             }
-        }
+        })
     }
 }
 
@@ -402,8 +443,12 @@ fn refused(code: i32, message: &str, streams: Streams) -> Ended {
 }
 
 impl Target for WorkerTarget {
+    /// A turn goes by its message alone: a file with the whole input would tell the turns to come.
     fn premises(&self) -> Premises {
-        Premises::File
+        match self.source.site.turns {
+            Some(_) => Premises::Name,
+            None => Premises::File,
+        }
     }
 
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {

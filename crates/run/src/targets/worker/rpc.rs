@@ -1,14 +1,15 @@
 //! The messages between this program and a worker: JSON-RPC 2.0, one message a line.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher as _, Hasher as _};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::InCompany;
+use crate::targets::handed::HandedInput;
+pub(in crate::targets) use crate::targets::handed::token;
 
 /// The version of the protocol.
 pub(super) const PROTOCOL: u64 = 1;
@@ -18,7 +19,12 @@ pub(super) const PROTOCOL: u64 = 1;
 struct Asked<'a> {
     call: &'a str,
     input: AskedInput<'a>,
-    input_path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_path: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conversation_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<usize>,
 }
 
 /// An input as a worker gets it.
@@ -28,13 +34,6 @@ enum AskedInput<'a> {
     Text(&'a str),
     /// A record, as it is but for its line breaks: its numbers keep the form that they have.
     Record(&'a RawValue),
-}
-
-/// A text that no other call has, and that tells nothing of the call.
-pub(in crate::targets) fn token() -> String {
-    // The standard library takes the keys of a new state from the random numbers of the system.
-    let [high, low] = [(); 2].map(|()| RandomState::new().build_hasher().finish());
-    format!("{high:016x}{low:016x}")
 }
 
 /// The first message to a worker, with how it is to get several calls at once.
@@ -64,19 +63,21 @@ pub(super) fn ready(answer: &[u8]) -> Option<Ready> {
     serde_json::from_slice(answer).ok()
 }
 
-/// The parameters of a call. An input whose file ends in `.json` is a record, and goes as the value that it is; every
-/// other one is a text.
-pub(super) fn asked(id: &str, input: &str, input_path: &str) -> Box<RawValue> {
+/// The parameters of a call. A record goes as the value that it is; every other input is a text.
+pub(super) fn asked(id: &str, input: &HandedInput<'_>) -> Box<RawValue> {
     // A message is one line, and no line break of valid JSON stands within a text.
-    let flat = input.replace(['\n', '\r'], " ");
-    let record = match input_path.ends_with(".json") {
+    let flat = input.text.replace(['\n', '\r'], " ");
+    let record = match input.is_record {
         true => serde_json::from_str(&flat).ok(),
         false => None,
     };
+    let turn = input.turn.as_ref();
     let asked = Asked {
         call: id,
-        input: record.map_or(AskedInput::Text(input), AskedInput::Record),
-        input_path,
+        input: record.map_or(AskedInput::Text(&input.text), AskedInput::Record),
+        input_path: input.file.map(|file| file.to_string_lossy()),
+        conversation_id: turn.map(|turn| &*turn.conversation),
+        turn: turn.map(|turn| turn.number),
     };
     serde_json::value::to_raw_value(&asked).unwrap_or_default()
 }
@@ -299,7 +300,15 @@ mod tests {
     #[test]
     fn a_request_is_one_line_whatever_the_input_is_and_no_token_comes_twice() {
         let input = "a\nb \u{2028} \"x\" ü\u{0}";
-        let assess = |input: &str, path: &str| assess("t", &asked("t", input, path));
+        let assess = |input: &str, path: &str| {
+            let handed = HandedInput {
+                text: input.into(),
+                is_record: path.ends_with(".json"),
+                file: Some(path.as_ref()),
+                turn: None,
+            };
+            assess("t", &asked("t", &handed))
+        };
         let line = assess(input, "/tmp/in put.md");
         assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
         let value: Value = serde_json::from_slice(&line).expect("JSON");

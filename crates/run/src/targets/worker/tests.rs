@@ -70,6 +70,7 @@ impl Yard {
         }
         let interrupt = Interrupt::apart();
         let site = TargetSite {
+            turns: None,
             jobs: NonZeroUsize::new(jobs).expect("not zero"),
             root: folder.path().to_owned(),
             timeout,
@@ -213,6 +214,7 @@ fn one_process_answers_all_calls_and_ends_with_the_run() {
     drop(target);
     let (target, yard) = (Address::command("true"), folder);
     let site = TargetSite {
+        turns: None,
         jobs: NonZeroUsize::MIN,
         root: yard.path().to_owned(),
         timeout: Duration::from_secs(1),

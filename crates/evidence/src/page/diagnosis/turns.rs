@@ -1,0 +1,87 @@
+//! What the turns of a conversation show: whether what was said before is still known.
+
+use std::collections::BTreeSet;
+
+use super::{MOVES, Weighted};
+use crate::page::EvidenceRun;
+use crate::page::standing::Standing;
+use crate::turns::{self, TurnTrial};
+use kelvin_page::{Phrase, Tone, counted};
+
+/// A turn that is not heard explains what the other figures show, and says where to look, so that it comes first.
+const WEIGHT: f64 = 5.0;
+/// Next to one answer everywhere, which may have this cause.
+const BESIDE_CONSTANT: f64 = 1.9;
+/// From so many answers in so many cases on something is told.
+const ANSWERS: usize = 8;
+const CASES: usize = 3;
+/// What a turn says that moves the decision at most this often is not heard.
+const UNHEARD: f64 = 0.05;
+
+/// The diagnosis for a pipeline that forgets, or passes over, what was said in some turns.
+pub(super) fn unheard(run: &EvidenceRun<'_>, standing: Option<Standing>) -> Option<Weighted> {
+    let most = run.cases.values().map(turns::count).max()?;
+    if most < 2 {
+        return None;
+    }
+    if standing == Some(Standing::Constant) {
+        let text = "one answer everywhere is also what is given by a pipeline that forgets what was said before the last \
+                    turn: look whether it keeps a conversation by its ";
+        let text = Phrase::text(text).name("conversation_id");
+        return Some(Weighted::new(Tone::Caution, BESIDE_CONSTANT, text));
+    }
+    let trials = turns::trials(run.cases, run.governing_types);
+    let (last, earlier): (Vec<_>, Vec<_>) = trials.iter().partition(|one| one.turn == one.of);
+    if is_unheard(&earlier) && (last.is_empty() || share(&last) >= MOVES) {
+        let same = run.cases.values().all(|case| turns::count(case) == most);
+        let of = if same { "of" } else { "of up to" };
+        let text = format!(
+            "it forgets what was said before the last {of} {most} turns: {}",
+            said(&earlier)
+        );
+        return Some(Weighted::new(Tone::Alarm, WEIGHT, Phrase::text(text)));
+    }
+    let of_turn = |turn: usize| -> Vec<&TurnTrial<'_>> {
+        trials.iter().filter(|one| one.turn == turn).collect()
+    };
+    let (silent, others): (Vec<usize>, Vec<usize>) =
+        (1..=most).partition(|turn| is_unheard(&of_turn(*turn)));
+    let is_heard = |turn: &usize| {
+        let trials = of_turn(*turn);
+        !trials.is_empty() && share(&trials) >= MOVES
+    };
+    if silent.is_empty() || !others.iter().any(is_heard) {
+        return None;
+    }
+    let all: Vec<&TurnTrial<'_>> = silent.iter().flat_map(|turn| of_turn(*turn)).collect();
+    let numbers: Vec<String> = silent.iter().map(usize::to_string).collect();
+    let turns = match &numbers[..] {
+        [only] => format!("turn {only}"),
+        [before @ .., last] => format!("turns {} and {last}", before.join(", ")),
+        [] => return None,
+    };
+    let text = format!("it never hears {turns}: {}", said(&all));
+    Some(Weighted::new(Tone::Alarm, WEIGHT, Phrase::text(text)))
+}
+
+/// Whether enough is known of some turns, and hardly any of it moved the decision.
+fn is_unheard(trials: &[&TurnTrial<'_>]) -> bool {
+    let cases: BTreeSet<&str> = trials.iter().map(|one| one.case).collect();
+    trials.len() >= ANSWERS && cases.len() >= CASES && share(trials) <= UNHEARD
+}
+
+fn share(trials: &[&TurnTrial<'_>]) -> f64 {
+    moved(trials) as f64 / trials.len().max(1) as f64
+}
+
+fn moved(trials: &[&TurnTrial<'_>]) -> usize {
+    trials.iter().filter(|one| one.moved).count()
+}
+
+fn said(trials: &[&TurnTrial<'_>]) -> String {
+    format!(
+        "other evidence there changed the decision in {} of {}",
+        moved(trials),
+        counted(trials.len(), "variant")
+    )
+}

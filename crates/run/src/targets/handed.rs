@@ -1,0 +1,206 @@
+//! What a call hands over: one input, or the turns of a conversation one after the other. The answer to the last of them
+//! is the output of the call. Turns have a token in common that is drawn for each call, so it tells nothing of the case,
+//! the variant or the repeat; a call that is made again is another conversation.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::{Ended, Invocation};
+use kelvin_base::failure::{Failure, FailureKind};
+
+/// Where the turns stand in an input that is a record: a JSON pointer to an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnsPlace {
+    pointer: String,
+}
+
+impl TurnsPlace {
+    /// The place with this pointer, which begins with `/`.
+    pub fn new(pointer: impl Into<String>) -> Self {
+        Self {
+            pointer: pointer.into(),
+        }
+    }
+
+    /// The pointer.
+    pub fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
+    /// The turns of an input; none where it has no array there.
+    fn find<'i>(&self, input: &'i str) -> Option<Vec<&'i RawValue>> {
+        let mut value: &RawValue = serde_json::from_str(input).ok()?;
+        for part in self.pointer.split('/').skip(1) {
+            let key = part.replace("~1", "/").replace("~0", "~");
+            value = match value.get().starts_with('[') {
+                true => {
+                    let inside: Vec<&RawValue> = serde_json::from_str(value.get()).ok()?;
+                    *inside.get(key.parse::<usize>().ok()?)?
+                }
+                false => {
+                    let inside: BTreeMap<String, &RawValue> =
+                        serde_json::from_str(value.get()).ok()?;
+                    *inside.get(&key)?
+                }
+            };
+        }
+        serde_json::from_str(value.get()).ok()
+    }
+
+    /// How many inputs a call hands over.
+    pub(crate) fn count(&self, input: &str) -> usize {
+        self.find(input).map_or(1, |turns| turns.len())
+    }
+}
+
+/// A text that no other call has, and that tells nothing of the call.
+pub(super) fn token() -> String {
+    // The standard library takes the keys of a new state from the random numbers of the system.
+    let [high, low] = [(); 2].map(|()| RandomState::new().build_hasher().finish());
+    format!("{high:016x}{low:016x}")
+}
+
+/// One of the inputs that a call hands over.
+#[derive(Clone, Debug)]
+pub(super) struct HandedInput<'c> {
+    pub(super) text: Cow<'c, str>,
+    /// Whether it is a record and not a text.
+    pub(super) is_record: bool,
+    /// A file that holds it; a turn has none, since there is no other use for one.
+    pub(super) file: Option<&'c Path>,
+    /// Its place in a conversation.
+    pub(super) turn: Option<HandedTurn>,
+}
+
+/// The place of an input in a conversation.
+#[derive(Clone, Debug)]
+pub(super) struct HandedTurn {
+    /// The token that the turns of one call have in common.
+    pub(super) conversation: Arc<str>,
+    /// The number of the turn, from 1.
+    pub(super) number: usize,
+    /// How many turns there are.
+    pub(super) of: usize,
+}
+
+/// The inputs that a call hands over, in their order; at least one.
+///
+/// # Errors
+///
+/// Where the input has no turns at their place.
+pub(super) fn inputs<'c>(
+    call: &Invocation<'c>,
+    turns: Option<&TurnsPlace>,
+) -> Result<Vec<HandedInput<'c>>, Failure> {
+    let Some(place) = turns else {
+        return Ok(vec![HandedInput {
+            text: Cow::Borrowed(call.input),
+            is_record: call.input_file.extension().is_some_and(|end| end == "json"),
+            file: Some(call.input_file),
+            turn: None,
+        }]);
+    };
+    let found = place.find(call.input).filter(|turns| !turns.is_empty());
+    let Some(found) = found else {
+        let what = format!("the input has no turns at `{}`", place.pointer);
+        return Err(Failure::new(FailureKind::NotStarted, what));
+    };
+    let conversation: Arc<str> = token().into();
+    let of = found.len();
+    let inputs = (1..).zip(found).map(|(number, turn)| {
+        let said: Option<String> = serde_json::from_str(turn.get()).ok();
+        HandedInput {
+            is_record: said.is_none(),
+            text: said.map_or(Cow::Borrowed(turn.get()), Cow::Owned),
+            file: None,
+            turn: Some(HandedTurn {
+                conversation: Arc::clone(&conversation),
+                number,
+                of,
+            }),
+        }
+    });
+    Ok(inputs.collect())
+}
+
+impl HandedInput<'_> {
+    /// The end of a call that ended at this input: a failure in a conversation says in which turn.
+    pub(super) fn ended(&self, mut ended: Ended) -> Ended {
+        if let (Some(turn), Ended::Failed { failure, .. }) = (&self.turn, &mut ended) {
+            failure.message = turn.said(&failure.message);
+        }
+        ended
+    }
+}
+
+impl HandedTurn {
+    /// A message with the turn before it.
+    pub(super) fn said(&self, message: &str) -> String {
+        format!("in turn {} of {}: {message}", self.number, self.of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handed(input: &str, pointer: &str) -> Vec<(String, bool)> {
+        let call = Invocation {
+            input,
+            input_file: Path::new("a.json"),
+            output_file: Path::new("b"),
+            repeat: 1,
+            sample: "",
+            workplace: None,
+        };
+        let place = TurnsPlace::new(pointer);
+        let inputs = inputs(&call, Some(&place)).unwrap_or_default();
+        assert!(inputs.iter().all(|input| input.file.is_none()));
+        let each = inputs.into_iter();
+        each.map(|input| (input.text.into_owned(), input.is_record))
+            .collect()
+    }
+
+    #[test]
+    fn turns_keep_their_bytes_and_a_text_is_the_text_itself() {
+        let input = r#"{"a/b": {"turns": ["x\ny", {"n": 1.50, "t": ["z"]}]}, "turns": [1]}"#;
+        let turns = handed(input, "/a~1b/turns");
+        let ought = [("x\ny", false), (r#"{"n": 1.50, "t": ["z"]}"#, true)];
+        let ought = ought.map(|(text, is_record)| (text.to_owned(), is_record));
+        assert_eq!(turns, ought);
+        assert_eq!(TurnsPlace::new("/a~1b/turns").count(input), 2);
+        assert_eq!(handed(r#"{"a": [0, ["x"]]}"#, "/a/1").len(), 1);
+        for absent in ["/b", "/a~1b", "/turns/0"] {
+            assert!(handed(input, absent).is_empty(), "{absent}");
+        }
+        assert!(handed("{\"turns\": []}", "/turns").is_empty());
+    }
+
+    #[test]
+    fn the_turns_of_a_call_have_a_token_that_no_other_call_has() {
+        let call = |input| Invocation {
+            input,
+            input_file: Path::new("a.json"),
+            output_file: Path::new("b"),
+            repeat: 1,
+            sample: "",
+            workplace: None,
+        };
+        let place = TurnsPlace::new("/turns");
+        let tokens = || -> Vec<Arc<str>> {
+            let call = call(r#"{"turns": ["x", "y"]}"#);
+            let inputs = inputs(&call, Some(&place)).expect("turns").into_iter();
+            let turns = inputs.filter_map(|input| input.turn);
+            turns.map(|turn| turn.conversation).collect()
+        };
+        let (one, two) = (tokens(), tokens());
+        assert_eq!(one[0], one[1]);
+        assert_ne!(one[0], two[0]);
+    }
+}
