@@ -512,6 +512,47 @@ fn the_doctor_says_whether_the_address_answers() {
 }
 
 #[test]
+fn a_search_is_asked_by_its_address_and_no_text_of_a_query_leaves_its_place_there() {
+    let server = Faults::start(|_, request| {
+        let line = request.head.lines().next().unwrap_or_default();
+        let found = match line {
+            "GET /search?q=red%20%26%20blue%2F..%2F%3Fx%3D1%23%7B%7B HTTP/1.1" => "colours",
+            "GET /search?q=%C3%BCber%20uns HTTP/1.1" => "about",
+            _ => "nothing",
+        };
+        answers(&json!({ "results": [{ "doc_id": found }] }))
+    });
+    let project = Project::new("");
+    project.write("app.py", "# The service runs elsewhere.\n");
+    project.write(
+        "kelvin.yaml",
+        &format!(
+            "retrieval:\n  run:\n    http:\n      url: \"{}/search?q={{{{ input.query }}}}\"\n      method: GET\n      \
+             decision: /results\n  golden: golden.jsonl\nfingerprint: [\"*.py\"]\n",
+            server.url()
+        ),
+    );
+    project.write(
+        "golden.jsonl",
+        "{\"id\": \"a\", \"query\": \"red & blue/../?x=1#{{\", \"expected_doc_ids\": [\"colours\"]}\n\
+         {\"id\": \"b\", \"query\": \"über uns\", \"expected_doc_ids\": [\"about\"]}\n",
+    );
+    project.check();
+    let report = project.json("kelvin/report.json");
+    assert_eq!(
+        report["metrics"]["retrieval.success@1"]["value"],
+        json!(1.0)
+    );
+    for request in server.requests() {
+        let head = request.head.to_ascii_lowercase();
+        assert!(
+            request.body.is_empty() && !head.contains("content-type"),
+            "{head}"
+        );
+    }
+}
+
+#[test]
 fn a_configuration_that_cannot_work_is_told_with_its_line_before_anything_is_asked() {
     let project = Project::new("");
     for (http, words) in [
@@ -545,7 +586,19 @@ fn a_configuration_that_cannot_work_is_told_with_its_line_before_anything_is_ask
         ),
         (
             "{url: \"http://127.0.0.1:1/\", method: GET}",
-            "must be `POST`, `PUT` or `PATCH`",
+            "`url` does not name the input",
+        ),
+        (
+            "{url: \"http://127.0.0.1:1/{{ input }}\", method: GET, body: '{{ input }}'}",
+            "a request of `method: GET` has no body",
+        ),
+        (
+            "{url: \"http://127.0.0.1:1/?q={{ query }}\"}",
+            "`url` names `query`, which has no value",
+        ),
+        (
+            "{url: \"http://127.0.0.1:1/\", method: FETCH}",
+            "must be `GET`, `POST`, `PUT` or `PATCH`",
         ),
     ] {
         configured(&project, http, "");

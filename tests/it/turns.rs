@@ -639,7 +639,7 @@ fn a_service_gets_the_conversation_in_its_address_its_headers_and_its_body() {
         (
             "http://127.0.0.1:{port}/{{ case }}",
             TURNS,
-            "`url` is no template: undefined value",
+            "`url` names `case`, which has no value",
         ),
         (
             url,

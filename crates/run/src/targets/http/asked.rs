@@ -100,29 +100,30 @@ impl HttpTarget {
     fn addressed(
         &self,
         input: &HandedInput<'_>,
+        call: &str,
         service: Option<&Arc<HostedService>>,
     ) -> Result<(String, Vec<(HeaderName, HeaderValue)>), Failure> {
-        let url = self.url(service);
+        let unfilled = |key: &str, why: String| {
+            let what = format!("`run.http.{key}` cannot be filled: {why}");
+            Failure::new(FailureKind::NotStarted, what)
+        };
+        let url = body::address(&self.url(service), input, call);
+        let url = url.map_err(|why| unfilled("url", why))?;
         let Some(turn) = &input.turn else {
             return Ok((url, self.headers.clone()));
-        };
-        let fill = |key: &str, text: &str| {
-            body::of_conversation(text, turn).map_err(|why| {
-                let what = format!("`run.http.{key}` cannot be filled: {why}");
-                Failure::new(FailureKind::NotStarted, what)
-            })
         };
         let mut headers = self.headers.clone();
         for (name, value) in &self.settings.headers {
             if value.contains(body::TEMPLATE) {
-                let filled = [(name, &fill("headers", value)?)];
+                let filled = body::of_conversation(value, turn);
+                let filled = [(name, &filled.map_err(|why| unfilled("headers", why))?)];
                 for (name, value) in wire::plain(filled) {
                     headers.retain(|(other, _)| *other != name);
                     headers.push((name, value));
                 }
             }
         }
-        Ok((fill("url", &url)?, headers))
+        Ok((url, headers))
     }
 
     /// The output of a call. How long the service asks to wait goes into the reply.
@@ -132,11 +133,18 @@ impl HttpTarget {
         service: Option<&Arc<HostedService>>,
         reply: &mut Reply,
     ) -> Result<Vec<u8>, Unanswered> {
-        let body = self.body.of_input(input, &handed::token());
-        let body = body.map_err(|what| Failure::new(FailureKind::NotStarted, what))?;
-        let (url, headers) = self.addressed(input, service)?;
+        let call = handed::token();
+        let body = match self.settings.method {
+            HttpMethod::Get => Vec::new(),
+            _ => self
+                .body
+                .of_input(input, &call)
+                .map_err(|what| Failure::new(FailureKind::NotStarted, what))?,
+        };
+        let (url, headers) = self.addressed(input, &call, service)?;
         let sent = Sent {
             method: match self.settings.method {
+                HttpMethod::Get => Method::GET,
                 HttpMethod::Post => Method::POST,
                 HttpMethod::Put => Method::PUT,
                 HttpMethod::Patch => Method::PATCH,

@@ -1,5 +1,7 @@
-//! The body of a request: the input in a template, or the input alone. What else a request says of a conversation, in its
-//! address and its headers, is made here too.
+//! What a request is made of: its body, which is the input in a template or the input alone, its address, and what its
+//! headers say of a conversation.
+
+use std::fmt::Write as _;
 
 use minijinja::value::Kwargs;
 use minijinja::{Environment, ErrorKind, UndefinedBehavior, context};
@@ -31,10 +33,7 @@ impl RequestBody {
         let Some(template) = &self.template else {
             return Ok(alone(input).into_bytes());
         };
-        let record = || serde_json::from_str::<minijinja::Value>(&input.text).ok();
-        let value = input.is_record.then(record).flatten();
-        let value = value.unwrap_or_else(|| minijinja::Value::from(&*input.text));
-        let body = render(template, value, call, input.turn.as_ref())
+        let body = render(template, value(input), call, input.turn.as_ref())
             .map_err(|error| format!("`run.http.body` cannot be filled: {}", in_words(&error)))?;
         if self.is_json
             && let Err(error) = serde_json::from_str::<IgnoredAny>(&body)
@@ -76,6 +75,16 @@ fn render(
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.add_filter("tojson", tojson);
+    filled(&environment, template, input, call, turn)
+}
+
+fn filled(
+    environment: &Environment<'_>,
+    template: &str,
+    input: minijinja::Value,
+    call: &str,
+    turn: Option<&HandedTurn>,
+) -> Result<String, minijinja::Error> {
     let template = environment.template_from_str(template)?;
     match turn {
         None => template.render(context! { input, call }),
@@ -85,7 +94,14 @@ fn render(
     }
 }
 
-/// An address or the value of a header with what it says of a conversation.
+/// An input as templates have it: a record as an object, anything else as text.
+fn value(input: &HandedInput<'_>) -> minijinja::Value {
+    let record = || serde_json::from_str::<minijinja::Value>(&input.text).ok();
+    let value = input.is_record.then(record).flatten();
+    value.unwrap_or_else(|| minijinja::Value::from(&*input.text))
+}
+
+/// The value of a header with what it says of a conversation.
 ///
 /// # Errors
 ///
@@ -105,21 +121,98 @@ pub(super) fn of_conversation(template: &str, turn: &HandedTurn) -> Result<Strin
     rendered.map_err(|error| in_words(&error))
 }
 
-/// An address as it may be where there is no conversation yet.
+/// The address for an input. What a template puts in is one part of the address, whatever stands in it: `/`, `?` and `&`
+/// of an input are written in the form in which they are text.
+///
+/// # Errors
+///
+/// Why the template gives no address, in words that quote nothing of the input.
+pub(super) fn address(
+    template: &str,
+    input: &HandedInput<'_>,
+    call: &str,
+) -> Result<String, String> {
+    if !template.contains(TEMPLATE) {
+        return Ok(template.to_owned());
+    }
+    filled(
+        &environment_of_addresses(UndefinedBehavior::Strict),
+        template,
+        value(input),
+        call,
+        input.turn.as_ref(),
+    )
+    .map_err(|error| in_words(&error))
+}
+
+fn environment_of_addresses(undefined: UndefinedBehavior) -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(undefined);
+    environment.set_formatter(|out, _, value| {
+        for byte in value.to_string().bytes() {
+            match byte {
+                b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                    out.write_char(char::from(byte))?;
+                }
+                _ => write!(out, "%{byte:02X}")?,
+            }
+        }
+        Ok(())
+    });
+    environment
+}
+
+/// An address as it may be where there is no input yet.
 pub(super) fn example(url: &str) -> String {
-    of_conversation(url, &some_turn()).unwrap_or_else(|_| url.to_owned())
+    let environment = environment_of_addresses(UndefinedBehavior::Chainable);
+    let turn = some_turn();
+    let input = minijinja::Value::from("input");
+    let made = filled(&environment, url, input, "call", Some(&turn));
+    made.unwrap_or_else(|_| url.to_owned())
+}
+
+/// What is wrong with an address as a template, and what to do about it.
+pub(super) fn problem_of_address(url: &str) -> Option<(String, String)> {
+    const NAMES: [&str; 4] = ["input", "call", "conversation_id", "turn"];
+    let environment = Environment::new();
+    let template = match environment.template_from_str(url) {
+        Ok(template) => template,
+        Err(error) => {
+            let help = "write it as `https://example.com/search?q={{ input.query }}`";
+            return Some((
+                format!("`url` is no template: {}", in_words(&error)),
+                help.to_owned(),
+            ));
+        }
+    };
+    let named = template.undeclared_variables(false);
+    let mut strange: Vec<&String> = named
+        .iter()
+        .filter(|name| !NAMES.contains(&&***name))
+        .collect();
+    strange.sort();
+    let strange = strange.first()?;
+    Some((
+        format!("`url` names `{strange}`, which has no value"),
+        format!("the names that have one are: {}", NAMES.join(", ")),
+    ))
+}
+
+/// Whether a template names the input.
+pub(super) fn names_the_input(template: &str) -> bool {
+    names_one_of(template, &["input"])
 }
 
 /// Whether a template names the conversation or its turn.
 pub(super) fn names_a_conversation(template: &str) -> bool {
+    names_one_of(template, &["conversation_id", "turn"])
+}
+
+fn names_one_of(template: &str, names: &[&str]) -> bool {
     let environment = Environment::new();
     let named = environment.template_from_str(template);
     let named = named.map(|template| template.undeclared_variables(false));
-    named.is_ok_and(|named| {
-        ["conversation_id", "turn"]
-            .iter()
-            .any(|name| named.contains(*name))
-    })
+    named.is_ok_and(|named| names.iter().any(|name| named.contains(*name)))
 }
 
 /// With this begins what a template puts in.

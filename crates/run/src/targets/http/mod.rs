@@ -32,11 +32,12 @@ const REQUESTS: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct HttpSettings {
-    /// The address that each input is sent to. `{port}` in it is the port of the service that `start` starts. Of a case
-    /// with turns, `{{ conversation_id }}` and `{{ turn }}` may stand in its path, in `headers` and in `body`.
+    /// The address that each input is sent to. `{port}` in it is the port of the service that `start` starts. Behind the
+    /// host it is a template as `body` is, whose values become text of the address: `?q={{ input.query }}`. Of a case with
+    /// turns, `{{ conversation_id }}` and `{{ turn }}` may stand there, in `headers` and in `body`.
     #[schemars(length(min = 1))]
     url: String,
-    /// The method of each request.
+    /// The method of each request. `GET` sends the address alone, so `url` names the input.
     #[serde(default)]
     method: HttpMethod,
     /// The environment variable that holds the key. Without it no key is sent.
@@ -69,10 +70,11 @@ struct HttpSettings {
     start: Option<String>,
 }
 
-/// The methods that have a body.
+/// The methods; all but the first have a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 enum HttpMethod {
+    Get,
     #[default]
     Post,
     Put,
@@ -136,14 +138,23 @@ pub(crate) fn http_problems<'s>(
             "url",
             "`url` has a template in the name of its host, and only one host is ever asked"
                 .to_owned(),
-            "write the host as it is; `{{ conversation_id }}` and `{{ turn }}` may stand behind it",
+            "write the host as it is; `{{ input }}` and the other names may stand behind it",
         );
-    } else if let Err(why) = body::of_conversation(url, &body::some_turn()) {
-        tell(
-            "url",
-            format!("`url` is no template: {why}"),
-            "write it as `https://example.com/{{ conversation_id }}`; `turn` is the other name that has a value",
-        );
+    } else if let Some((what, help)) = body::problem_of_address(url) {
+        tell("url", what, &help);
+    }
+    if text("method") == Some("GET") {
+        if text("body").is_some() {
+            let what = "a request of `method: GET` has no body".to_owned();
+            let help = "put the input into `url`, as `?q={{ input.query }}`, or leave `method` out";
+            tell("body", what, help);
+        }
+        if !body::names_the_input(url) {
+            let what =
+                "`method: GET` sends nothing but the address, and `url` does not name the input";
+            let help = "write it as `https://example.com/search?q={{ input.query }}`";
+            tell("url", what.to_owned(), help);
+        }
     }
     if let Some(name) = text("api_key_header")
         && !base_url::is_header(name, "")
