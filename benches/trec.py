@@ -1,9 +1,9 @@
 """Measures `kelvin eval` beside pytrec_eval-terrier, as whole processes that read the same files.
 
-usage: trec.py [--python VENV/bin/python] [--queries 10000] [--hits 1000] [--repeats 3] [--write]
+usage: trec.py [--python VENV/bin/python] [--shapes 10000x1000,10000x100,7000x30] [--repeats 3] [--write]
 
-Makes judgements and a run of 10,000 queries with 1,000 hits each in a scratch folder, which needs
-500 MB, and lets both compute the same measures: success, recall, precision and ndcg at 1, 3, 5 and
+For each shape, makes judgements and a run of so many queries with so many hits each in a scratch folder,
+which needs 500 MB at most, and lets both compute the same measures: success, recall, precision and ndcg at 1, 3, 5 and
 10, the reciprocal rank, and the average precision, for every query and over all of them. The process
 of pytrec_eval-terrier is this file with `--theirs`: it reads both files with the functions of the
 package, and prints the means. Both are checked to agree before anything is measured. They run in
@@ -84,26 +84,16 @@ def shown(values, digits, unit):
     return f"{middle} {unit} ({low} to {high})"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--kelvin", default=str(TARGET / "release" / "kelvin"))
-    parser.add_argument("--queries", type=int, default=10_000)
-    parser.add_argument("--hits", type=int, default=1_000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--theirs", nargs=2, metavar=("QRELS", "RUN"))
-    options = parser.parse_args()
-    if options.theirs:
-        return theirs(*options.theirs)
+def rows(title, queries, hits, options):
+    """The rows of one shape: both programs, then the ratio of their medians."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        written(folder, options.queries, options.hits)
+        written(folder, queries, hits)
         files = [str(folder / "qrels"), str(folder / "run")]
         commands = {
             "kelvin eval": [
                 options.kelvin, "eval", "--qrels", files[0], "--run", files[1],
-                "--cut-off", "1000000", "--out", str(folder / "out"),
+                "--cut-off", "1000000", "--out", str(folder / "out"), "--no-history",
             ],
             "pytrec_eval-terrier": [options.python, __file__, "--theirs", *files],
         }  # fmt: skip
@@ -113,19 +103,33 @@ def main():
                 figure, output = measured(command)
                 figures[name].append(figure)
         agree(json.loads(output), json.loads((folder / "out/report.json").read_text()))
-    table = ["| | wall time | CPU time | peak memory |", "|---|---|---|---|"]
-    for name, rows in figures.items():
-        seconds, cpu, memory = zip(*rows)
+    for name, measurements in figures.items():
+        seconds, cpu, memory = zip(*measurements)
         columns = shown(seconds, 2, "s"), shown(cpu, 2, "s"), shown(memory, 0, "MB")
-        table.append(f"| {name} | {' | '.join(columns)} |")
-    medians = {
-        name: [statistics.median(column) for column in zip(*rows)]
-        for name, rows in figures.items()
-    }
-    ratios = [b / a for a, b in zip(*medians.values())]
-    table.append(
-        "| pytrec_eval-terrier over kelvin | " + " | ".join(f"{r:.1f}" for r in ratios) + " |"
-    )
+        yield f"| {title} | {name} | {' | '.join(columns)} |"
+    medians = [
+        [statistics.median(column) for column in zip(*measurements)]
+        for measurements in figures.values()
+    ]
+    ratios = " | ".join(f"{theirs / ours:.1f}" for ours, theirs in zip(*medians))
+    yield f"| {title} | pytrec_eval-terrier over kelvin | {ratios} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--kelvin", default=str(TARGET / "release" / "kelvin"))
+    parser.add_argument("--shapes", default="10000x1000,10000x100,7000x30")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--theirs", nargs=2, metavar=("QRELS", "RUN"))
+    options = parser.parse_args()
+    if options.theirs:
+        return theirs(*options.theirs)
+    table = ["| queries × hits | | wall time | CPU time | peak memory |", "|---|---|---|---|---|"]
+    for shape in options.shapes.split(","):
+        queries, hits = map(int, shape.split("x"))
+        table.extend(rows(f"{queries:,} × {hits:,}", queries, hits, options))
     text = "\n".join(table)
     print(text)
     if options.write:

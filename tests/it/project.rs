@@ -173,7 +173,9 @@ impl Project {
     pub(crate) fn pasted(&self, line: &str) -> Command {
         let folder = Path::new(env!("CARGO_BIN_EXE_kelvin")).parent();
         let folder = folder.expect("it lies in a folder").as_os_str().to_owned();
-        let path = std::env::var_os("PATH").unwrap_or_default();
+        // The same programs as everywhere: kelvin would find others to be a change of the pipeline.
+        let path = QUICK_FIRST.clone().or_else(|| std::env::var_os("PATH"));
+        let path = path.unwrap_or_default();
         let mut command = self.program("sh", &["-c", line]);
         command.env("PATH", [folder, path].join(OsStr::new(":")));
         command

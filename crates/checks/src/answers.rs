@@ -48,7 +48,6 @@ fn answer(run: &ScenarioRun) -> Option<Answer> {
     let mut text = Vec::new();
     for (word, names) in not_passed.iter().filter(|(_, names)| !names.is_empty()) {
         key = names.iter().fold(key, |key, name| key.field(word, name));
-        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         text.push(format!("{word}: {}", names.join(", ")));
     }
     if is_forbidden {
@@ -110,7 +109,7 @@ mod tests {
         let failed = left(&[("a", Failed), ("b", Passed), ("c", Error), ("d", Skipped)]);
         assert_eq!(
             failed.to_string(),
-            "failed: `a`; not known: `c`; does not apply: `d`; passed 1 check"
+            "failed: a; not known: c; does not apply: d; passed 1 check"
         );
         for other in [
             left(&[("a", Passed), ("b", Failed)]),

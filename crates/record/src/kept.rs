@@ -11,7 +11,8 @@ use kelvin_base::digest::Digest;
 /// A text as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeptText {
-    /// The text, or its beginning; kept once for all copies.
+    /// The text, or its beginning.
+    // Copies share it: there are several of each answer.
     pub text: Arc<str>,
     /// The digest of the whole text.
     pub digest: Digest,

@@ -20,8 +20,8 @@ use super::diagnostic::{self, Problem};
 use super::shape::properties;
 use super::yaml::{Content, Node};
 use super::{Config, raw};
-use crate::judge::JudgeSettings;
-use crate::targets::Address;
+use crate::judge::{self, JudgeSettings};
+use crate::targets::{self, Address};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_record::settings::MetricRule;
@@ -183,16 +183,20 @@ pub enum Slip<'a> {
 pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
     static MADE: Mutex<BTreeMap<TypeId, &'static Schema>> = Mutex::new(BTreeMap::new());
     let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(schema) = made().get(&TypeId::of::<T>()) {
+    // A test may add kinds for its own thread.
+    let is_for_all = !targets::has_added() && !judge::has_added();
+    if is_for_all && let Some(schema) = made().get(&TypeId::of::<T>()) {
         return schema;
     }
     // The lock is free meanwhile: the schema of a type may ask for that of another.
     let settings = SchemaSettings::draft2020_12();
     let settings = settings.with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<T>();
-    made()
-        .entry(TypeId::of::<T>())
-        .or_insert_with(|| Box::leak(Box::new(schema)))
+    let schema: &'static Schema = Box::leak(Box::new(schema));
+    if is_for_all {
+        made().insert(TypeId::of::<T>(), schema);
+    }
+    schema
 }
 
 /// The schema of the whole file: the general keys and those of every kind of probe. It is made once for the same kinds.

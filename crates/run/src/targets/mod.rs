@@ -38,6 +38,7 @@ use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 pub use meter::{Admission, CallLimits, Meter, Pass};
 pub use model::{AskedModel, Asking, Endpoint, ModelName, ModelSettings, base_url};
+pub(crate) use registry::has_added;
 #[cfg(test)]
 pub use registry::tests_only;
 

@@ -24,6 +24,11 @@ pub(super) fn target_kinds() -> Vec<&'static dyn TargetKind> {
     ALL.iter().copied().chain(added()).collect()
 }
 
+/// Whether a test has added kinds.
+pub(crate) fn has_added() -> bool {
+    !added().is_empty()
+}
+
 #[cfg(test)]
 use tests_only::added;
 

@@ -20,6 +20,7 @@ use crate::judge::JudgeSettings;
 
 pub use asked::{AskedJudge, Known, Pair};
 pub use choice::{Choice, of, stored};
+pub(crate) use registry::has_added;
 #[cfg(any(test, feature = "fixtures"))]
 pub use registry::tests_only;
 

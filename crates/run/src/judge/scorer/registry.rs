@@ -14,6 +14,11 @@ pub(super) fn kinds() -> Vec<&'static dyn ScorerKind> {
     ALL.iter().copied().chain(added()).collect()
 }
 
+/// Whether a test has added kinds.
+pub(crate) fn has_added() -> bool {
+    !added().is_empty()
+}
+
 #[cfg(any(test, feature = "fixtures"))]
 use tests_only::added;
 

@@ -3,12 +3,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::*;
-use crate::config::{Configure, Owner, Part, ProbeSettings};
+use crate::config::{Configure, Owner, Part, ProbeSettings, schema_of};
 use crate::targets::{Launch, TargetKind, tests_only};
 use kelvin_base::digest::Fields;
 
@@ -80,12 +79,7 @@ impl Configure for RunOwner {
     }
 
     fn keys(&self) -> &'static Schema {
-        // A target is added while the test runs, so the schema is not the one that was made before.
-        let settings = SchemaSettings::draft2020_12();
-        let settings = settings.with(|settings| settings.inline_subschemas = true);
-        Box::leak(Box::new(
-            settings.into_generator().into_root_schema_for::<RunKeys>(),
-        ))
+        schema_of::<RunKeys>()
     }
 
     fn settle(
