@@ -540,7 +540,7 @@ fn a_search_is_asked_by_its_address_and_no_text_of_a_query_leaves_its_place_ther
     project.check();
     let report = project.json("kelvin/report.json");
     assert_eq!(
-        report["metrics"]["retrieval.success@1"]["value"],
+        report["metrics"]["retrieval.recall_doc@1"]["value"],
         json!(1.0)
     );
     for request in server.requests() {
@@ -598,7 +598,7 @@ fn a_configuration_that_cannot_work_is_told_with_its_line_before_anything_is_ask
         ),
         (
             "{url: \"http://127.0.0.1:1/\", method: FETCH}",
-            "must be `GET`, `POST`, `PUT` or `PATCH`",
+            "known names: GET, POST, PUT, PATCH",
         ),
     ] {
         configured(&project, http, "");
