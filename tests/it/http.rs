@@ -516,8 +516,8 @@ fn a_search_is_asked_by_its_address_and_no_text_of_a_query_leaves_its_place_ther
     let server = Faults::start(|_, request| {
         let line = request.head.lines().next().unwrap_or_default();
         let found = match line {
-            "GET /search?q=red%20%26%20blue%2F..%2F%3Fx%3D1%23%7B%7B HTTP/1.1" => "colours",
-            "GET /search?q=%C3%BCber%20uns HTTP/1.1" => "about",
+            "GET /v1/search?q=red%20%26%20blue%2F..%2F%3Fx%3D1%23%7B%7B HTTP/1.1" => "colours",
+            "GET /v1/search?q=%C3%BCber%20uns HTTP/1.1" => "about",
             _ => "nothing",
         };
         answers(&json!({ "results": [{ "doc_id": found }] }))
