@@ -19,10 +19,6 @@ pub(super) struct RequestBody {
     pub(super) is_json: bool,
 }
 
-#[cfg_attr(
-    not(feature = "models"),
-    expect(dead_code, reason = "only the clients for servers send anything")
-)]
 impl RequestBody {
     /// The body for an input, which may be a record. The text `call` differs from call to call and tells nothing of it.
     ///

@@ -3,6 +3,10 @@
 
 #[cfg(feature = "models")]
 mod asked;
+#[cfg_attr(
+    not(feature = "models"),
+    expect(dead_code, reason = "only the clients for servers send anything")
+)]
 mod body;
 #[cfg(feature = "models")]
 mod host;
