@@ -76,16 +76,6 @@ fn answers(body: &Value) -> Reaction {
     Reaction::Answer(200, Vec::new(), body.to_string())
 }
 
-/// The notices of a report with this code.
-fn notices(project: &Project, code: &str) -> Vec<String> {
-    let report = project.json("kelvin/report.json");
-    let all = report["notices"].as_array().cloned().unwrap_or_default();
-    let of_code = all.iter().filter(|notice| notice["code"] == code);
-    of_code
-        .map(|notice| notice["text"].as_str().unwrap_or_default().to_owned())
-        .collect()
-}
-
 fn cost(project: &Project, what: &str) -> u64 {
     let report = project.json("kelvin/report.json");
     report["run"]["session"]["cost"][what].as_u64().unwrap_or(0)
@@ -137,7 +127,7 @@ fn a_service_has_the_figures_of_the_same_command_and_one_process_answers_a_run()
     assert_eq!(service.calls(), 52 + 12);
     // One for the run, and one for each order and each input alone.
     assert_eq!(service.read("started").lines().count(), 1 + 6);
-    assert!(notices(&service, "order_matters").is_empty());
+    assert!(service.notices("order_matters").is_empty());
     let output = service.json("kelvin/alder/baseline/output.json");
     assert!(output["decision"].is_string(), "{output}");
     all_dead(&service);
@@ -233,7 +223,7 @@ fn a_service_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes(
     repository::commit(&project, "a service");
     repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
     let said = project.check();
-    let told = notices(&project, "order_matters");
+    let told = project.notices("order_matters");
     assert_eq!(told.len(), 1, "{}", said.stdout);
     assert!(
         told[0].contains("`alder/baseline`") && told[0].contains("the service was asked"),
@@ -263,7 +253,7 @@ fn a_running_service_that_remembers_the_last_request_is_told_and_one_with_more_i
     });
     let project = with_server(&server, "");
     project.check();
-    let told = notices(&project, "order_matters");
+    let told = project.notices("order_matters");
     assert_eq!(
         told.len(),
         1,
@@ -277,7 +267,7 @@ fn a_running_service_that_remembers_the_last_request_is_told_and_one_with_more_i
     let counting = Faults::start(|number, _| answers(&json!({ "decision": number })));
     let project = with_server(&counting, "");
     project.check();
-    let told = notices(&project, "order_unknown");
+    let told = project.notices("order_unknown");
     assert_eq!(told.len(), 1);
     assert!(
         told[0].contains("a service that remembers more"),
@@ -308,7 +298,7 @@ fn a_limit_is_waited_for_and_trouble_is_asked_again_and_both_are_counted() {
     let invariance = &report["metrics"]["evidence.invariance"];
     assert_eq!(invariance["n_failed"], json!(0));
     for notice in ["order_matters", "order_unknown"] {
-        assert!(notices(&project, notice).is_empty());
+        assert!(project.notices(notice).is_empty());
     }
 }
 

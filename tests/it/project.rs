@@ -152,6 +152,16 @@ impl Project {
         serde_json::from_str(&self.read(path)).expect("it is JSON")
     }
 
+    /// The notices of the report with this code.
+    pub(crate) fn notices(&self, code: &str) -> Vec<String> {
+        let report = self.json("kelvin/report.json");
+        let all = report["notices"].as_array().cloned().unwrap_or_default();
+        let of_code = all.iter().filter(|notice| notice["code"] == code);
+        of_code
+            .map(|notice| notice["text"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+
     /// The run report without the part that may differ between equal runs.
     pub(crate) fn report(&self) -> Value {
         let mut report = self.json("kelvin/report.json");

@@ -123,16 +123,6 @@ fn says(said: &Said, words: &str) {
     assert!(lines.join(" ").contains(words), "{words}: {}", said.stdout);
 }
 
-/// The notices of a report with this code.
-fn notices(project: &Project, code: &str) -> Vec<String> {
-    let report = project.json("kelvin/report.json");
-    let all = report["notices"].as_array().cloned().unwrap_or_default();
-    let of_code = all.iter().filter(|notice| notice["code"] == code);
-    of_code
-        .map(|notice| notice["text"].as_str().unwrap_or_default().to_owned())
-        .collect()
-}
-
 /// The turns of each conversation that an agent has written down, with the process that was asked.
 fn conversations(project: &Project) -> BTreeMap<String, Vec<(String, usize)>> {
     let mut all: BTreeMap<String, Vec<(String, usize)>> = BTreeMap::new();
@@ -269,7 +259,7 @@ fn neutral_text_in_the_place_of_each_turn_tells_the_same() {
 fn an_agent_with_one_history_for_all_conversations_is_not_green() {
     let project = with_agent(LEAKS, conversation);
     project.check();
-    let told = &notices(&project, "order_matters")[..];
+    let told = &project.notices("order_matters")[..];
     let [told] = told else { panic!("{told:?}") };
     assert!(
         told.contains("depends on what the worker was asked before"),
@@ -297,7 +287,7 @@ fn an_agent_with_one_history_for_all_conversations_is_not_green() {
     let lines: Vec<&str> = lines.collect();
     project.write("kelvin.yaml", &lines.join("\n"));
     project.check();
-    let told = &notices(&project, "order_matters")[..];
+    let told = &project.notices("order_matters")[..];
     let [told] = told else { panic!("{told:?}") };
     assert!(told.contains("asked at the same time"), "{told}");
 }

@@ -111,16 +111,6 @@ fn all_dead(project: &Project, file: &str) {
     }
 }
 
-/// The notices of a report with this code.
-fn notices(project: &Project, code: &str) -> Vec<String> {
-    let report = project.json("kelvin/report.json");
-    let all = report["notices"].as_array().cloned().unwrap_or_default();
-    let of_code = all.iter().filter(|notice| notice["code"] == code);
-    of_code
-        .map(|notice| notice["text"].as_str().unwrap_or_default().to_owned())
-        .collect()
-}
-
 #[test]
 fn a_function_and_a_worker_have_the_figures_of_the_same_command() {
     let command = Project::new(GROUNDED);
@@ -141,7 +131,7 @@ fn a_function_and_a_worker_have_the_figures_of_the_same_command() {
         let calls = project.read("calls");
         let processes: std::collections::BTreeSet<&str> = calls.lines().collect();
         assert!((7..=8).contains(&processes.len()), "{}", processes.len());
-        assert!(notices(project, "order_matters").is_empty());
+        assert!(project.notices("order_matters").is_empty());
         all_dead(project, "calls");
     }
 }
@@ -159,7 +149,7 @@ fn several_calls_at_once_have_the_figures_of_the_same_command() {
         let processes: std::collections::BTreeSet<&str> = calls.lines().collect();
         assert!((9..=10).contains(&processes.len()), "{}", processes.len());
         for code in ["order_matters", "asked_alone", "fewer_at_once"] {
-            assert!(notices(&project, code).is_empty(), "{code}");
+            assert!(project.notices(code).is_empty(), "{code}");
         }
         all_dead(&project, "calls");
     }
@@ -273,7 +263,7 @@ fn a_function_that_remembers_is_told_by_the_names_of_the_inputs_and_never_passes
     repository::commit(&project, "a function");
     repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
     let said = project.check();
-    let told = notices(&project, "order_matters");
+    let told = project.notices("order_matters");
     assert_eq!(told.len(), 1, "{}", said.stdout);
     for name in ["`alder/baseline`", "`dogwood/baseline`", "recycle_after: 1"] {
         assert!(told[0].contains(name), "{told:?}");
@@ -323,7 +313,7 @@ fn calls_that_change_each_other_at_the_same_time_are_told_by_name_and_never_pass
     repository::commit(&project, "a function");
     repository::git(project.root(), &["push", "--quiet", "origin", "main"]);
     let said = project.check();
-    let told = notices(&project, "order_matters");
+    let told = project.notices("order_matters");
     assert_eq!(told.len(), 1, "{}", said.stdout);
     for words in [
         "`alder/baseline`",
@@ -343,7 +333,7 @@ fn calls_that_change_each_other_at_the_same_time_are_told_by_name_and_never_pass
     // The same function is well where each process has one call at a time.
     configured(&project, "{python: \"app:decide\"}", "");
     project.check();
-    assert!(notices(&project, "order_matters").is_empty());
+    assert!(project.notices("order_matters").is_empty());
 }
 
 #[test]
@@ -356,7 +346,7 @@ fn a_list_whose_answers_depend_on_its_other_inputs_is_told_by_name() {
         "",
     );
     project.check();
-    let told = notices(&project, "order_matters");
+    let told = project.notices("order_matters");
     assert_eq!(told.len(), 1);
     for words in [
         "`alder/baseline`",
@@ -372,13 +362,13 @@ fn noise_is_not_taken_for_order_and_what_was_found_out_is_found_out_once() {
     let noisy = "import random\ndef decide(text):\n    open('calls', 'a').write('x\\n')\n    return random.random()\n";
     let project = with_function(noisy, "cache: true\n");
     project.check();
-    assert!(notices(&project, "order_matters").is_empty());
-    assert_eq!(notices(&project, "order_unknown").len(), 1);
+    assert!(project.notices("order_matters").is_empty());
+    assert_eq!(project.notices("order_unknown").len(), 1);
     // Four rounds of twelve calls.
     assert_eq!(project.calls(), 52 + 48);
     project.check();
     assert_eq!(project.calls(), 52 + 48, "the cache knows it");
-    assert_eq!(notices(&project, "order_unknown").len(), 1);
+    assert_eq!(project.notices("order_unknown").len(), 1);
 }
 
 /// Four processes with four questions: each first call loads, and each later one is fast.
@@ -400,7 +390,7 @@ fn what_is_loaded_at_the_first_call_of_a_process_is_not_taken_for_kept_answers()
         "retrieval:\n  run: {python: \"app:search\"}\n  golden: questions.csv\njobs: 4\nrepeats: 3\n",
     );
     project.kelvin(&["check"]).expect(0);
-    assert_eq!(notices(&project, "answers_kept"), [""; 0]);
+    assert_eq!(project.notices("answers_kept"), [""; 0]);
     assert_eq!(project.report()["metrics"]["retrieval.found"]["value"], 1.0);
 }
 

@@ -179,7 +179,7 @@ pub enum Slip<'a> {
 }
 
 /// The schema of a type, without references. It is made once: a command reads the configurations of several commits, and
-/// making the schemas anew for each took a third of its own time.
+/// making the schemas was most of what reading each of them cost.
 pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
     static MADE: Mutex<BTreeMap<TypeId, &'static Schema>> = Mutex::new(BTreeMap::new());
     let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -212,6 +212,7 @@ pub fn schema(owners: &[Owner]) -> &'static Value {
         .or_insert_with(|| Box::leak(Box::new(whole(owners))))
 }
 
+/// The general keys and those of every kind of probe, and which of them need others.
 fn whole(owners: &[Owner]) -> Value {
     let mut schema = schema_of::<raw::RawConfig>().as_value().clone();
     let mut dependent = Map::new();
