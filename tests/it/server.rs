@@ -2,6 +2,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -127,10 +128,17 @@ impl Drop for Server {
     }
 }
 
-/// A port that nobody listens on.
+/// A port that nobody listens on. It is none of those that the system gives to whoever asks for any: another test could
+/// be given it before the server listens.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
-    listener.local_addr().expect("an address").port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Two test programs at the same time begin at different places.
+    let start = std::process::id().wrapping_mul(7919) % 6000;
+    let start = u16::try_from(start).expect("less than 6,000");
+    (0..6000)
+        .map(|_| 4000 + (start + NEXT.fetch_add(1, Ordering::Relaxed) % 6000) % 6000)
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok())
+        .expect("a free port")
 }
 
 fn base64(bytes: &[u8]) -> String {

@@ -179,7 +179,7 @@ impl<'a> Runner<'a> {
             if self.interrupted() {
                 return Ok(());
             }
-            let leaf = self.tree.make(&tasks[at])?;
+            let leaf = self.tree.prepare(&tasks[at])?;
             leaf.clear()?;
             leaf.write_input(&input(&tasks[at]))
         })?;
@@ -249,7 +249,7 @@ impl<'a> Runner<'a> {
         if let Some(outcome) = self.memory.resumed(task, key.as_ref()) {
             return Ok(Some(self.handed_on(task, &text, outcome)));
         }
-        let leaf = self.tree.make(task)?;
+        let leaf = self.tree.prepare(task)?;
         let outcome = match self.cached(task, key.as_ref(), &text, &leaf)? {
             Some(outcome) => outcome,
             None => match self.call(task, &text, &leaf)? {

@@ -1,6 +1,7 @@
 //! The folder of one task: the input of a call and its output.
 
-use std::fs::{self, File, OpenOptions};
+use std::cell::Cell;
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
@@ -23,6 +24,8 @@ pub(crate) struct Leaf {
     output: PathBuf,
     /// Whether an earlier run may have left its input and output.
     pub(super) reused: bool,
+    /// Whether the folder is there. The folder of a call can become that of its task, so it is made when it is needed.
+    is_made: Cell<bool>,
 }
 
 impl Leaf {
@@ -32,7 +35,16 @@ impl Leaf {
             output: path.join(OUTPUT),
             path,
             reused: false,
+            is_made: Cell::new(false),
         }
+    }
+
+    /// The same folder, which an earlier run has left.
+    #[must_use]
+    pub(super) fn left_by_an_earlier_run(mut self) -> Self {
+        self.reused = true;
+        self.is_made.set(true);
+        self
     }
 
     /// The folder.
@@ -43,6 +55,47 @@ impl Leaf {
     /// Writes the input.
     pub(crate) fn write_input(&self, text: &str) -> anyhow::Result<()> {
         self.write(&self.input, text.as_bytes())
+    }
+
+    /// Makes the folder, unless it is there.
+    ///
+    /// # Errors
+    ///
+    /// Where the disk refuses it.
+    pub(super) fn make_folder(&self) -> anyhow::Result<()> {
+        if self.is_made.get() {
+            return Ok(());
+        }
+        let made = match fs::create_dir(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                DirBuilder::new().recursive(true).create(&self.path)
+            }
+            // Another repeat of the same input has made it, for a folder within.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            made => made,
+        };
+        made.with_context(|| format!("failed to make the folder `{}`", self.path.display()))?;
+        self.is_made.set(true);
+        Ok(())
+    }
+
+    /// Makes another folder this one. False where this one is there already and not empty, or where the other cannot be
+    /// moved; then nothing has changed.
+    pub(super) fn take_folder(&self, from: &Path) -> bool {
+        if self.is_made.get() {
+            return false;
+        }
+        let moved = fs::rename(from, &self.path).or_else(|error| {
+            match (error.kind(), self.path.parent()) {
+                (io::ErrorKind::NotFound, Some(above)) => {
+                    DirBuilder::new().recursive(true).create(above)?;
+                    fs::rename(from, &self.path)
+                }
+                _ => Err(error),
+            }
+        });
+        self.is_made.set(moved.is_ok());
+        moved.is_ok()
     }
 
     /// Moves a file that has exactly the text of the input to its place. False where it has another text, is no regular
@@ -81,6 +134,7 @@ impl Leaf {
         if self.reused && holds(path, bytes) {
             return Ok(());
         }
+        self.make_folder()?;
         let part = path.with_extension("part");
         let create = || {
             File::create_new(&part)?.write_all(bytes)?;
@@ -103,7 +157,7 @@ impl Leaf {
 }
 
 /// Whether a regular file, not a link, has these bytes.
-fn holds(path: &Path, bytes: &[u8]) -> bool {
+pub(super) fn holds(path: &Path, bytes: &[u8]) -> bool {
     let length = bytes.len() as u64;
     read_if(path, |found| found == length).is_some_and(|found| found == bytes)
 }

@@ -8,8 +8,7 @@ mod sweep;
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
-use std::fs::{self, DirBuilder};
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -124,30 +123,23 @@ impl Tree {
         self.leaf(task).output(most)
     }
 
-    /// Creates the folder of a task. Of its earlier content only the input and the output are left,
-    /// to be replaced or removed.
+    /// The folder of a task, which is made when something is put there. Of what an earlier run has left in it only the
+    /// input and the output stay, to be replaced or removed.
     ///
     /// # Errors
     ///
     /// Where the disk refuses it.
-    pub(super) fn make(&self, task: &Task) -> anyhow::Result<Leaf> {
+    pub(super) fn prepare(&self, task: &Task) -> anyhow::Result<Leaf> {
         let mut leaf = self.leaf(task);
-        let made = match fs::create_dir(leaf.path()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                DirBuilder::new().recursive(true).create(leaf.path())
+        if fs::symlink_metadata(leaf.path()).is_ok() {
+            let repeats = sweep::reuse(leaf.path())
+                .with_context(|| format!("failed to tidy `{}`", leaf.path().display()))?;
+            if let Some(old) = &self.old {
+                let mut old = old.lock().expect("nobody panics while holding it");
+                old.repeats.extend(repeats);
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                leaf.reused = true;
-                sweep::reuse(leaf.path()).map(|repeats| {
-                    if let Some(old) = &self.old {
-                        let mut old = old.lock().expect("nobody panics while holding it");
-                        old.repeats.extend(repeats);
-                    }
-                })
-            }
-            made => made,
-        };
-        made.with_context(|| format!("failed to make the folder `{}`", leaf.path().display()))?;
+            leaf = leaf.left_by_an_earlier_run();
+        }
         if let Some(old) = &self.old {
             let mut old = old.lock().expect("nobody panics while holding it");
             if task.repeat > 1 {

@@ -1,16 +1,18 @@
 //! The folder in which a call is made. It holds the input and nothing else, and its name tells neither the case nor
-//! the variant. Files that the call leaves there go to the folder of its task once the call is over. A call that leaves
-//! no files has a file of such a name instead, since a folder that is made and removed costs more than such a call.
+//! the variant. Once the call is over, it becomes the folder of its task, or the files that the call has left there are
+//! moved to that folder. A call that leaves no files has a file of such a name instead, since a folder that is made and
+//! removed costs more than such a call.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::leaf::{Leaf, OUTPUT};
+use super::leaf::{self, Leaf, OUTPUT};
 use super::sweep;
 use kelvin_base::digest::Fields;
 
@@ -107,11 +109,10 @@ impl AttemptPlace {
         }
     }
 
+    /// Writes the input into the folder. A killed run may leave half of it: nobody takes it from there, and the next run
+    /// removes it.
     fn write_input(&self, text: &str) -> anyhow::Result<()> {
-        // A killed run must not leave half an input.
-        let part = self.input.with_extension("part");
-        fs::write(&part, text)
-            .and_then(|()| fs::rename(&part, &self.input))
+        fs::write(&self.input, text)
             .with_context(|| format!("failed to write `{}`", self.input.display()))
     }
 
@@ -132,6 +133,13 @@ impl AttemptPlace {
     ///
     /// Where the input or the output cannot be moved there.
     pub(crate) fn hand_over(&self, leaf: &Leaf, text: &str) -> anyhow::Result<()> {
+        if self.premises == Premises::Folder && self.may_stay_whole(text) {
+            self.is_gone.set(leaf.take_folder(&self.made));
+            if self.is_gone.get() {
+                return Ok(());
+            }
+        }
+        leaf.make_folder()?;
         let mut has_input = false;
         if self.premises == Premises::File {
             has_input = leaf.take_input(&self.input, text);
@@ -169,6 +177,24 @@ impl AttemptPlace {
             true => Ok(()),
             false => leaf.write_input(text),
         }
+    }
+
+    /// Whether the folder of the call can be that of its task as it is. The input must be as it was given, no name may be
+    /// that of a repeat, and the folder must still be ours, so that more can be written there and all of it removed.
+    fn may_stay_whole(&self, text: &str) -> bool {
+        let is_as_made = fs::symlink_metadata(&self.made).is_ok_and(|data| {
+            let mine = rustix::process::geteuid().as_raw();
+            // Ours to write, nobody else's, and without the bits that change who may remove what.
+            data.is_dir() && data.uid() == mine && data.mode() & 0o5702 == 0o700
+        });
+        let is_clean = |folder: fs::ReadDir| {
+            folder.into_iter().all(|entry| {
+                entry.is_ok_and(|entry| !sweep::is_repeat(&entry.file_name().to_string_lossy()))
+            })
+        };
+        is_as_made
+            && leaf::holds(&self.input, text.as_bytes())
+            && fs::read_dir(&self.made).is_ok_and(is_clean)
     }
 
     /// The bytes with [`CALL`] in the place of the name of the folder; none where they do not contain the name. The
@@ -306,6 +332,55 @@ mod tests {
             assert!(kind.is_file(), "{what}");
             assert_eq!(fs::read_to_string(&input).expect("text"), "x", "{what}");
             assert_eq!(leaf.output(9).as_deref(), Some(&b"{}"[..]), "{what}");
+        }
+    }
+
+    #[test]
+    fn the_folder_of_a_call_becomes_that_of_its_task_unless_it_is_no_longer_as_it_was_made() {
+        use std::os::unix::fs::PermissionsExt as _;
+        type Deed = fn(&AttemptPlace, &Leaf);
+        let deeds: [(&str, bool, Deed); 7] = [
+            ("nothing", true, |_, _| ()),
+            ("a file beside", true, |place, _| {
+                fs::write(place.made.join("log"), "y").expect("written");
+            }),
+            ("another input", false, |place, _| {
+                fs::write(place.input(), "y").expect("written");
+            }),
+            ("the name of a repeat", false, |place, _| {
+                fs::create_dir(place.made.join("repeat-02")).expect("made");
+            }),
+            ("a repeat is there", false, |_, leaf| {
+                fs::create_dir_all(leaf.path().join("repeat-02")).expect("made");
+            }),
+            ("anybody may write", false, |place, _| {
+                let all = fs::Permissions::from_mode(0o777);
+                fs::set_permissions(&place.made, all).expect("changed");
+            }),
+            ("a link", false, |place, _| {
+                let moved = place.made.with_extension("old");
+                fs::rename(&place.made, &moved).expect("moved");
+                std::os::unix::fs::symlink(&moved, &place.made).expect("linked");
+            }),
+        ];
+        for (what, stays, deed) in deeds {
+            let out = tempfile::tempdir().expect("a folder");
+            let leaf = Leaf::at(out.path().join("case/perturbations/one"), "input.md");
+            let place = place(out.path(), "x");
+            fs::write(place.output(), "{}").expect("written");
+            let inode = fs::symlink_metadata(&place.made).expect("there").ino();
+            deed(&place, &leaf);
+            place.hand_over(&leaf, "x").expect("handed over");
+            let data = fs::symlink_metadata(leaf.path()).expect("there");
+            assert!(data.is_dir(), "{what}");
+            assert_eq!(data.ino() == inode, stays, "{what}");
+            assert_eq!(data.mode() & 0o702, 0o700, "{what}");
+            let input = fs::read_to_string(leaf.path().join("input.md"));
+            assert_eq!(input.expect("text"), "x", "{what}");
+            assert_eq!(leaf.output(9).as_deref(), Some(&b"{}"[..]), "{what}");
+            drop(place);
+            let calls = fs::read_dir(out.path().join(CALLS)).into_iter().flatten();
+            assert_eq!(calls.count(), usize::from(what == "a link"), "{what}");
         }
     }
 

@@ -13,7 +13,6 @@ mod template;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -155,8 +154,8 @@ impl CommandTarget {
             program.envs(variables.map(|(name, value)| (name, value)));
         }
         let input = match self.streams.input {
-            true => File::open(invocation.input_file)?.into(),
-            false => nothing()?,
+            true => Some(File::open(invocation.input_file)?.into()),
+            false => None,
         };
         let output = match self.streams.output {
             true => Some(File::create_new(invocation.output_file)?.into()),
@@ -266,11 +265,6 @@ impl Target for CommandTarget {
     fn writes_the_output_file(&self) -> bool {
         true
     }
-}
-
-/// An empty standard input.
-fn nothing() -> io::Result<OwnedFd> {
-    File::open("/dev/null").map(OwnedFd::from)
 }
 
 /// Finds a program once, so that not every call has to search for it. A name with a slash is relative to the

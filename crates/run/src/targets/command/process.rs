@@ -9,7 +9,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use super::supervise::{Running, StopOrder, Streams, SupervisedProgram};
+use super::supervise::{Running, StopOrder, SupervisedProgram};
 use super::tail::Sink;
 use kelvin_base::failure::FailureKind;
 use kelvin_system::signal::{Interrupt, timespec};
@@ -39,35 +39,20 @@ pub(super) enum ProcessEnd {
 /// A running program. When the value is dropped, everything that the program has started is killed.
 pub(super) struct ProgramCall {
     running: Running,
-    stdout: Option<PipeReader>,
-    stderr: PipeReader,
-    /// The write ends of the streams stay open here. A process that ends closes its streams one after the
-    /// other, and each closed stream would wake the waiting thread. The end is reported in another way.
-    _written: Streams,
+    /// Whether its standard output is read here.
+    prints: bool,
 }
 
 impl ProgramCall {
-    /// Starts a program that reads a file. Its standard output goes into another file, or is read
-    /// here.
+    /// Starts a program that reads a file, or nothing. Its standard output goes into another file, or is read here.
     pub(super) fn start(
         program: &SupervisedProgram,
-        input: OwnedFd,
+        input: Option<OwnedFd>,
         output: Option<OwnedFd>,
     ) -> io::Result<Self> {
-        let (stdout, output) = match output {
-            Some(output) => (None, output),
-            None => {
-                let (read, written) = io::pipe()?;
-                (Some(read), written.into())
-            }
-        };
-        let (stderr, errors) = io::pipe()?;
-        let streams = [input, output, errors.into()];
         Ok(Self {
-            running: Running::start(program, &streams)?,
-            stdout,
-            stderr,
-            _written: streams,
+            prints: output.is_none(),
+            running: Running::start(program, [input, output, None])?,
         })
     }
 
@@ -80,10 +65,14 @@ impl ProgramCall {
         stdout: &mut dyn Sink,
         stderr: &mut dyn Sink,
     ) -> io::Result<ProcessEnd> {
+        let [output, errors] = self.running.printed();
         let mut streams = [
-            self.stdout.take().map(|from| Stream { from, sink: stdout }),
+            self.prints.then_some(Stream {
+                from: output,
+                sink: stdout,
+            }),
             Some(Stream {
-                from: self.stderr,
+                from: errors,
                 sink: stderr,
             }),
         ];
@@ -114,8 +103,12 @@ impl ProgramCall {
                 deadline = Instant::now();
             }
         }
+        let mut is_read = true;
         for stream in streams.iter_mut().flatten() {
-            stream.read_the_rest();
+            is_read &= stream.read_the_rest();
+        }
+        if !is_read {
+            self.running.be_the_last();
         }
         let status = self.running.end();
         match stopped {
@@ -162,7 +155,7 @@ struct Woken {
 
 /// One of the standard streams of a process, and the place where its text is kept.
 struct Stream<'a> {
-    from: PipeReader,
+    from: &'a PipeReader,
     sink: &'a mut dyn Sink,
 }
 
@@ -183,15 +176,16 @@ impl Stream<'_> {
         })
     }
 
-    /// Reads the bytes that are there without waiting for more.
-    fn read_the_rest(&mut self) {
+    /// Reads the bytes that are there without waiting for more. Returns whether that were all.
+    fn read_the_rest(&mut self) -> bool {
         for _ in 0..LAST_READS {
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
             let ready = poll(&mut fds, Some(&timespec(Duration::ZERO)));
             if !matches!(ready, Ok(1)) || !self.read() {
-                break;
+                return matches!(ready, Ok(0 | 1));
             }
         }
+        false
     }
 }
 
@@ -245,7 +239,7 @@ pub(super) const fn is_of_a_stop(kind: &FailureKind) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File};
+    use std::fs;
     use std::path::Path;
 
     use super::*;
@@ -254,10 +248,10 @@ mod tests {
     fn a_panic_kills_the_process_that_was_being_watched() {
         let mut program = SupervisedProgram::new("sh", Path::new("/"));
         program.args(["-c", "echo $$; exec sleep 60"]);
-        let input = File::open("/dev/null").expect("opened").into();
-        let mut call = ProgramCall::start(&program, input, None).expect("started");
+        let call = ProgramCall::start(&program, None, None).expect("started");
         let mut said = [0; 32];
-        let read = call.stdout.as_mut().expect("a pipe").read(&mut said);
+        let [mut output, _] = call.running.printed().each_ref();
+        let read = output.read(&mut said);
         let pid = String::from_utf8_lossy(&said[..read.expect("read")]).into_owned();
         let stat = format!("/proc/{}/stat", pid.trim());
         assert!(fs::exists(&stat).expect("asked"), "it runs: {stat}");

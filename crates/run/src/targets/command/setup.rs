@@ -13,7 +13,6 @@ use std::time::Duration;
 use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
 
-use super::nothing;
 use super::supervise::{Running, StopOrder, SupervisedProgram};
 use kelvin_base::exit::Misuse;
 use kelvin_system::signal::Interrupt;
@@ -48,7 +47,7 @@ fn run(script: &str, folder: &Path) -> anyhow::Result<ExitStatus> {
     program.args(["-eo", "pipefail", "-c", script]).lasting();
     let (stdout, output) = io::pipe()?;
     let (stderr, errors) = io::pipe()?;
-    let running = Running::start(&program, &[nothing()?, output.into(), errors.into()])?;
+    let running = Running::start(&program, [None, Some(output.into()), Some(errors.into())])?;
     let is_heard = Arc::new(AtomicBool::new(true));
     let (ended, ends) = channel();
     hear(stdout, io::stdout(), (&is_heard, ended.clone()));

@@ -7,10 +7,10 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::time::Duration;
 
+use super::process;
 use super::process::{ProcessEnd, ProgramCall};
 use super::supervise::SupervisedProgram;
 use super::tail::{Printed, Tail};
-use super::{nothing, process};
 use crate::targets::StandardOutput;
 use kelvin_base::failure::Streams;
 use kelvin_system::signal::Interrupt;
@@ -121,8 +121,8 @@ impl SideCommand<'_> {
         let variables = self.variables.iter();
         program.envs(variables.map(|(name, value)| (name, value)));
         let input = match self.input {
-            Some(path) => File::open(path)?.into(),
-            None => nothing()?,
+            Some(path) => Some(File::open(path)?.into()),
+            None => None,
         };
         ProgramCall::start(&program, input, None)
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, PipeReader, Read as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -175,11 +176,9 @@ impl ServiceHost {
         let mut supervised = program.supervised();
         supervised.envs([("PORT", port.to_string())]);
         let (log, output) = io::pipe()?;
-        let nothing = std::fs::File::open("/dev/null")?;
-        let streams = [nothing.into(), output.try_clone()?.into(), output.into()];
-        let running = Running::start(&supervised, &streams)?;
-        // With the last copy of a write end that is kept here, the log could not end.
-        drop(streams);
+        // No copy of a write end is kept here, with which the log could not end.
+        let streams = [None, Some(output.try_clone()?.into()), Some(output.into())];
+        let running = Running::start(&supervised, streams)?;
         let tail = Arc::<Mutex<Tail>>::default();
         let into = Arc::clone(&tail);
         let reader = thread::Builder::new()
@@ -213,17 +212,27 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A port that nobody listens on, and that no other service of this process was given.
+/// A port that nobody listens on, and that no other service of this process was given. It is none of those that
+/// systems give to whoever asks for any: between this look and the moment at which the service listens, another program
+/// could be given the same.
 fn free_port(name: &str) -> io::Result<u16> {
-    static GIVEN: Mutex<Vec<u16>> = Mutex::new(Vec::new());
-    let mut given = locked(&GIVEN);
-    loop {
-        let port = TcpListener::bind((name, 0))?.local_addr()?.port();
-        if !given.contains(&port) {
-            given.push(port);
-            return Ok(port);
+    const FIRST: u32 = 10_000;
+    const COUNT: u32 = 22_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Two runs at the same time begin at different places.
+    let start = std::process::id().wrapping_mul(7919);
+    let mut last = None;
+    for _ in 0..COUNT {
+        let step = NEXT.fetch_add(1, Ordering::Relaxed);
+        let port = u16::try_from(FIRST + start.wrapping_add(step) % COUNT);
+        let port = port.expect("both numbers together are below 65,536");
+        match TcpListener::bind((name, port)) {
+            Ok(_) => return Ok(port),
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = Some(error),
+            Err(error) => return Err(error),
         }
     }
+    Err(last.unwrap_or_else(|| io::ErrorKind::AddrInUse.into()))
 }
 
 fn accepts(name: &str, port: u16) -> bool {

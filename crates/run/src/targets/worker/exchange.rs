@@ -101,10 +101,11 @@ impl RunningWorker {
         for ours in [to.as_fd(), from.as_fd(), log.as_fd()] {
             fcntl_setfl(ours, fcntl_getfl(ours)? | OFlags::NONBLOCK)?;
         }
-        let theirs = [input.into(), output.into(), errors.into()];
-        let running = Running::start(program, &theirs)?;
+        let theirs = [OwnedFd::from(output), OwnedFd::from(errors)];
+        let [output, errors] = theirs.each_ref().map(OwnedFd::try_clone);
         // Without a copy of the read end, a message to a worker that has ended is known not to have arrived.
-        let [_, output, errors] = theirs;
+        let streams = [Some(input.into()), Some(output?), Some(errors?)];
+        let running = Running::start(program, streams)?;
         Ok(Self {
             running,
             to,
@@ -113,7 +114,7 @@ impl RunningWorker {
             begun: Vec::new(),
             looked: Instant::now(),
             calls: 0,
-            _theirs: [output, errors],
+            _theirs: theirs,
         })
     }
 

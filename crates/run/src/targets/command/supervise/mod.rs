@@ -7,11 +7,13 @@
 
 mod family;
 mod serve;
+mod spawn;
 mod wire;
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::io;
+use std::fs::File;
+use std::io::{self, PipeReader};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -86,6 +88,29 @@ impl SupervisedProgram {
 /// The standard streams that a program gets: input, output and error output.
 pub(in crate::targets) type Streams = [OwnedFd; 3];
 
+/// The standard streams that a program has for itself. The others are an empty input, and pipes that are read here.
+pub(in crate::targets) type OwnStreams = [Option<OwnedFd>; 3];
+
+/// The pipes of what programs print. Of a supervisor they are made once and not for each program, since none of the
+/// processes that could write there is left when the next program starts.
+struct Pipes {
+    from: [PipeReader; 2],
+    /// Where programs print. A process that ends closes its streams one after the other, and the last one to close
+    /// such a stream would wake the waiting thread, so they stay open here.
+    into: [OwnedFd; 2],
+}
+
+impl Pipes {
+    fn open() -> io::Result<Self> {
+        let (stdout, output) = io::pipe()?;
+        let (stderr, errors) = io::pipe()?;
+        Ok(Self {
+            from: [stdout, stderr],
+            into: [output.into(), errors.into()],
+        })
+    }
+}
+
 /// An order to a supervisor while a program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::targets) enum StopOrder {
@@ -111,6 +136,7 @@ struct Supervisor {
     /// The connection to the process. When it is closed, the process kills what it has started and ends.
     socket: Option<UnixStream>,
     process: Child,
+    pipes: Pipes,
 }
 
 impl Supervisor {
@@ -125,10 +151,29 @@ impl Supervisor {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         let process = confine::as_root(|| command.spawn()).map_err(|error| unable(&error))?;
-        Ok(Self {
+        let supervisor = Self {
             socket: Some(socket),
             process,
-        })
+            pipes: Pipes::open()?,
+        };
+        supervisor.lend().map_err(|error| unable(&error))?;
+        Ok(supervisor)
+    }
+
+    /// Sends the streams of programs that have none of their own.
+    fn lend(&self) -> io::Result<()> {
+        let [output, errors] = self.pipes.into.each_ref().map(OwnedFd::try_clone);
+        let streams = [nothing()?, output?, errors?];
+        wire::send(self.socket()?, &wire::usual(), &streams)
+    }
+
+    /// Gets ready for another program. Only on Linux is it sure that no process of an earlier one can still print.
+    fn again(mut self) -> io::Result<Self> {
+        if cfg!(not(target_os = "linux")) {
+            self.pipes = Pipes::open()?;
+            self.lend()?;
+        }
+        Ok(self)
     }
 
     fn socket(&self) -> io::Result<&UnixStream> {
@@ -141,6 +186,11 @@ impl Drop for Supervisor {
         self.socket = None;
         let _ = self.process.wait();
     }
+}
+
+/// An empty standard input.
+pub(in crate::targets) fn nothing() -> io::Result<OwnedFd> {
+    File::open("/dev/null").map(OwnedFd::from)
 }
 
 /// The command that starts this program as a supervisor.
@@ -188,6 +238,8 @@ mod tests_only {
 pub(in crate::targets) struct Running {
     supervisor: Supervisor,
     lasts: bool,
+    /// Whether the supervisor attends to no program after this one.
+    is_last: bool,
 }
 
 impl Running {
@@ -198,18 +250,25 @@ impl Running {
     /// Where no supervisor can be started, or the program cannot be sent to it.
     pub(in crate::targets) fn start(
         program: &SupervisedProgram,
-        streams: &Streams,
+        streams: OwnStreams,
     ) -> io::Result<Self> {
-        let order = wire::start(program)?;
+        let order = wire::start(program, streams.each_ref().map(Option::is_some))?;
+        let streams: Vec<OwnedFd> = streams.into_iter().flatten().collect();
         loop {
             let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let is_new = idle.is_none();
-            let supervisor = idle.map_or_else(Supervisor::start, Ok)?;
-            match wire::send(supervisor.socket()?, &order, streams) {
+            let supervisor = match idle.map(Supervisor::again) {
+                Some(Ok(supervisor)) => supervisor,
+                // The idle supervisor was killed by somebody.
+                Some(Err(_)) => continue,
+                None => Supervisor::start()?,
+            };
+            match wire::send(supervisor.socket()?, &order, &streams) {
                 Ok(()) => {
                     return Ok(Self {
                         supervisor,
                         lasts: program.lasts,
+                        is_last: false,
                     });
                 }
                 Err(error) if is_new => return Err(unable(&error)),
@@ -226,6 +285,16 @@ impl Running {
     /// None while the value is in use.
     pub(in crate::targets) fn fd(&self) -> io::Result<BorrowedFd<'_>> {
         Ok(self.supervisor.socket()?.as_fd())
+    }
+
+    /// What the program prints: its standard output and its error output, as far as these are not its own.
+    pub(in crate::targets) const fn printed(&self) -> &[PipeReader; 2] {
+        &self.supervisor.pipes.from
+    }
+
+    /// Keeps the supervisor from attending to another program, since not all that this one printed was read.
+    pub(in crate::targets) const fn be_the_last(&mut self) {
+        self.is_last = true;
     }
 
     /// The number of the supervisor, which is above every process that the program has started.
@@ -251,7 +320,9 @@ impl Running {
     pub(in crate::targets) fn end(self) -> io::Result<ExitStatus> {
         use std::os::unix::process::ExitStatusExt as _;
         let reply = wire::reply(self.supervisor.socket()?).map_err(|_| gone())?;
-        if let SupervisorReply::NotStarted(_) | SupervisorReply::Ended(_, 0) = reply {
+        if let SupervisorReply::NotStarted(_) | SupervisorReply::Ended(_, 0) = reply
+            && !self.is_last
+        {
             let list = if self.lasts { &KEPT } else { &IDLE };
             let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
             list.push(self.supervisor);

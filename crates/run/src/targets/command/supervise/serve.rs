@@ -3,17 +3,17 @@
 use std::io;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{OFlags, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::family::Family;
+use super::spawn::Spawner;
 use super::wire::{self, SupervisorOrder};
-use super::{StopOrder, Streams, SupervisedProgram, SupervisorReply};
+use super::{OwnStreams, StopOrder, Streams, SupervisedProgram, SupervisorReply};
 use kelvin_system::confine;
 use kelvin_system::confine::User;
 
@@ -62,14 +62,24 @@ fn attend() -> anyhow::Result<()> {
     // A signal for this process itself must not end it before the calls: the run decides when it ends.
     kelvin_system::signal::heed()?;
     let family = Family::adopt();
+    let spawner = Spawner::new();
+    let mut usual = None;
     while let Some(order) = wire::order(&socket)? {
-        let SupervisorOrder::Start(program, streams) = order else {
+        let (program, own) = match order {
+            SupervisorOrder::Start(program, own) => (program, own),
+            SupervisorOrder::Usual(streams) => {
+                usual = Some(streams);
+                continue;
+            }
             // The program has ended in the meantime.
-            continue;
+            SupervisorOrder::Stop(_) => continue,
         };
-        let reply = match &family {
-            Ok(family) => family.attend(&socket, &program, streams),
-            Err(error) => Some(SupervisorReply::Unable(number(error))),
+        let reply = match (&family, &spawner) {
+            (Ok(family), Ok(spawner)) => match start(spawner, &program, own, usual.as_ref()) {
+                Ok(leader) => family.attend(&socket, leader, program.lasts),
+                Err(error) => Some(SupervisorReply::NotStarted(number(&error))),
+            },
+            (Err(error), _) | (_, Err(error)) => Some(SupervisorReply::Unable(number(error))),
         };
         match reply {
             Some(reply) => wire::answer(&socket, reply)?,
@@ -83,19 +93,9 @@ fn attend() -> anyhow::Result<()> {
 }
 
 impl Family {
-    /// Starts a program, and waits until none of its processes is left. Returns no reply where the other side
-    /// has ended.
-    fn attend(
-        &self,
-        socket: &UnixStream,
-        program: &SupervisedProgram,
-        streams: Streams,
-    ) -> Option<SupervisorReply> {
-        let child = match command(program, streams).spawn() {
-            Ok(child) => child,
-            Err(error) => return Some(SupervisorReply::NotStarted(number(&error))),
-        };
-        let leader = Pid::from_child(&child);
+    /// Waits until a program has ended and none of its processes is left. Returns no reply where the other side has
+    /// ended.
+    fn attend(&self, socket: &UnixStream, leader: Pid, lasts: bool) -> Option<SupervisorReply> {
         let status = loop {
             let mut fds = [
                 PollFd::new(&self.deaths, PollFlags::IN),
@@ -104,7 +104,7 @@ impl Family {
             // The loop checks all sources again, whatever has ended the poll.
             let _ = poll(&mut fds, None);
             let [died, told] = fds.map(|fd| !fd.revents().is_empty());
-            if died && let Some(status) = self.status(leader, program.lasts) {
+            if died && let Some(status) = self.status(leader, lasts) {
                 break status;
             }
             if told {
@@ -119,14 +119,15 @@ impl Family {
                             let _ = kill_process(leader, signal);
                         }
                     }
-                    Ok(Some(SupervisorOrder::Start(..)) | None) | Err(_) => {
+                    Ok(Some(SupervisorOrder::Start(..) | SupervisorOrder::Usual(_)) | None)
+                    | Err(_) => {
                         self.clear(Some(leader), MOST);
                         return None;
                     }
                 }
             }
         };
-        let left = match program.lasts {
+        let left = match lasts {
             true => 0,
             false => self.clear(None, MOST),
         };
@@ -134,26 +135,30 @@ impl Family {
     }
 }
 
-/// Nothing may run between fork and exec, so that the standard library can start the process without a
-/// copy of the page tables of this one.
-fn command(program: &SupervisedProgram, streams: Streams) -> Command {
-    let (first, rest) = program
-        .words
-        .split_first()
-        .map_or_else(Default::default, |(first, rest)| (first.as_os_str(), rest));
-    let mut command = Command::new(first);
-    let [input, output, errors] = streams;
-    command
-        .args(rest)
-        .current_dir(&program.folder)
-        .process_group(0)
-        .stdin(input)
-        .stdout(output)
-        .stderr(errors);
-    for (name, value) in &program.variables {
-        command.env(name, value);
+/// Starts a program with its own streams, and the usual ones in the place of those that it has not.
+fn start(
+    spawner: &Spawner,
+    program: &SupervisedProgram,
+    own: OwnStreams,
+    usual: Option<&Streams>,
+) -> io::Result<Pid> {
+    let [input, output, errors] = own.each_ref().map(Option::as_ref);
+    let usual = usual.map(|streams| streams.each_ref());
+    let [usual_input, usual_output, usual_errors] =
+        usual.map_or([None; 3], |streams| streams.map(Some));
+    let streams = [
+        input.or(usual_input),
+        output.or(usual_output),
+        errors.or(usual_errors),
+    ];
+    let [Some(input), Some(output), Some(errors)] = streams else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    for stream in [usual_output, usual_errors].into_iter().flatten() {
+        // An earlier program may have asked not to be kept waiting, which would last for this one.
+        fcntl_setfl(stream, OFlags::empty())?;
     }
-    command
+    spawner.spawn(program, [input, output, errors])
 }
 
 /// The number by which the system names this error.

@@ -13,10 +13,11 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-use super::{StopOrder, Streams, SupervisedProgram, SupervisorReply};
+use super::{OwnStreams, StopOrder, Streams, SupervisedProgram, SupervisorReply};
 
 /// The first letters of orders and replies.
 const START: u8 = b's';
+const USUAL: u8 = b'l';
 const ASK: u8 = b't';
 const KILL: u8 = b'k';
 const ENDED: u8 = b'e';
@@ -31,16 +32,19 @@ const REPLY: usize = 9;
 /// An order to a supervisor.
 #[derive(Debug)]
 pub(super) enum SupervisorOrder {
-    Start(SupervisedProgram, Streams),
+    /// The program, and those of its streams that are not the usual ones.
+    Start(SupervisedProgram, OwnStreams),
+    /// The streams of every program that has none of its own.
+    Usual(Streams),
     Stop(StopOrder),
 }
 
-/// The order to start a program.
+/// The order to start a program. The streams that are sent with it are those of `own` that are there, in their order.
 ///
 /// # Errors
 ///
 /// Where a text contains a zero byte, which no argument can.
-pub(super) fn start(program: &SupervisedProgram) -> io::Result<Vec<u8>> {
+pub(super) fn start(program: &SupervisedProgram, own: [bool; 3]) -> io::Result<Vec<u8>> {
     let mut order = vec![START, 0, 0, 0, 0];
     let mut text = |text: &OsStr| {
         if text.as_bytes().contains(&0) {
@@ -53,6 +57,8 @@ pub(super) fn start(program: &SupervisedProgram) -> io::Result<Vec<u8>> {
     };
     text(program.folder.as_os_str())?;
     text(OsStr::new(if program.lasts { "lasts" } else { "" }))?;
+    let own = own.map(|own| if own { b'1' } else { b'0' });
+    text(OsStr::from_bytes(&own))?;
     text(OsStr::new(&program.words.len().to_string()))?;
     for word in &program.words {
         text(word)?;
@@ -64,6 +70,11 @@ pub(super) fn start(program: &SupervisedProgram) -> io::Result<Vec<u8>> {
     let length = size(order.len() - HEAD)?;
     order[1..HEAD].copy_from_slice(&length.to_le_bytes());
     Ok(order)
+}
+
+/// The order to remember the streams that are sent with it.
+pub(super) const fn usual() -> [u8; HEAD] {
+    [USUAL, 0, 0, 0, 0]
 }
 
 fn size(length: usize) -> io::Result<u32> {
@@ -136,14 +147,22 @@ pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<SupervisorOrde
     match letter {
         ASK => return Ok(Some(SupervisorOrder::Stop(StopOrder::Ask))),
         KILL => return Ok(Some(SupervisorOrder::Stop(StopOrder::Kill))),
+        USUAL => {
+            let streams = Streams::try_from(streams).map_err(|_| io::ErrorKind::InvalidData)?;
+            return Ok(Some(SupervisorOrder::Usual(streams)));
+        }
         START => {}
         _ => return Err(io::ErrorKind::InvalidData.into()),
     }
     let mut text = vec![0; u32::from_le_bytes(length) as usize];
     socket.read_exact(&mut text)?;
-    let program = program(&text).ok_or(io::ErrorKind::InvalidData)?;
-    let streams = Streams::try_from(streams).map_err(|_| io::ErrorKind::InvalidData)?;
-    Ok(Some(SupervisorOrder::Start(program, streams)))
+    let (program, own) = program(&text).ok_or(io::ErrorKind::InvalidData)?;
+    if own.iter().filter(|own| **own).count() != streams.len() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    let mut streams = streams.into_iter();
+    let own = own.map(|own| if own { streams.next() } else { None });
+    Ok(Some(SupervisorOrder::Start(program, own)))
 }
 
 /// The started programs must not inherit the received descriptors.
@@ -153,7 +172,8 @@ const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 #[cfg(not(target_os = "linux"))]
 const FLAGS: RecvFlags = RecvFlags::empty();
 
-fn program(mut from: &[u8]) -> Option<SupervisedProgram> {
+/// The program of an order, and which streams were sent with it.
+fn program(mut from: &[u8]) -> Option<(SupervisedProgram, [bool; 3])> {
     let mut text = || -> Option<OsString> {
         let (length, rest) = from.split_first_chunk()?;
         let length = u32::from_le_bytes(*length) as usize;
@@ -163,18 +183,20 @@ fn program(mut from: &[u8]) -> Option<SupervisedProgram> {
     };
     let folder = text()?.into();
     let lasts = !text()?.is_empty();
+    let own = <[u8; 3]>::try_from(text()?.into_vec()).ok()?;
     let count: usize = text()?.to_str()?.parse().ok()?;
     let words = (0..count).map(|_| text()).collect::<Option<_>>()?;
     let mut variables = Vec::new();
     while let Some(name) = text() {
         variables.push((name, text()?));
     }
-    Some(SupervisedProgram {
+    let program = SupervisedProgram {
         words,
         lasts,
         variables,
         folder,
-    })
+    };
+    Some((program, own.map(|own| own == b'1')))
 }
 
 /// Tells how a program ended.
@@ -228,29 +250,24 @@ mod tests {
             .envs([("EMPTY", ""), ("SET", "=")]);
         let (said, heard) = io::pipe().expect("a pipe");
         let none = || std::fs::File::open("/dev/null").expect("opened").into();
-        let streams = [none(), heard.into(), none()];
+        let streams = [heard.into()];
         send(&ours, &stop(StopOrder::Ask), &[]).expect("sent");
-        let order_sent = start(&program).expect("no zero byte");
+        send(&ours, &usual(), &[none(), none(), none()]).expect("sent");
+        let order_sent = start(&program, [false, true, false]).expect("no zero byte");
         std::thread::scope(|scope| {
             scope.spawn(|| send(&ours, &order_sent, &streams).expect("sent"));
             let first = order(&theirs).expect("read").expect("there");
             assert!(matches!(first, SupervisorOrder::Stop(StopOrder::Ask)));
-            let Ok(Some(SupervisorOrder::Start(got, [_, mut output, _]))) =
-                order(&theirs).map(|order| {
-                    order.map(|order| match order {
-                        SupervisorOrder::Start(program, streams) => {
-                            SupervisorOrder::Start(program, streams)
-                        }
-                        other => other,
-                    })
-                })
-            else {
-                panic!("a program was sent");
+            let second = order(&theirs).expect("read").expect("there");
+            assert!(matches!(second, SupervisorOrder::Usual(_)));
+            let third = order(&theirs).expect("read").expect("there");
+            let SupervisorOrder::Start(got, [None, Some(output), None]) = third else {
+                panic!("a program was sent, with its output");
             };
             assert_eq!(got.words, program.words);
             assert_eq!(got.variables, program.variables);
             assert_eq!(got.folder, program.folder);
-            let mut writer = std::fs::File::from(std::mem::replace(&mut output, none()));
+            let mut writer = std::fs::File::from(output);
             writer.write_all(b"heard").expect("written");
         });
         drop(streams);
@@ -266,13 +283,14 @@ mod tests {
     fn a_zero_byte_is_refused_before_anything_is_sent() {
         let mut program = SupervisedProgram::new("sh", Path::new("/"));
         program.args(["a\0b"]);
-        let error = start(&program).expect_err("refused");
+        let error = start(&program, [true; 3]).expect_err("refused");
         assert!(error.to_string().contains("zero byte"), "{error}");
     }
 
     #[test]
     fn half_an_order_is_no_order() {
-        let whole = start(&SupervisedProgram::new("sh", Path::new("/"))).expect("no zero byte");
+        let whole = SupervisedProgram::new("sh", Path::new("/"));
+        let whole = start(&whole, [true; 3]).expect("no zero byte");
         for length in 0..whole.len() - HEAD {
             assert!(program(&whole[HEAD..HEAD + length]).is_none(), "{length}");
         }
