@@ -223,10 +223,11 @@ fn an_input_that_a_run_was_killed_in_the_middle_of_is_not_there() {
         "A line of the record.\n".repeat(20_000)
     );
     project.write("cases/alder.md", &large);
+    // Where calls are made nobody looks for an input, and the next run removes what is left there.
     let inputs = || -> BTreeMap<String, Vec<u8>> {
         let files = project.files("kelvin").into_iter();
         files
-            .filter(|(name, _)| name.ends_with("input.md"))
+            .filter(|(name, _)| name.ends_with("input.md") && !name.starts_with("calls/"))
             .collect()
     };
     for command in [&["check", "--dry-run"][..], &["check"]] {
@@ -258,6 +259,8 @@ fn an_input_that_a_run_was_killed_in_the_middle_of_is_not_there() {
         project.kelvin(command).expect(0);
         let whole = inputs();
         assert!(whole.values().all(|bytes| bytes.len() > 400_000));
+        let left = project.files("kelvin").into_keys();
+        assert_eq!(left.filter(|name| name.starts_with("calls/")).count(), 0);
         fs::remove_dir_all(project.path("kelvin")).expect("removed");
         project.kelvin(command).expect(0);
         assert_eq!(whole, inputs(), "{command:?}");

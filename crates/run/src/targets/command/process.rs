@@ -243,6 +243,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::targets::command::tail::{Printed, Tail};
 
     #[test]
     fn a_panic_kills_the_process_that_was_being_watched() {
@@ -257,5 +258,97 @@ mod tests {
         assert!(fs::exists(&stat).expect("asked"), "it runs: {stat}");
         drop(call);
         assert!(!fs::exists(&stat).expect("asked"), "it is gone");
+    }
+
+    /// What a program prints, and how it ends.
+    fn printed(program: &SupervisedProgram) -> (ProcessEnd, Vec<u8>, String) {
+        let (mut stdout, mut stderr) = (Printed::at_most(1 << 24), Tail::default());
+        let interrupt = Interrupt::of_process().expect("signals can be heard");
+        let call = ProgramCall::start(program, None, None).expect("started");
+        let end = call.watch(
+            Duration::from_secs(60),
+            &interrupt,
+            &mut stdout,
+            &mut stderr,
+        );
+        let bytes = stdout.start().bytes;
+        (end.expect("watched"), bytes, stderr.text())
+    }
+
+    fn shell(script: &str) -> SupervisedProgram {
+        let mut program = SupervisedProgram::new("sh", Path::new("/"));
+        program.args(["-c", script]);
+        program
+    }
+
+    #[test]
+    fn a_program_gets_nothing_of_what_an_earlier_one_printed_or_did_to_the_same_pipe() {
+        let left = shell(
+            "python3 -c 'import fcntl, os; [fcntl.fcntl(n, fcntl.F_SETFL, os.O_NONBLOCK) for n in (1, 2)]'; \
+             head -c 1000000 /dev/zero | tr '\\0' y >&2; (sleep 60; echo late) & echo early",
+        );
+        let much = shell("head -c 1000000 /dev/zero | tr '\\0' x; echo end >&2");
+        for _ in 0..3 {
+            let (end, output, errors) = printed(&left);
+            assert!(matches!(end, ProcessEnd::Exited(status) if status.success()));
+            assert_eq!(output, b"early\n");
+            assert!(errors.ends_with("yyy"), "{}", &errors[errors.len() - 9..]);
+            let (_, output, errors) = printed(&much);
+            assert_eq!(errors, "end");
+            assert_eq!(output.len(), 1_000_000);
+            assert!(output.iter().all(|byte| *byte == b'x'));
+        }
+    }
+
+    #[test]
+    fn a_program_has_the_variables_of_this_one_and_its_own_sorted_by_their_names() {
+        let mut program = SupervisedProgram::new("env", Path::new("/"));
+        program.envs([("KELVIN_SAMPLE", "1=2"), ("HOME", "/home of another")]);
+        let ours = std::env::vars().filter(|(name, _)| name != "HOME");
+        let ours = ours.map(|(name, value)| format!("{name}={value}"));
+        let (_, output, _) = printed(&program);
+        let output = format!("\n{}", String::from_utf8_lossy(&output));
+        for wanted in ours.chain(["KELVIN_SAMPLE=1=2".into(), "HOME=/home of another".into()]) {
+            assert!(output.contains(&wanted), "{wanted} in {output}");
+        }
+        assert_eq!(output.matches("\nHOME=").count(), 1);
+        let names = ["\nHOME=", "\nKELVIN_SAMPLE=", "\nPATH="];
+        let places = names.map(|name| output.find(name).expect("it is there"));
+        assert!(places.is_sorted(), "{output}");
+    }
+
+    #[test]
+    fn a_program_without_a_folder_is_looked_for_in_its_own_search_path_and_runs_in_its_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let tool = folder.path().join("tool-of-the-test");
+        fs::write(&tool, "#!/bin/sh\n/bin/pwd\n").expect("written");
+        let may = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(&tool, may).expect("changed");
+        let of = |path: &Path, within: &Path| {
+            let mut program = SupervisedProgram::new("tool-of-the-test", within);
+            program.envs([("PATH", path)]);
+            program
+        };
+        let within = folder.path().canonicalize().expect("a path");
+        let (end, output, _) = printed(&of(folder.path(), &within));
+        assert!(matches!(end, ProcessEnd::Exited(status) if status.success()));
+        assert_eq!(
+            String::from_utf8_lossy(&output).trim(),
+            within.display().to_string()
+        );
+        let missing = within.join("missing");
+        for program in [of(&missing, &within), of(&within, &missing)] {
+            let interrupt = Interrupt::of_process().expect("signals can be heard");
+            let call = ProgramCall::start(&program, None, None).expect("sent");
+            let (mut stdout, mut stderr) = (Tail::default(), Tail::default());
+            let end = call.watch(
+                Duration::from_secs(60),
+                &interrupt,
+                &mut stdout,
+                &mut stderr,
+            );
+            let error = end.expect_err("it is not there");
+            assert_eq!(error.kind(), io::ErrorKind::NotFound, "{error}");
+        }
     }
 }

@@ -7,8 +7,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use super::process;
-use super::process::{ProcessEnd, ProgramCall};
+use super::process::{self, ProcessEnd, ProgramCall};
 use super::supervise::SupervisedProgram;
 use super::tail::{Printed, Tail};
 use crate::targets::StandardOutput;
