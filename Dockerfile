@@ -16,9 +16,11 @@ RUN strip /node
 FROM ${RUST} AS build
 WORKDIR /build
 COPY . .
-# A target has to be named: with `crt-static` for the host, procedural macros cannot be built.
+# A target has to be named: with `crt-static` for the host, procedural macros cannot be built. A panic ends the program at
+# once, so nothing reads the tables by which a stack is unwound.
 RUN target="$(rustc -vV | sed -n 's/^host: //p')" \
- && LIBZ_SYS_STATIC=1 RUSTFLAGS='-C target-feature=+crt-static' \
+ && LIBZ_SYS_STATIC=1 CFLAGS=-fno-asynchronous-unwind-tables \
+    RUSTFLAGS='-C target-feature=+crt-static -C force-unwind-tables=no' \
     cargo build --profile dist --locked --bin kelvin --target "$target" \
  && mv "target/$target/dist/kelvin" /kelvin \
  && rm -rf target

@@ -57,6 +57,11 @@ pub(super) fn files(
     texts: &Texts<'_>,
     judged: Option<JudgedPage<'_>>,
 ) -> anyhow::Result<()> {
+    both(|| item_records(report, out), || item_pages(report, out))?;
+    run_files(report, out, texts, judged)
+}
+
+fn item_records(report: &Report, out: &Path) -> anyhow::Result<()> {
     for (_, section) in report.probes.iter() {
         for (id, record) in section.records() {
             let item = section.item(id);
@@ -68,10 +73,28 @@ pub(super) fn files(
             })?;
         }
     }
-    for (folder, page) in report::page::items(report) {
-        file::write(&out.join(folder).join("report.md"), page.as_bytes())?;
-    }
-    run_files(report, out, texts, judged)
+    Ok(())
+}
+
+fn item_pages(report: &Report, out: &Path) -> anyhow::Result<()> {
+    report::page::items(report).try_for_each(|(folder, page)| {
+        file::write(&out.join(folder).join("report.md"), page.as_bytes())
+    })
+}
+
+/// Writes two kinds of files at the same time, of which neither needs the other.
+fn both(
+    one: impl FnOnce() -> anyhow::Result<()> + Send,
+    other: impl FnOnce() -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        let one = one
+            .join()
+            .unwrap_or_else(|panic| panic::resume_unwind(panic));
+        one.and(other)
+    })
 }
 
 /// Writes a report for which no pipeline was run.
@@ -154,11 +177,5 @@ fn run_files(
     texts: &Texts<'_>,
     judged: Option<JudgedPage<'_>>,
 ) -> anyhow::Result<()> {
-    // Each of the two takes half of the time, and neither looks at the files of the other.
-    thread::scope(|scope| {
-        let others = scope.spawn(|| over(report, out));
-        let page = html(report, out, texts, judged);
-        let others = others.join();
-        page.and(others.unwrap_or_else(|panic| panic::resume_unwind(panic)))
-    })
+    both(|| over(report, out), || html(report, out, texts, judged))
 }
