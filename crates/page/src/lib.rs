@@ -12,28 +12,24 @@ pub mod markdown;
 mod notices;
 mod opening;
 pub mod safe;
-mod spread;
 pub mod terminal;
-mod trend;
 mod words;
 
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 
-pub use article::Article;
+pub use article::{Article, Trend, TrendLine, TrendStep};
 pub use block::{
     AnswersView, Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal,
     ItemView, LISTED, PartView, Plane, Status, Table, TableCell, TableRow,
 };
 pub use document::{
     Breakdown, Chapter, ComparisonPage, DISCLAIMER, FigureTable, Group, Headword, ItemList,
-    RunPage, Signal,
+    RunPage, Signal, Spread,
 };
 pub use estimate::{BANDS, Estimate, band, brief, display};
 pub use notices::{FailedInvocation, NoticeCount, label};
 pub use opening::{ANSWERS, AnswerList, AnswerRow, FlippedAnswer, HitsBeside, Opening, RankedRow};
-pub use spread::Spread;
-pub use trend::{Trend, TrendLine, TrendStep};
 pub use words::{
     Phrase, PhrasePart, Statement, Tone, capitalized, counted, duration, listed, of_judges, used,
 };

@@ -4,9 +4,6 @@
 mod aligned;
 mod answered;
 pub mod approval;
-mod cells;
-mod compared;
-mod comparisons;
 mod ending;
 mod findings;
 mod kept;
@@ -23,21 +20,19 @@ mod shard;
 mod shared;
 
 pub use aligned::{
-    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, Viewpoint,
+    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, ItemComparisons,
+    Surroundings, Viewpoint,
 };
 pub use answered::{
     Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Flip, Ought, SectionAnswers,
 };
-pub use cells::{Cell, Cells, Pairs};
-pub use compared::{ComparedItem, ComparedItems, VariantPart};
-pub use comparisons::ItemComparisons;
 pub use ending::{ComparedSide, Ending};
-pub use findings::{Findings, RunView, SettingDiffers};
+pub use findings::{ComparedItem, ComparedItems, Findings, RunView, SettingDiffers, VariantPart};
 pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
 pub use kinds::{JsonFields, Kinds, SectionKind, metric_name};
 pub use metric::{
-    CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, estimate, family, probe_of,
-    spread,
+    CaseValue, Cell, Cells, Crosses, Direction, Interval, Metric, Pairs, Range, Unit, estimate,
+    family, probe_of, spread,
 };
 pub use nouns::Nouns;
 pub use ranked::{ExpectedHit, RankedHit, RankedHits};

@@ -1,6 +1,5 @@
 //! Finds a value in the JSON object that a pipeline wrote, without holding the rest of it.
 
-mod begins;
 mod pick;
 
 use serde_json::{Map, Value};
