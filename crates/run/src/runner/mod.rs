@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::pace::Pace;
 use super::tree::{AttemptPlace, Leaf, Tree};
 use super::{AnswerSource, Event, Observing, Outcome, Task, cache, pool, retry};
 use crate::targets::{Ended, Invocation, Reply, Target, TargetSite};
@@ -26,6 +25,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_base::usage::Usage;
 use kelvin_system::signal::Interrupt;
 use memory::Memory;
+use permit::Pace;
 use tally::Tally;
 
 pub use settings::{Program, Rules, RunnerSettings, Start, Step};

@@ -8,8 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::registry::kinds;
-use super::{Scorer, ScorerKind};
+use super::{Scorer, ScorerKind, kinds};
 use crate::config::Config;
 use crate::judge::JudgeSettings;
 
