@@ -15,7 +15,7 @@ use super::scenario::Scenario;
 use super::scenarios::{self, Scenarios};
 use super::services::Trouble;
 use super::target::ScenarioTarget;
-use super::{ChecksKind, answers, measure, page, scoring, scripts};
+use super::{ChecksKind, answers, measure, page, rule_files, scoring};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::Notice;
@@ -319,7 +319,7 @@ impl Items for ScenariosToRun<'_> {
 
     fn notices(&self) -> Vec<Notice> {
         let mut notices = self.scenarios.notices.clone();
-        notices.extend(scripts::script_notices(
+        notices.extend(rule_files::script_notices(
             self.config.rules_root(),
             self.settings,
         ));

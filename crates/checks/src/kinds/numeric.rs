@@ -8,8 +8,7 @@ use super::text::{name, nothing_expected, selector, text};
 use super::{Check, CheckFinding, CheckInterrupted, shown};
 use crate::keys::NumericKeys;
 use crate::scenario::Scenario;
-use crate::scene::Scene;
-use crate::selector::Selector;
+use crate::scene::{Scene, Selector};
 
 /// Checks that the output is the number, or within the limits.
 #[derive(Debug)]
