@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{CheckRequest, asked, beside, record};
+use super::{CheckRequest, asked, record};
 use crate::baseline;
 use crate::baseline::{CheckoutForm, Claims, Hint, Login};
 use crate::registry::Registry;
@@ -163,7 +163,7 @@ fn against(
         against.unknown = of_no_commit(repo, config, &request)?;
     }
     let code = |out: PathBuf| -> anyhow::Result<_> {
-        let exclude = beside::not_pipeline(&base, &sides, &out);
+        let exclude = asked::not_pipeline(&base, &sides, &out);
         pipeline::committed(&base.root, &base.fingerprint, &exclude)
     };
     // A run leaves its own output folder out of the fingerprint, wherever that folder lies.

@@ -4,7 +4,6 @@ mod absent;
 mod again;
 mod approval;
 mod asked;
-mod beside;
 pub(crate) mod bill;
 mod budget;
 mod calibrate;
@@ -16,7 +15,6 @@ mod compute;
 pub(crate) mod doctor;
 mod drift;
 pub(crate) mod echo;
-mod edits;
 mod eval;
 mod export;
 mod finished;
@@ -33,9 +31,6 @@ mod merge;
 mod named;
 #[cfg(test)]
 mod noisy_judge_tests;
-mod of_no_commit;
-mod ordered;
-mod overlay;
 mod past;
 #[cfg(test)]
 mod prose_tests;
@@ -64,8 +59,7 @@ use std::sync::Arc;
 
 use crate::baseline::{Artifacts, Hint, Login};
 use crate::registry::Registry;
-pub(crate) use asked::list;
-pub(crate) use beside::not_code;
+pub(crate) use asked::{list, not_code};
 pub(crate) use bill::{Bill, Spent, bill};
 pub(crate) use calibrate::{CalibrateRequest, Calibrated, TriedAnswers, calibrate};
 pub(crate) use eval::eval;

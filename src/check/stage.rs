@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{CheckMode, CheckRequest, asked, beside, changed, echo, named};
+use super::{CheckMode, CheckRequest, asked, changed, echo, named};
 use kelvin_base::clock::Clock;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
@@ -69,7 +69,7 @@ pub(super) fn with<T>(
         Some(out) => std::path::absolute(out)?,
         None => config.root.join("kelvin"),
     };
-    let beside = beside::not_pipeline(&config, &sides, &out);
+    let beside = asked::not_pipeline(&config, &sides, &out);
     let start = match request.mode {
         CheckMode::Resume => Start::Resume,
         CheckMode::Run | CheckMode::DryRun => Start::Fresh,

@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{CiRequest, open, place};
-use crate::baseline;
-use crate::baseline::{Hint, event};
+use crate::baseline::{self, Hint};
 use crate::check::named::named;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
@@ -46,7 +45,7 @@ pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
     }
     let (root, file) = configuration_of(request);
     let mut context = place::of(request);
-    let mut hint = event::hint_of_event(&request.event, &request.payload);
+    let mut hint = baseline::hint_of_event(&request.event, &request.payload);
     call(request, &mut context, &name(&root, &file, &hint));
     let surfaces = super::surfaces(request, client.as_deref());
     // For a run by hand, only the checkout tells which commit it is about.

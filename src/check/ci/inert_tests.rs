@@ -15,12 +15,12 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
 use kelvin_gate::approval::{Approval, Origin, Rules};
 use kelvin_gate::compare::{Measured, compare};
-use kelvin_gate::fingerprints::differences;
+use kelvin_gate::differences::differences;
 use kelvin_gate::policy::Policy;
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::{Report, fixture};
 use kelvin_gate::reproduce::Reproduction;
-use kelvin_gate::{Gate, Judgement, align, changes, flips};
+use kelvin_gate::{Gate, Judgement, align, answers, changes};
 use kelvin_github::PullRequest;
 use kelvin_github::publish::bundle::Bundle;
 use kelvin_github::publish::failure::UnmeasuredRun;
@@ -296,7 +296,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
     };
     let told = differences(base, head);
     Judgement {
-        flips: flips::of(&cases, &verdict, (base, head)),
+        flips: answers::gone_wrong(&cases, &verdict, (base, head)),
         cases,
         comparisons: aligned.comparisons,
         reproduce: Some(Reproduction {
