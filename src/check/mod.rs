@@ -8,7 +8,6 @@ pub(crate) mod bill;
 mod budget;
 mod calibrate;
 mod calibrated;
-mod changed;
 pub(crate) mod ci;
 mod claims;
 mod compute;
