@@ -221,7 +221,11 @@ fn of_no_commit(
 
 /// The sentence that says that nobody knows whether the base's report belongs to its commit. It is a warning where only
 /// the report's own statements prevent the check, and the head makes no such statement.
-pub(super) fn told(provenance: &Provenance, base: &Report, head: &Report) -> Option<Reason> {
+pub(super) fn unchecked_base(
+    provenance: &Provenance,
+    base: &Report,
+    head: &Report,
+) -> Option<Reason> {
     let why = provenance.unchecked.as_deref()?;
     let by_its_word =
         base.run.session.dirty || base.tool.version != head.tool.version || why == NO_CODE;

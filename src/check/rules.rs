@@ -61,7 +61,11 @@ impl RulesBefore {
 
     /// Puts a reason first where only the rules of the change let it pass, or where nobody knows whether the old rules
     /// would.
-    pub(super) fn tell(&self, judgement: &mut Judgement, by_base: anyhow::Result<Judgement>) {
+    pub(super) fn settle_with_base(
+        &self,
+        judgement: &mut Judgement,
+        by_base: anyhow::Result<Judgement>,
+    ) {
         let of_base = baseline::short(self.commit);
         let text = match by_base {
             Ok(by_base) => {

@@ -69,7 +69,7 @@ pub(super) fn judge(
     let asked = (request, observer);
     let (mut judgement, base) = settle(asked, config, side)?;
     as_the_base_measures(asked, config, side, &mut judgement);
-    judgement.reproduce = Some(again::of(
+    judgement.reproduce = Some(again::reproduction(
         request,
         config,
         &side.report(),
@@ -154,7 +154,7 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
             .and_then(|mut found| by_rules(asked, &before.config, side, &mut found)),
     };
     let base = found.measured(&judgement);
-    before.tell(&mut judgement, by_base);
+    before.settle_with_base(&mut judgement, by_base);
     Ok((judgement, base))
 }
 
@@ -195,7 +195,7 @@ fn as_the_base_measures(
     });
     let judged = judged.and_then(|judged| before.demand_untouched().map(|()| judged));
     match judged {
-        Ok(Some(by_base)) => before.tell(judgement, by_base),
+        Ok(Some(by_base)) => before.settle_with_base(judgement, by_base),
         Ok(None) => measure::unknown(judgement, "nothing is run to judge a finished report"),
         Err(error) => measure::unknown(judgement, &format!("{error:#}")),
     }
@@ -215,9 +215,9 @@ fn by_rules(
     let policy = Policy::of(&config.gate, config.baseline.require);
     let head = side.report();
     let head = texts::compared(&head, texts::are_withheld(config, &[]))?;
-    demands::tell(&policy, &head.metrics, &mut judgement.verdict);
-    drift::tell(asked.0, config, &head, &mut judgement);
-    calibrated::tell(config, asked.0, &head, &mut judgement.verdict);
+    demands::report_demands(&policy, &head.metrics, &mut judgement.verdict);
+    drift::judge_drift(asked.0, config, &head, &mut judgement);
+    calibrated::judge_the_judges(config, asked.0, &head, &mut judgement.verdict);
     doubt_order(&head, &mut judgement.verdict);
     Ok(judgement)
 }
@@ -317,7 +317,7 @@ fn weigh(
     let before = side.invocations();
 
     let mut told = what_differs((base, provenance), &head, &left_out);
-    told.told.extend(side.told(config));
+    told.told.extend(side.differences(config));
     let base_at = commit_that_runs_again(config, provenance, side)?;
     let sides = 1 + usize::from(base_at.is_some());
     let mut allowance = Allowance::of(config, &head, sides);
@@ -381,7 +381,8 @@ fn weigh(
         ..
     } = looking;
     told.told.extend(too_small);
-    told.told.extend(stored.told(&verdict, base_reruns > 0));
+    told.told
+        .extend(stored.differences(&verdict, base_reruns > 0));
     told.told.extend(counted_once(ComparedSide::Base, base));
     told.told.extend(counted_once(ComparedSide::Head, &head));
 
@@ -398,8 +399,8 @@ fn weigh(
     verdict.turnover.extend(of_the_head.turnover.clone());
     let aligned = align::align_by(base, &head, reading);
     verdict.warn_of_alignment(&aligned.comparisons);
-    why::tell(&head, &mut verdict);
-    let unchecked = claims::told(provenance, base, &head);
+    why::explain_reasons(&head, &mut verdict);
+    let unchecked = claims::unchecked_base(provenance, base, &head);
     say_first(&mut verdict, left_out, unchecked);
     answers::add_hits(&mut verdict, (base, &head));
 
@@ -407,7 +408,7 @@ fn weigh(
         &Measured::from(&aligned.base),
         &Measured::from(&aligned.head),
     );
-    let cases = changes::of(&comparison, &verdict);
+    let cases = changes::case_changes(&comparison, &verdict);
     drop(comparison);
     Ok(Judgement {
         flips: answers::gone_wrong(&cases, &verdict, (base, &head)),

@@ -109,7 +109,7 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     let (old, new) = (Measured::from(&base), Measured::from(&head));
     let comparison = compare(&old, &new);
     verdict.warn_of_alignment(&comparisons);
-    let cases = changes::of(&comparison, &verdict);
+    let cases = changes::case_changes(&comparison, &verdict);
     let judgement = Judgement {
         flips: answers::gone_wrong(&cases, &verdict, (&base, &head)),
         cases,

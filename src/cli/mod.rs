@@ -276,7 +276,7 @@ fn say(text: &str) {
 static UNSAID: OnceLock<String> = OnceLock::new();
 
 /// Prints a remark beside an answer. In a workflow, text from outside in it must not become a command.
-fn tell(text: &str) {
+fn say_remark(text: &str) {
     match on_github() {
         true => say(&commands::unbracketed(text)),
         false => say(text),

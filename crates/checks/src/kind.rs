@@ -208,7 +208,7 @@ impl SectionKind for ChecksKind {
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
-        Some(answers::of(own(section)))
+        Some(answers::section_answers(own(section)))
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {

@@ -365,7 +365,8 @@ impl<'a> Gate<'a> {
                     .filter(|_| !self.policy.is_exact())
                     .collect();
                 let is_fresh = |case: &str| self.looks.has_run_the_base_of(case);
-                let subject = subject::of(metric, self.policy.max_drop(id), (&stored, &is_fresh));
+                let subject =
+                    subject::gated_metric(metric, self.policy.max_drop(id), (&stored, &is_fresh));
                 ((*id).to_owned(), subject)
             })
             .filter(|(_, subject)| !subject.cases.is_empty())
@@ -386,7 +387,8 @@ impl<'a> Gate<'a> {
             })
             .filter(|_| self.incomparable.is_none())
             .map(|(id, metric)| {
-                let subject = subject::of(metric, self.policy.max_drop(id), (&[], &|_| true));
+                let subject =
+                    subject::gated_metric(metric, self.policy.max_drop(id), (&[], &|_| true));
                 ((*id).to_owned(), subject)
             });
         declared.collect()

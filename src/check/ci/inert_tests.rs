@@ -282,7 +282,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
     let policy = Policy::default();
     let mut verdict = Gate::new(&policy, false, false, None).give_up(&comparison);
     verdict.warn_of_alignment(&aligned.comparisons);
-    let cases = changes::of(&comparison, &verdict);
+    let cases = changes::case_changes(&comparison, &verdict);
     let provenance = Provenance {
         source: Source::Branch,
         place: "kelvin-reports".to_owned(),
@@ -362,11 +362,11 @@ fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
         }
         pages.push(comment::render(&publication, 3_000));
         pages.push(outputs::job_summary(&publication));
-        for line in commands::annotations(&annotations::of(&publication)).lines() {
+        for line in commands::annotations(&annotations::annotations(&publication)).lines() {
             let known = ["::error ", "::warning ", "::notice "];
             assert!(known.iter().any(|word| line.starts_with(word)), "{line}");
         }
-        for (_, value) in outputs::of(&publication, None) {
+        for (_, value) in outputs::outputs(&publication, None) {
             assert!(!value.contains(['\n', '\r']), "{value}");
         }
     }

@@ -114,7 +114,7 @@ pub(crate) fn ci(
     let mut job = Job {
         request,
         client: client.as_ref(),
-        context: place::of(request),
+        context: place::run_context(request),
         hint: baseline::hint_of_event(&request.event, &request.payload),
         surfaces: surfaces(request, client.as_deref()),
     };
@@ -140,7 +140,7 @@ pub(crate) fn ci(
         Ok(measured) => measured,
         Err(stop) => {
             let place = (surfaces, client.as_deref());
-            failed::tell(request, &context, &root, place, &stop);
+            failed::report_failure(request, &context, &root, place, &stop);
             return Err(stop.error);
         }
     };
@@ -272,7 +272,12 @@ impl Job<'_> {
                 workflow: place::workflow(&self.context),
             }),
             hint: self.hint.clone(),
-            approval: site::of(self.client, &self.context, &self.hint, (config, request)),
+            approval: site::approval_site(
+                self.client,
+                &self.context,
+                &self.hint,
+                (config, request),
+            ),
         };
         quietly(request, self.surfaces.on_github, || {
             let judged = match (&request.merge, asked.check.shard) {

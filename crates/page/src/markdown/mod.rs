@@ -228,7 +228,7 @@ fn block(writer: &mut Writer, block: &Block<'_>) {
         }
         Block::Notices(notices) => {
             for notice in notices {
-                writer.line(&format!("- {}", told(notice)));
+                writer.line(&format!("- {}", notice_text(notice)));
             }
         }
         Block::Trend(trend) if trend.is_tabled => {}
@@ -334,7 +334,7 @@ fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
     let mut shown = 0;
     for count in &page.notices {
         for notice in count.notices.iter().take(share) {
-            writer.line(&format!("- {}", told(notice)));
+            writer.line(&format!("- {}", notice_text(notice)));
             shown += 1;
         }
     }
@@ -343,7 +343,7 @@ fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
 }
 
 /// A notice with its place.
-fn told(notice: &Notice) -> String {
+fn notice_text(notice: &Notice) -> String {
     let place = [notice.case.as_deref(), notice.kind.as_deref()];
     let place: Vec<String> = place.into_iter().flatten().map(name).collect();
     let place = if place.is_empty() {

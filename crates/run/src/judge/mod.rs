@@ -35,7 +35,7 @@ pub use scorer::ScorerKind;
 pub(crate) use scorer::has_added;
 #[cfg(any(test, feature = "fixtures"))]
 pub use scorer::tests_only;
-pub use scorer::{AskedJudge, Choice, Known, Pair, Scorer, of, stored};
+pub use scorer::{AskedJudge, Choice, Known, Pair, Scorer, chosen_scorer, stored};
 pub use seat::{Question, Seat};
 pub use settings::{JudgeSettings, Needs};
 pub use ungraded::{MaxErrors, Ungraded, UngradedCode};

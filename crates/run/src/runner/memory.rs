@@ -347,7 +347,7 @@ impl<'a> Memory<'a> {
     }
 
     /// Adds a notice for the user.
-    pub(super) fn tell(&mut self, notice: Option<Notice>) {
+    pub(super) fn add_notice(&mut self, notice: Option<Notice>) {
         self.notices.extend(notice);
     }
 

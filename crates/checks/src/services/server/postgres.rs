@@ -55,7 +55,7 @@ impl Connecting {
         let url = address.for_driver("postgres", &PARAMETERS);
         let mut config: Config = url
             .parse()
-            .map_err(|error| format!("the URL cannot be used: {}", told(&error)))?;
+            .map_err(|error| format!("the URL cannot be used: {}", error_text(&error)))?;
         let authorities = address.parameter(&["sslrootcert"]).map(PathBuf::from);
         let mode = address.parameter(&["sslmode"]);
         let tls = match mode.as_deref() {
@@ -86,7 +86,8 @@ impl Connecting {
 
     async fn connect(self) -> Result<Client, Trouble> {
         let connected = self.config.connect(self.tls).await;
-        let (client, connection) = connected.map_err(|error| Trouble::Unreached(told(&error)))?;
+        let (client, connection) =
+            connected.map_err(|error| Trouble::Unreached(error_text(&error)))?;
         // The connection ends with the client, which is also told what goes wrong.
         tokio::spawn(connection);
         Ok(client)
@@ -338,7 +339,7 @@ fn session(limits: &RequestLimits<'_>, settings: &BTreeMap<String, String>) -> S
 }
 
 fn failed(error: tokio_postgres::Error) -> Trouble {
-    Trouble::Failed(told(&error))
+    Trouble::Failed(error_text(&error))
 }
 
 /// Makes a value from what the server has written and its type.
@@ -364,7 +365,7 @@ fn cell(text: Option<&str>, kind: &Type) -> TypedCell {
 }
 
 /// An error in words: those of the server, where it has said something.
-fn told(error: &tokio_postgres::Error) -> String {
+fn error_text(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(said) => format!("{} ({})", said.message(), said.code().code()),
         None => {

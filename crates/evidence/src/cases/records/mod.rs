@@ -142,7 +142,7 @@ struct ReadRecord {
 fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) -> ReadRecords {
     let rules = &settings.records;
     let read = threads::map_blocks(records, BLOCK, |block| {
-        let scorer = judge::of(&settings.scorer);
+        let scorer = judge::chosen_scorer(&settings.scorer);
         block
             .iter()
             .map(|record| one_record(record, rules, &*scorer))

@@ -149,7 +149,7 @@ impl JsonSchema for Choice {
 }
 
 /// The scorer that was chosen.
-pub fn of(choice: &Choice) -> Arc<dyn Scorer> {
+pub fn chosen_scorer(choice: &Choice) -> Arc<dyn Scorer> {
     Arc::clone(&choice.scorer)
 }
 

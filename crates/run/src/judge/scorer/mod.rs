@@ -24,7 +24,7 @@ use ordinal::OrdinalKind;
 use set::SetKind;
 
 pub use asked::{AskedJudge, Known, Pair};
-pub use choice::{Choice, of, stored};
+pub use choice::{Choice, chosen_scorer, stored};
 
 /// Grades decisions against each other.
 pub trait Scorer: Send + Sync + fmt::Debug {
