@@ -1,13 +1,14 @@
 //! A report in a file, written by this program or by `kelvin-eval`, from which users may come. Its bytes are read
 //! within limits.
 
-use crate::registry::Registry;
 use std::io::Read as _;
 use std::path::Path;
 
+use anyhow::Context as _;
+
 use super::peer;
 use super::tree::MAX_BYTES;
-use anyhow::Context as _;
+use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::report::Report;
 

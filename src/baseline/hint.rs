@@ -1,8 +1,9 @@
 //! Where the change begins, as far as the event that started a run says so; it is read from the payload of the event.
 
+use serde_json::Value;
+
 use super::tip::Tip;
 use kelvin_github::publish::event::is_of_pull_request;
-use serde_json::Value;
 
 /// The information of the event that started a run about where the change begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

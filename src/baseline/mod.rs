@@ -39,7 +39,13 @@ pub(crate) use commit::{base, branch_of_clone};
 pub(crate) use edited::{demand_untouched, edited, furnished};
 pub(crate) use find::find;
 pub(crate) use hint::{BaselinePull, Hint, hint_of_event};
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+
 use kelvin_gate::provenance::{Provenance, Source, Tried};
+use kelvin_gate::report::Report;
+use kelvin_system::git::{AcceptedOwners, Closed, Repository};
 pub(crate) use login::Login;
 pub(crate) use main_line::{MainLine, main_line};
 pub(crate) use others::{Others, others};
@@ -52,11 +58,6 @@ pub(crate) use touched::{HeadFiles, Touched, TouchedBy, TouchedKind, head_files,
 pub(crate) use unknown::Unknown;
 pub(crate) use visit::{Visited, is_base, visit, visit_commit};
 pub(crate) use withheld::Withheld;
-
-use anyhow::{anyhow, bail};
-use kelvin_gate::report::Report;
-use kelvin_system::git::{AcceptedOwners, Closed, Repository};
-use std::path::{Path, PathBuf};
 
 /// The baseline that was found, or why there is none.
 #[derive(Debug)]

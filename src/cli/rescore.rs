@@ -1,5 +1,8 @@
 //! `kelvin rescore`: something of a stored report is made again, and no pipeline runs.
 
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::check::{
@@ -15,8 +18,6 @@ use kelvin_gate::report;
 use kelvin_page::safe;
 use kelvin_record::Ending;
 use kelvin_run::config::Overrides;
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
 /// The arguments of `kelvin rescore`.
 #[derive(Debug, Args)]

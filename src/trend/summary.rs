@@ -3,16 +3,16 @@
 
 pub(crate) use super::mean::Of;
 
-use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::change::ConditionChange;
+use serde::Serialize;
+
+use super::change::{self, ConditionChange};
 use super::fall::{MetricScale, is_fall};
-use super::flaky::Flaky;
-use super::lasting::LastingFall;
-use super::mean::{Mean, mean_of, value_in};
-use super::past::{DecidedRun, LeftOutReason, PastRun, live};
-use super::{change, flaky, lasting, mean, past};
+use super::flaky::{self, Flaky};
+use super::lasting::{self, LastingFall};
+use super::mean::{self, Mean, mean_of, value_in};
+use super::past::{self, DecidedRun, LeftOutReason, PastRun, live};
 use kelvin_base::calendar;
 use kelvin_base::cost::Cost;
 use kelvin_record::{Nouns, probe_of};

@@ -11,15 +11,12 @@ use super::approval::Approval;
 use super::changes::CaseChange;
 use super::drift::Drift;
 use super::opening::opening;
-use super::policy::Attention;
-use super::policy::Effect;
+use super::policy::{Attention, Effect, Policy};
 use super::reproduce::Reproduction;
-use super::verdict::{MetricVerdict, Verdict, Word};
+use super::verdict::{Cause, CellCounts, MetricVerdict, Reason, ReasonCode, Verdict, Word};
 use crate::differences::Difference;
-use crate::policy::Policy;
 use crate::provenance::{Provenance, Tried};
 use crate::report::Report;
-use crate::verdict::{Cause, CellCounts, Reason, ReasonCode};
 use kelvin_page::{AnswerList, LISTED, Tone, safe, terminal};
 use kelvin_record::{Direction, Flip, ItemComparison, ItemComparisons, Metric};
 

@@ -1,11 +1,12 @@
 //! A metric: one figure with its sample, its interval, the reason where there is none, and its values in each case by
 //! variant.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::SharedMap;
 use kelvin_base::digest::Digest;

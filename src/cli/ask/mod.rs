@@ -4,10 +4,11 @@
 #[cfg(test)]
 mod script;
 
-use kelvin_system::signal;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::{fmt, io};
+
+use kelvin_system::signal;
 
 #[cfg(test)]
 pub(super) use script::{Script, ScriptedAnswer};

@@ -1,12 +1,12 @@
 //! Turns pieces into text. Units of the case that stayed side by side keep every byte between them; all other pieces
 //! are joined so that no unit can take in the heading of the next one.
 
+use std::ops::Range;
+
 use super::Piece;
 use crate::EvidenceSettings;
-use crate::cases::{self, RecordForm};
-use crate::cases::{Case, Corpus};
+use crate::cases::{self, Case, Corpus, RecordForm};
 use crate::words::NeutralSection;
-use std::ops::Range;
 
 /// Adds the text of a variant: the preamble, then the pieces.
 pub(super) fn render(

@@ -1,18 +1,20 @@
 //! The report: `kelvin/report.json`, the results of a run in a versioned format, its form as JSON, and the page that
 //! shows it. All of it is pure; the caller writes the returned bytes.
 
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_record::{
     Ending, Kinds, Metric, SectionKind, Sections, Shard, StoredSections, probe_of,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 pub mod json;
 pub mod page;

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::foreign::text;
-use crate::{ItemView, brief, safe};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
+
+use super::foreign::text;
+use crate::{ItemView, brief, safe};
 
 /// The details of an item: as HTML, or the pack that holds them.
 pub(super) type Placed = Result<String, usize>;

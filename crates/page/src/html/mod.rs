@@ -14,6 +14,8 @@ mod trend;
 
 use std::io::{self, Write};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
@@ -21,8 +23,6 @@ use serde::Serialize;
 
 use super::RunPage;
 use crate::{Article, DISCLAIMER, Phrase, safe};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use blocks::{PageSpace, block};
 use foot::Foot;
 use foreign::shortened;

@@ -2,12 +2,13 @@
 //! held in memory. Of an output that is not JSON it says how the output begins, since often there are logs, followed
 //! by the JSON.
 
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use kelvin_base::failure::{Failure, FailureKind};
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use std::cell::RefCell;
-use std::fmt;
 
 /// The place of the decision in the JSON object that the pipeline writes.
 #[derive(Clone, Debug, PartialEq, Eq)]

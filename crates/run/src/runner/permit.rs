@@ -1,13 +1,14 @@
 //! When the next call may be made: the limits of a model, and the rate limit, which spreads the starts evenly over
 //! the minute, across all jobs.
 
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
 use super::Runner;
 use crate::targets::{Admission, Pass};
 use kelvin_base::usage::Usage;
 use kelvin_system::signal::Interrupt;
-use std::num::NonZeroUsize;
-use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 impl Runner<'_> {
     /// Waits until the limits allow another call with this input. None where no call may be made any more.
