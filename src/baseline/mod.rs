@@ -7,6 +7,7 @@ mod ancestry;
 mod anchor;
 mod artifact;
 mod branch;
+mod bytes;
 mod checkout;
 mod commit;
 mod edited;

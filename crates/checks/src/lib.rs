@@ -24,6 +24,7 @@ mod scenario;
 mod scenarios;
 mod scene;
 mod scoring;
+mod selector;
 mod services;
 mod sql;
 mod target;

@@ -1,15 +1,11 @@
-//! The files beside the configuration that checks run: whether they have changed since the run began, since a
-//! pipeline that writes to such a file decides itself what the check finds; and whether the scripts can be started,
-//! which shows before anything is run.
+//! The files beside the configuration that checks run: whether they have changed since the run began. A pipeline that
+//! writes to such a file decides itself what the check finds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use super::config::ChecksSettings;
 use kelvin_base::digest::Digest;
-use kelvin_base::notice::{Code, Notice};
 
 /// The variable that names the folder of the configuration, in the forms that a command may use.
 const ROOT: [&str; 2] = ["$KELVIN_ROOT/", "${KELVIN_ROOT}/"];
@@ -59,29 +55,6 @@ fn digest(file: &Path) -> Option<Digest> {
         return None;
     }
     Some(Digest::of(&fs::read(file).ok()?))
-}
-
-/// Notices about the scripts, one for each. A script that is not there may be made before the run.
-pub(super) fn script_notices(root: &Path, settings: &ChecksSettings) -> Vec<Notice> {
-    let scripts = settings.invariants.iter();
-    let scripts = scripts.filter_map(|one| Some((&one.name, one.script.as_deref()?)));
-    let lame = scripts.filter(|(_, script)| is_lame(&root.join(script)));
-    lame.map(|(name, script)| {
-        // The path may hold the value of a variable.
-        let script = settings.without_values(&script.display().to_string());
-        let text = format!(
-            "the invariant `{name}` runs `{script}`, which is not executable, so it will be an error in every \
-             scenario; run `chmod +x {script}`, and commit that"
-        );
-        Notice::new(Code::own("check_errors"), text)
-    })
-    .collect()
-}
-
-/// Whether the path is a file that nobody may execute.
-fn is_lame(path: &Path) -> bool {
-    let data = std::fs::metadata(path);
-    data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 == 0)
 }
 
 #[cfg(test)]

@@ -1,15 +1,14 @@
-//! What the checks look at: the workspace after the pipeline has run in it, and what the pipeline said; each check
-//! selects its part of that.
+//! What the checks look at: the workspace after the pipeline has run in it, and what the pipeline said.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::scenario::Scenario;
+use super::selector::Selector;
 use super::services::RunningServices;
-use kelvin_base::file::beneath;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_run::targets::StandardOutput;
 use kelvin_system::signal::Interrupt;
@@ -110,50 +109,4 @@ pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Un
         )));
     }
     Ok(bytes)
-}
-
-/// Where a text comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Selector {
-    /// The output file; where there is none, what was printed.
-    AgentOutput,
-    /// What was printed on the standard output.
-    Stdout,
-    /// A file, relative to the workspace.
-    File(PathBuf),
-}
-
-impl Selector {
-    /// Reads a selector as it is written.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the selector.
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "agent_output" => Ok(Self::AgentOutput),
-            "stdout" => Ok(Self::Stdout),
-            text => match text.strip_prefix("file:") {
-                Some(path) => relative_path(path).map(Self::File),
-                None => Err(format!(
-                    "`{text}` names nothing to look at: write `agent_output`, `stdout` or `file:PATH`"
-                )),
-            },
-        }
-    }
-}
-
-/// A path within the workspace.
-///
-/// # Errors
-///
-/// Where it leads elsewhere.
-pub(super) fn relative_path(text: &str) -> Result<PathBuf, String> {
-    let path = Path::new(text);
-    match beneath::is_inside(path) {
-        true => Ok(path.to_path_buf()),
-        false => Err(format!(
-            "`{text}` leads out of the workspace: a path is relative to it, without `..`"
-        )),
-    }
 }

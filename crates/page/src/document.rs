@@ -1,5 +1,5 @@
 //! The page of a whole run: the chapters of the probes, the distribution of their values, and the facts of the run
-//! itself.
+//! itself; and a page that is about no single run.
 
 use super::{
     Block, Estimate, FailedInvocation, HeatGrid, ItemView, NoticeCount, Opening, Phrase, Plane,
@@ -315,6 +315,21 @@ impl Spread {
         }
         parts
     }
+}
+
+/// A page of text, tables and plots.
+#[derive(Clone, Debug)]
+pub struct Article<'a> {
+    /// Its title.
+    pub title: Phrase,
+    /// The contents of the page, in short.
+    pub scope: Vec<String>,
+    /// What a reader should know first.
+    pub statements: Vec<Statement>,
+    /// The parts of the page.
+    pub blocks: Vec<Block<'a>>,
+    /// The version of the program that wrote it.
+    pub version: &'a str,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 mod aligned;
 mod answered;
 pub mod approval;
+mod comparisons;
 mod ending;
 mod findings;
 mod kept;
@@ -20,14 +21,14 @@ mod shard;
 mod shared;
 
 pub use aligned::{
-    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, ItemComparisons,
-    Surroundings, Viewpoint,
+    AlignedSection, AlignedSections, AlignmentWarning, ItemComparison, Surroundings, Viewpoint,
 };
 pub use answered::{
     Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Flip, Ought, SectionAnswers,
 };
+pub use comparisons::ItemComparisons;
 pub use ending::{ComparedSide, Ending};
-pub use findings::{ComparedItem, ComparedItems, Findings, RunView, SettingDiffers, VariantPart};
+pub use findings::{Findings, RunView, SettingDiffers};
 pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
 pub use kinds::{JsonFields, Kinds, SectionKind, metric_name};
 pub use metric::{
@@ -41,7 +42,10 @@ pub use repeats::{
     WantedRepeats,
 };
 pub use scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
-pub use section::{AnySection, Glance, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
+pub use section::{
+    AnySection, ComparedItem, ComparedItems, Glance, Item, ItemPlace, Section, SectionFingerprint,
+    StoredInput, VariantPart,
+};
 pub use sections::{Sections, StoredSections};
 pub use shard::Shard;
 pub use shared::{SharedMap, fitted};

@@ -11,7 +11,7 @@ use anyhow::{Context as _, bail, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::file::{ReadReport, bytes};
+use super::bytes::{ReadReport, bytes};
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::{Failure, FailureKind};

@@ -13,7 +13,7 @@ use crate::keys::{CheckKeys, ChecksKeys, InvariantKeys};
 use crate::scenario::Scenario;
 use crate::services::DeclaredServices;
 use crate::template::WorkspaceTemplate;
-use crate::{interpolate, scenarios};
+use crate::{interpolate, scenario};
 use kelvin_base::exit::Misuse;
 use kelvin_run::config::{self, Config, Problem, shape, yaml};
 
@@ -55,7 +55,7 @@ pub(super) fn read(
         return Ok(own);
     };
     let folders = (config.root.as_path(), config.other_rules());
-    let Ok((scenarios, _)) = scenarios::read_file(folders, name) else {
+    let Ok((scenarios, _)) = scenario::read_file(folders, name) else {
         return Ok(own);
     };
     let mut problems = Vec::new();

@@ -6,7 +6,8 @@ use regex::Regex;
 
 use super::{Check, CheckFinding, CheckInterrupted, pattern};
 use crate::keys::{FileContentKeys, FileKeys};
-use crate::scene::{Scene, Unread, relative_path};
+use crate::scene::{Scene, Unread};
+use crate::selector::relative_path;
 use kelvin_base::file::beneath::NotOpened;
 
 /// A file or folder that has to be there, or must not be.

@@ -8,7 +8,8 @@ use super::text::{name, nothing_expected, selector, text};
 use super::{Check, CheckFinding, CheckInterrupted, shown};
 use crate::keys::{JsonPathKeys, JsonSchemaKeys};
 use crate::same::same;
-use crate::scene::{Scene, Selector};
+use crate::scene::Scene;
+use crate::selector::Selector;
 
 /// At most this many differences from a schema are told.
 const TOLD: usize = 5;

@@ -9,7 +9,8 @@ use super::{Check, CheckFinding, CheckInterrupted};
 use crate::keys::LlmAsJudgeKeys;
 use crate::listing;
 use crate::record::ToJudge;
-use crate::scene::{Scene, Selector};
+use crate::scene::Scene;
+use crate::selector::Selector;
 use crate::services::DeclaredServices;
 
 /// A longer text is given to no judge.

@@ -8,7 +8,8 @@ use super::text::{name, nothing_expected, selector, text};
 use super::{Check, CheckFinding, CheckInterrupted, shown};
 use crate::keys::NumericKeys;
 use crate::scenario::Scenario;
-use crate::scene::{Scene, Selector};
+use crate::scene::Scene;
+use crate::selector::Selector;
 
 /// Checks that the output is the number, or within the limits.
 #[derive(Debug)]

@@ -9,7 +9,8 @@ use super::{Check, CheckFinding, CheckInterrupted, pattern, shown};
 use crate::keys::{ContainsKeys, EqualsKeys, LevenshteinKeys, RegexKeys};
 use crate::same::same;
 use crate::scenario::{Scenario, plain};
-use crate::scene::{Scene, Selector, Unread};
+use crate::scene::{Scene, Unread};
+use crate::selector::Selector;
 
 /// For longer texts the cost of the edit distance is out of proportion.
 const LONGEST: usize = 20_000;

@@ -15,7 +15,7 @@ use super::state::{DatabaseState, Init};
 use super::{Query, QueryAnswer, RunningService, Service, ServiceSite, Trouble, TypedCell};
 use crate::keys::{SqliteKeys, limit};
 use crate::scenario::{Scenario, plain};
-use crate::scene::relative_path;
+use crate::selector::relative_path;
 use crate::sql::Dialect;
 use kelvin_base::file::beneath::{Beneath, NotOpened};
 use kelvin_system::signal::Interrupt;

@@ -1,0 +1,57 @@
+//! The bytes of a file that may hold a report, and what was read of them.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use super::tree::MAX_BYTES;
+use kelvin_base::exit::Misuse;
+use kelvin_gate::report::Report;
+
+/// A report, and what could not be read of its file.
+#[derive(Debug)]
+pub(crate) struct ReadReport {
+    /// The report.
+    pub(crate) report: Report,
+    /// What a reader must know of the report.
+    pub(crate) notices: Vec<String>,
+}
+
+/// Reads a file that may hold a report. The file must be a regular one, and not too large.
+///
+/// # Errors
+///
+/// A [`Misuse`] where the file is missing, is not a regular file, or cannot be read to its end.
+pub(crate) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let shown = path.display();
+    let data = std::fs::metadata(path)
+        .map_err(|error| Misuse::new(format!("failed to read `{shown}`: {error}")))?;
+    if data.is_dir() {
+        return Err(Misuse::new(format!("`{shown}` is a folder"))
+            .help(format!("name the report in it: `{shown}/report.json`"))
+            .into());
+    }
+    // Opening a pipe would block until somebody writes.
+    if !data.is_file() {
+        return Err(Misuse::new(format!("`{shown}` is no regular file")).into());
+    }
+    if data.len() > MAX_BYTES as u64 {
+        return Err(too_large(data.len()));
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
+        .with_context(|| format!("failed to read `{shown}`"))?;
+    if bytes.len() > MAX_BYTES {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok(bytes)
+}
+
+fn too_large(bytes: u64) -> anyhow::Error {
+    Misuse::new(format!(
+        "the report has {bytes} bytes, over the limit of {MAX_BYTES}"
+    ))
+    .into()
+}
