@@ -310,7 +310,7 @@ impl<'a> Branch<'a> {
         let Some(tip) = self.seen() else {
             return Ok(None);
         };
-        tree::of(self.repo, self.remote, tip)
+        tree::tree_of_commit(self.repo, self.remote, tip)
             .map(Some)
             .with_context(|| format!("failed to read the branch `{}`", self.name))
     }

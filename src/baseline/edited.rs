@@ -25,7 +25,7 @@ pub(crate) fn edited(
     let repo = super::open(root)?;
     let remote = Remote::of(&repo).with(login, hint);
     let base = commit::base(&repo, &remote, hint)?;
-    let tree = tree::of(&repo, &remote, base.commit)?;
+    let tree = tree::tree_of_commit(&repo, &remote, base.commit)?;
     let against = pipeline::against(root, &tree);
     Ok((base.commit, against.context("failed to read the base")?))
 }

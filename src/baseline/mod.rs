@@ -11,14 +11,12 @@ mod bytes;
 mod checkout;
 mod commit;
 mod edited;
-pub(crate) mod event;
 mod failed;
 pub(crate) mod file;
 mod find;
 mod hint;
 mod login;
 mod main_line;
-mod open;
 mod others;
 mod peer;
 mod releases;
@@ -41,11 +39,16 @@ pub(crate) use checkout::{CheckoutForm, checkout, first_not_kept};
 pub(crate) use commit::{base, branch_of_clone};
 pub(crate) use edited::{demand_untouched, edited, furnished};
 pub(crate) use find::find;
-pub(crate) use hint::{BaselinePull, Hint};
+pub(crate) use hint::{BaselinePull, Hint, hint_of_event};
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+
 use kelvin_gate::provenance::{Provenance, Source, Tried};
+use kelvin_gate::report::Report;
+use kelvin_system::git::{AcceptedOwners, Closed, Repository};
 pub(crate) use login::Login;
 pub(crate) use main_line::{MainLine, main_line};
-pub(crate) use open::open;
 pub(crate) use others::{Others, others};
 pub(crate) use releases::{Releases, releases};
 pub(crate) use remote::Remote;
@@ -56,8 +59,6 @@ pub(crate) use touched::{HeadFiles, Touched, TouchedBy, TouchedKind, head_files,
 pub(crate) use unknown::Unknown;
 pub(crate) use visit::{Visited, is_base, visit, visit_commit};
 pub(crate) use withheld::Withheld;
-
-use kelvin_gate::report::Report;
 
 /// The baseline that was found, or why there is none.
 #[derive(Debug)]
@@ -89,4 +90,33 @@ impl Baseline {
             false => Self::None(tried),
         }
     }
+}
+
+/// Opens the repository around a folder.
+///
+/// # Errors
+///
+/// What to do, where there is no repository or it belongs to another user.
+pub(crate) fn open(root: &Path) -> anyhow::Result<Repository> {
+    let mut opened = Repository::around(root, AcceptedOwners::Checked);
+    if let Err(Closed::Foreign(top)) = &opened
+        && is_given(top)
+    {
+        opened = Repository::around(root, AcceptedOwners::Anybody);
+    }
+    match opened {
+        Ok(repo) => Ok(repo),
+        Err(Closed::Absent) => bail!(Closed::Absent),
+        // This repository may have a baseline, so it is never taken for a project without one.
+        Err(closed) => Err(Unknown::Unreachable.mark(anyhow!(closed))),
+    }
+}
+
+/// Whether a repository is in the workspace that GitHub gave the job. A container finds its checkout owned by another
+/// user. Trusting that checkout adds no risk: the job runs the pipeline in it anyway, and the pipeline could do
+/// everything that the check of the owner prevents.
+fn is_given(top: &Path) -> bool {
+    let workspace = std::env::var_os("GITHUB_WORKSPACE").map(PathBuf::from);
+    let given = workspace.and_then(|workspace| workspace.canonicalize().ok());
+    given.is_some_and(|workspace| top.starts_with(workspace))
 }

@@ -20,7 +20,7 @@ pub(crate) struct Releases {
 
 /// The tags of the repository of a folder; none where there is no repository.
 pub(crate) fn releases(root: &Path) -> Releases {
-    match of(root) {
+    match tags_of_repository(root) {
         Ok(by_commit) => Releases {
             by_commit,
             unread: None,
@@ -32,7 +32,7 @@ pub(crate) fn releases(root: &Path) -> Releases {
     }
 }
 
-fn of(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
+fn tags_of_repository(root: &Path) -> anyhow::Result<BTreeMap<String, Vec<String>>> {
     match super::open(root) {
         Ok(repo) => tags(&repo),
         Err(error) if !Unknown::is_in(&error) => Ok(BTreeMap::new()),

@@ -173,7 +173,7 @@ impl<'a> Remote<'a> {
             &self.name,
         ];
         let list: String = objects.iter().map(|object| format!("{object}\n")).collect();
-        self.left_out(self.told(&arguments.map(str::to_owned), list.as_bytes()))
+        self.left_out(self.run_git(&arguments.map(str::to_owned), list.as_bytes()))
     }
 
     fn left_out(&self, asked: anyhow::Result<Vec<u8>>) -> anyhow::Result<()> {
@@ -252,11 +252,11 @@ impl<'a> Remote<'a> {
     }
 
     fn git(&self, arguments: &[String]) -> anyhow::Result<Vec<u8>> {
-        self.told(arguments, b"")
+        self.run_git(arguments, b"")
     }
 
     /// Runs git with the given input. An error is marked as [`Unknown`], unless the server was asked and has answered.
-    fn told(&self, arguments: &[String], input: &[u8]) -> anyhow::Result<Vec<u8>> {
+    fn run_git(&self, arguments: &[String], input: &[u8]) -> anyhow::Result<Vec<u8>> {
         let (failed, used) = match self.patiently(arguments, input)? {
             Ok(output) => return Ok(output),
             Err(failed) => failed,

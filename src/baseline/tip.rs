@@ -8,7 +8,7 @@ use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
 use super::ancestry::{head, parents};
-use super::{open, short};
+use super::short;
 use kelvin_base::exit::Misuse;
 
 /// The commit that an event is about. This commit, or a merge of it, has to be checked out.
@@ -38,7 +38,7 @@ impl CheckedOut {
     ///
     /// Where there is no repository, or no commit in it.
     pub(crate) fn of(root: &Path) -> anyhow::Result<Self> {
-        let repo = open(root)?;
+        let repo = super::open(root)?;
         let commit = head(&repo)?;
         Self::read(&repo, commit)
     }
@@ -98,7 +98,7 @@ impl Tip {
             return Ok(());
         }
         let found = git::id(commit).ok().and_then(|commit| {
-            let repo = open(root).ok()?;
+            let repo = super::open(root).ok()?;
             CheckedOut::read(&repo, commit).ok()
         });
         match found {

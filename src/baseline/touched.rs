@@ -84,9 +84,9 @@ pub(crate) fn touched(
     let mut uncommitted = BTreeSet::new();
     let paths = match by {
         TouchedBy::WorkTree => {
-            let committed = tree::of(&repo, &remote, head)?;
+            let committed = tree::tree_of_commit(&repo, &remote, head)?;
             uncommitted.extend(in_work_tree(root, &repo, &committed)?.into_keys());
-            in_work_tree(root, &repo, &tree::of(&repo, &remote, base)?)?
+            in_work_tree(root, &repo, &tree::tree_of_commit(&repo, &remote, base)?)?
         }
         TouchedBy::Commit => between((&repo, &remote), base, head)?,
         TouchedBy::CommitSinceItLeft => {
@@ -115,8 +115,8 @@ fn between(
     after: Oid,
 ) -> anyhow::Result<BTreeMap<PathBuf, TouchedKind>> {
     let mut paths = BTreeMap::new();
-    let before = tree::of(store.0, store.1, before)?.id();
-    let after = tree::of(store.0, store.1, after)?.id();
+    let before = tree::tree_of_commit(store.0, store.1, before)?.id();
+    let after = tree::tree_of_commit(store.0, store.1, after)?.id();
     differing(
         store,
         (Some(before), Some(after)),
@@ -242,7 +242,7 @@ pub(crate) fn head_files(
 ) -> anyhow::Result<HeadFiles> {
     let repo = super::open(root)?;
     let remote = Remote::of(&repo).with(login, hint);
-    let head = tree::of(&repo, &remote, ancestry::head(&repo)?)?.id();
+    let head = tree::tree_of_commit(&repo, &remote, ancestry::head(&repo)?)?.id();
     let mut found = HeadFiles::default();
     let mut folders = vec![(PathBuf::new(), head)];
     while let Some((folder, id)) = folders.pop() {

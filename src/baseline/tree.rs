@@ -23,7 +23,7 @@ pub(crate) fn read(
     commit: Oid,
     path: &Path,
 ) -> anyhow::Result<Option<Vec<u8>>> {
-    let mut tree = of(repo, remote, commit)?;
+    let mut tree = tree_of_commit(repo, remote, commit)?;
     let mut names = path.components().peekable();
     while let Some(name) = names.next() {
         let name = name.as_os_str().as_encoded_bytes();
@@ -44,7 +44,7 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// Where the tree cannot be had.
-pub(crate) fn of<'r>(
+pub(crate) fn tree_of_commit<'r>(
     repo: &'r Repository,
     remote: &Remote<'_>,
     commit: Oid,

@@ -105,7 +105,7 @@ fn write_files(
     commit: Oid,
     name: &str,
 ) -> anyhow::Result<()> {
-    let files = tree::of(repo, remote, commit)?;
+    let files = tree::tree_of_commit(repo, remote, commit)?;
     tree::complete(repo, remote, &files)?;
     let mut how = CheckoutBuilder::new();
     how.force()

@@ -11,7 +11,7 @@ use kelvin_run::config::Config;
 const DOWNLOADED: &str = "/tmp/kelvin-baseline";
 
 /// The arguments that give the same verdict in a clean clone. `was_rerun`: whether this gate could run cases again.
-pub(super) fn of(
+pub(super) fn reproduction(
     request: &GateRequest,
     config: &Config,
     head: &Report,

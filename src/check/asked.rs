@@ -1,9 +1,11 @@
-//! The probes and items that were asked for, chosen and shared out. Both a check and a listing of it begin with this.
+//! The probes and items that were asked for, chosen and shared out, and the files in the folder of the pipeline that
+//! are not its code. Both a check and a listing of it begin with this.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::CheckRequest;
+use crate::history;
 use kelvin_base::exit::Misuse;
 use kelvin_probe::{Items, Kind};
 use kelvin_record::Listing;
@@ -169,4 +171,21 @@ pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result
     }
     listing.notices.sort();
     Ok(listing)
+}
+
+/// Files beside the pipeline that are no part of its code: a change to such a file changes no answer.
+pub(super) fn not_pipeline(config: &Config, sides: &[AskedProbe<'_>], out: &Path) -> Vec<PathBuf> {
+    let mut paths: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();
+    paths.extend(not_code(config, out));
+    paths
+}
+
+/// The same list without the items of probes.
+pub(crate) fn not_code(config: &Config, out: &Path) -> Vec<PathBuf> {
+    let mut paths = vec![out.to_path_buf()];
+    paths.push(config.root.join(&config.gate.calibration));
+    paths.extend(config.file.file_name().map(|name| config.root.join(name)));
+    paths.extend(history::files(&config.root));
+    paths.extend(config.cache.as_ref().map(|cache| cache.dir.clone()));
+    paths
 }

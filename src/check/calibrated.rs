@@ -76,7 +76,12 @@ pub(super) fn chosen<'p, 'c>(
 /// Adds to the verdict what is known of the judges behind its gated metrics. A judge that is not known to be fit leads
 /// to a warning, or fails the gate where the configuration requires a calibration: without one, what such a judge says
 /// is no measurement. Metrics of a judge that is known to be unfit never pass.
-pub(super) fn tell(config: &Config, request: &GateRequest, head: &Report, verdict: &mut Verdict) {
+pub(super) fn judge_the_judges(
+    config: &Config,
+    request: &GateRequest,
+    head: &Report,
+    verdict: &mut Verdict,
+) {
     let judges: Vec<(PlacedJudge<'_>, BTreeSet<String>)> = language_models(config)
         .into_iter()
         .map(|judge| {

@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{CheckRequest, asked, beside, record};
+use super::{CheckRequest, asked, record};
 use crate::baseline;
 use crate::baseline::{CheckoutForm, Claims, Hint, Login};
 use crate::registry::Registry;
@@ -163,7 +163,7 @@ fn against(
         against.unknown = of_no_commit(repo, config, &request)?;
     }
     let code = |out: PathBuf| -> anyhow::Result<_> {
-        let exclude = beside::not_pipeline(&base, &sides, &out);
+        let exclude = asked::not_pipeline(&base, &sides, &out);
         pipeline::committed(&base.root, &base.fingerprint, &exclude)
     };
     // A run leaves its own output folder out of the fingerprint, wherever that folder lies.
@@ -221,7 +221,11 @@ fn of_no_commit(
 
 /// The sentence that says that nobody knows whether the base's report belongs to its commit. It is a warning where only
 /// the report's own statements prevent the check, and the head makes no such statement.
-pub(super) fn told(provenance: &Provenance, base: &Report, head: &Report) -> Option<Reason> {
+pub(super) fn unchecked_base(
+    provenance: &Provenance,
+    base: &Report,
+    head: &Report,
+) -> Option<Reason> {
     let why = provenance.unchecked.as_deref()?;
     let by_its_word =
         base.run.session.dirty || base.tool.version != head.tool.version || why == NO_CODE;

@@ -1,17 +1,18 @@
-//! Measures another commit: its own code, its own cases, in a folder of its own.
+//! Measures another commit: its own code, its own cases or those of the head, in a folder of its own; and says where
+//! that is impossible.
 
+use std::fs;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-use super::of_no_commit;
-use super::overlay;
 use super::stage::{self, Stage};
-use super::{CheckMode, CheckRequest};
+use super::{CheckMode, CheckRequest, asked};
 use crate::baseline;
 use crate::baseline::{CheckoutForm, Hint, Login};
 use crate::registry::Registry;
+use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::report::Report;
 use kelvin_record::WantedRepeats;
 use kelvin_record::{SectionKind, Shard};
@@ -153,7 +154,7 @@ fn with<T>(
     let root = baseline::checkout(repo, commit, &config.root, into, what.fetched_with)?;
     let name = config.file.file_name().unwrap_or_default();
     if what.of_the_head.is_some() {
-        overlay::put(config, repo, &root, (what.registry, what.probe))?;
+        put_items(config, repo, &root, (what.registry, what.probe))?;
     }
     let request = CheckRequest {
         registry: what.registry,
@@ -176,7 +177,7 @@ fn with<T>(
         is_base: true,
     };
     let base = what.registry.configured(&request.overrides)?;
-    if let Some(why) = of_no_commit::why(&base, config) {
+    if let Some(why) = same_service(&base, config) {
         anyhow::bail!(why);
     }
     stage::with(&request, observer, then)
@@ -197,4 +198,89 @@ pub(super) fn replace(base: &mut Report, again: Report) {
             base.probes.put(name, section);
         }
     }
+}
+
+/// A pipeline may be the same process whatever commit is checked out: a base that is measured beside its change is then
+/// the change. Why the base cannot be measured now, where `baseline.compute` asks for it; none where it can be.
+pub(super) fn same_service(base: &Config, head: &Config) -> Option<String> {
+    if !head.baseline.compute {
+        return None;
+    }
+    let mut services = head.targets().filter(|target| target.is_of_no_commit());
+    let is_same = services.any(|here| base.targets().any(|there| there.text() == here.text()));
+    is_same.then(|| {
+        "the base cannot be measured beside the change: without `start` under `run.http`, the same service answers for \
+         both. Name the command that starts it in `start`, or compare with a stored report (`baseline.compute: false`)"
+            .to_owned()
+    })
+}
+
+/// The same as a notice.
+pub(super) fn same_service_notice(config: &Config) -> Option<Notice> {
+    Some(Notice::new(
+        Code::own("same_service"),
+        same_service(config, config)?,
+    ))
+}
+
+/// Replaces the files of the base's items by those of the head's. `root`: the folder of the configuration in a checkout
+/// of the base.
+///
+/// # Errors
+///
+/// Where the items of a side cannot be read, or those of the head lie outside of the repository.
+fn put_items(
+    head: &Config,
+    repo: &Repository,
+    root: &Path,
+    (registry, probe): (Registry, Option<&'static str>),
+) -> anyhow::Result<()> {
+    let base = registry.configured(&Overrides {
+        file: Some(root.join(head.file.file_name().unwrap_or_default())),
+        no_cache: true,
+        ..Overrides::default()
+    })?;
+    let top = repo.workdir().context("the repository has no work tree")?;
+    let top = top.canonicalize().context("failed to find the work tree")?;
+    let from = head.root.canonicalize();
+    let from = from.with_context(|| format!("failed to find `{}`", head.root.display()))?;
+    let below = from
+        .strip_prefix(&top)
+        .context("the configuration is outside the repository")?;
+    let files = root.ancestors().nth(below.components().count());
+    let files = files.context("the checkout has no such folder")?;
+    for old in item_files(&base, registry, probe)? {
+        fs::remove_file(&old).with_context(|| format!("failed to remove `{}`", old.display()))?;
+    }
+    for item in item_files(head, registry, probe)? {
+        let shown = item.display();
+        let real = item.canonicalize();
+        let real = real.with_context(|| format!("failed to find `{shown}`"))?;
+        let name = real.strip_prefix(&top);
+        let name = name.with_context(|| format!("`{shown}` is outside the repository"))?;
+        let to = files.join(name);
+        fs::create_dir_all(to.parent().unwrap_or(files))
+            .and_then(|()| fs::copy(&real, &to))
+            .with_context(|| format!("failed to copy `{shown}`"))?;
+    }
+    Ok(())
+}
+
+/// The files that the items are read from.
+fn item_files(
+    config: &Config,
+    registry: Registry,
+    probe: Option<&'static str>,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let request = CheckRequest {
+        probe,
+        is_base: true,
+        ..CheckRequest::new(registry)
+    };
+    let sides = asked::read(&request, config)?;
+    let mut files: Vec<PathBuf> = sides.iter().flat_map(|side| side.items.files()).collect();
+    files.sort();
+    // Several probes may read the same file.
+    files.dedup();
+    Ok(files)
 }

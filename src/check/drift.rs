@@ -6,8 +6,8 @@ use super::{GateRequest, stored};
 use crate::baseline;
 use crate::baseline::Anchored;
 use kelvin_gate::compare::{Measured, compare};
+use kelvin_gate::differences::differences;
 use kelvin_gate::drift::{Drift, metrics};
-use kelvin_gate::fingerprints::differences;
 use kelvin_gate::policy::Policy;
 use kelvin_gate::report::Report;
 use kelvin_gate::{Judgement, align};
@@ -16,7 +16,7 @@ use kelvin_record::{ComparedSide, Viewpoint};
 use kelvin_run::config::Config;
 
 /// Compares with the anchor, where the configuration names one, and tells which metrics drifted too far.
-pub(super) fn tell(
+pub(super) fn judge_drift(
     request: &GateRequest,
     config: &Config,
     head: &Report,
@@ -29,7 +29,7 @@ pub(super) fn tell(
         Ok(anchored) => compared(config, &anchored, wanted, head),
         Err(error) => none(format!("{error:#}")),
     };
-    drift.tell(&mut judgement.verdict, config.baseline.on_drift.into());
+    drift.add_to_verdict(&mut judgement.verdict, config.baseline.on_drift.into());
     judgement.drift = Some(drift);
 }
 

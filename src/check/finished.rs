@@ -101,7 +101,7 @@ impl JudgedSide for Finished {
         Ok(None)
     }
 
-    fn told(&self, config: &Config) -> Vec<Difference> {
+    fn differences(&self, config: &Config) -> Vec<Difference> {
         let mut told = vec![Difference::FinishedBefore];
         if self.0.run.fingerprints.config != config.measured() {
             told.push(Difference::MeasuredOtherwise {

@@ -18,7 +18,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::policy::Policy;
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::{CopiedFrom, Report, Session, StoredVerdict};
-use kelvin_gate::{Judgement, opening, unaffected};
+use kelvin_gate::{Judgement, judgement, opening};
 use kelvin_page::safe;
 use kelvin_record::settings::BaselineSource;
 use kelvin_record::{Direction, Ending};
@@ -177,7 +177,7 @@ fn unaffected(
         "nothing was run: the change touches only {}, which `harmless` of the base {shown} lists",
         counted(&names)
     );
-    let judgement = unaffected::judgement(&report, &policy, provenance.clone(), &safe::line(&why));
+    let judgement = judgement::unaffected(&report, &policy, provenance.clone(), &safe::line(&why));
     let verdict = opening::stored(&judgement);
     let dirty = names.iter().any(|path| touched.uncommitted.contains(*path));
     Ok(Ok(Box::new(UnaffectedChange {

@@ -42,7 +42,7 @@ pub(super) trait JudgedSide {
     ) -> anyhow::Result<Option<Judgement>>;
 
     /// What a reader of the verdict must know of a measurement that was not made for this verdict.
-    fn told(&self, config: &Config) -> Vec<Difference> {
+    fn differences(&self, config: &Config) -> Vec<Difference> {
         let _ = config;
         Vec::new()
     }

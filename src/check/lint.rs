@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::asked::{self, AskedProbe};
-use super::{CheckMode, CheckRequest, harmless, of_no_commit};
+use super::{CheckMode, CheckRequest, compute, harmless};
 use crate::registry::Registry;
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::Notice;
@@ -114,7 +114,7 @@ impl Linted {
         asked::keep_folders_apart(&sides)?;
         let items = sides.iter().flat_map(|side| side.items.files()).collect();
         self.notices.extend(harmless::doubtful(&config, items));
-        self.notices.extend(of_no_commit::notice(&config));
+        self.notices.extend(compute::same_service_notice(&config));
         self.notices.sort();
         self.problems.extend(too_few_runs(&config));
         Ok(())

@@ -6,7 +6,7 @@ use super::budget::Allowance;
 use super::compute::ItemsBeside;
 use super::head::JudgedSide;
 use super::stored::{self, StoredReports};
-use super::{changed, compute, texts};
+use super::{compute, stage, texts};
 use kelvin_gate::compare::{Comparison, Measured, compare};
 use kelvin_gate::differences::Difference;
 use kelvin_gate::looks::Rerun;
@@ -130,7 +130,7 @@ impl Looking<'_> {
 
 /// Why it is not known what was measured; none where it is known.
 pub(super) fn unknown(head: &Report) -> Option<Judgement> {
-    let why = changed::why_nothing_is_shown(head)?;
+    let why = stage::why_nothing_is_shown(head)?;
     let verdict = Verdict::unmeasured(why);
     Some(Judgement::without_base(verdict, Vec::new()))
 }

@@ -204,7 +204,7 @@ impl SettingsBefore {
     }
 
     /// Replaces the judgement by the one under these settings where that one is worse; otherwise adds a note about it.
-    pub(super) fn tell(&self, judgement: &mut Judgement, mut by_base: Judgement) {
+    pub(super) fn settle_with_base(&self, judgement: &mut Judgement, mut by_base: Judgement) {
         let taken = self.taken();
         let word = by_base.verdict.verdict.as_str().replace('_', " ");
         let is_worse =

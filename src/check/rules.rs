@@ -1,15 +1,18 @@
-//! The rules of the base: a change that edits its own rules is also judged by the old ones, and if only its own rules
-//! let it pass, the first reason says so.
+//! The rules of the base: a change that edits its own rules, or what is measured, is told so. It is also judged by
+//! the old rules, and if only its own rules let it pass, the first reason says so.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::GateRequest;
-use crate::baseline;
+use super::rule_files::EditedRule;
+use super::{GateRequest, calibrated, measure};
+use crate::baseline::{self, Unknown};
 use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::verdict::{Reason, ReasonCode, Word};
 use kelvin_page::safe;
-use kelvin_run::config::Config;
+use kelvin_run::config;
+use kelvin_run::config::{Config, Edited};
 use kelvin_system::git::Oid;
 
 /// The old rules.
@@ -58,7 +61,11 @@ impl RulesBefore {
 
     /// Puts a reason first where only the rules of the change let it pass, or where nobody knows whether the old rules
     /// would.
-    pub(super) fn tell(&self, judgement: &mut Judgement, by_base: anyhow::Result<Judgement>) {
+    pub(super) fn settle_with_base(
+        &self,
+        judgement: &mut Judgement,
+        by_base: anyhow::Result<Judgement>,
+    ) {
         let of_base = baseline::short(self.commit);
         let text = match by_base {
             Ok(by_base) => {
@@ -112,5 +119,144 @@ impl RulesBefore {
             text,
         };
         judgement.verdict.reasons.insert(0, reason);
+    }
+}
+
+/// The name of the file of calibrations in messages.
+const CALIBRATION: &str = "calibration of the judges";
+
+/// A sentence for each part of the configuration that the change edits, and for each file that says what is measured,
+/// compared with the tree of the base commit. Without a base commit there is no sentence; where the base commit could
+/// not be fetched, a sentence says that nobody knows.
+pub(super) fn edited_rules(config: &Config, request: &GateRequest) -> Vec<Reason> {
+    let with = (request.login.as_ref(), &request.hint);
+    let name = Path::new(config.file.file_name().unwrap_or_default());
+    let mut measured = config.measured_files();
+    // Whoever edits this file decides which judges are trusted.
+    measured.push((CALIBRATION, Path::new(&config.gate.calibration)));
+    let is_tried = !calibrated::language_models(config).is_empty();
+    let mut names = vec![name];
+    names.extend(measured.iter().map(|(_, path)| *path));
+    let (commit, mut files) = match baseline::base_files(&config.root, with, &names) {
+        Ok(found) => found,
+        Err(error) if Unknown::is_in(&error) => return vec![not_fetched()],
+        Err(_) => return Vec::new(),
+    };
+    let commit = baseline::short(commit);
+    let base = match files.remove(0) {
+        Ok(Some(base)) => base,
+        // A new configuration brings rules of its own.
+        Ok(None) => {
+            return vec![warning(
+                ReasonCode::EditsRules,
+                format!(
+                    "the base {commit} has no `{}`: the gate is the one that this change brings",
+                    name.display()
+                ),
+            )];
+        }
+        Err(error) if Unknown::is_in(&error) => return vec![not_fetched()],
+        Err(_) => return Vec::new(),
+    };
+    let base = String::from_utf8_lossy(&base);
+    let edits = kelvin_base::file::read(&config.root.join(name)).and_then(|head| {
+        let read = |text: &str| request.check.registry.configured_by(text, &config.file);
+        config::edits(&read(&base)?, &read(&head)?)
+    });
+    let Ok(edits) = edits else {
+        return vec![warning(
+            ReasonCode::EditsRules,
+            format!(
+                "`{}` of the base {commit} cannot be read by this kelvin, so whether this change \
+                 edits the gate is not known",
+                name.display()
+            ),
+        )];
+    };
+    let of_settings = edits.iter().map(|(edited, edits)| {
+        let (code, what) = match edited {
+            Edited::Baseline => (ReasonCode::EditsRules, "the baseline"),
+            Edited::Gate => (ReasonCode::EditsRules, "the gate"),
+            Edited::Name => (ReasonCode::EditsRules, "the name"),
+            Edited::Measured => (ReasonCode::EditsMeasure, "what is measured"),
+        };
+        let edits: Vec<String> = edits.iter().map(ToString::to_string).collect();
+        warning(
+            code,
+            format!("this change edits {what}: {}", edits.join(", ")),
+        )
+    });
+    let of_files = measured
+        .iter()
+        .zip(files)
+        .filter_map(|((what, path), base)| {
+            let base = base.ok()?;
+            let head = std::fs::read(config.root.join(path)).ok()?;
+            let Some(base) = base else {
+                // A new calibration also declares judges fit. Any other file that the base does not have under this
+                // name belongs to another setting, or is not kept by git.
+                return (*what == CALIBRATION && is_tried).then(|| {
+                    warning(
+                        ReasonCode::EditsMeasure,
+                        format!("this change brings the {what} `{}`", path.display()),
+                    )
+                });
+            };
+            let is_edited = !config::is_same_data(&base, &head);
+            is_edited.then(|| {
+                warning(
+                    ReasonCode::EditsMeasure,
+                    format!("this change edits the {what} `{}`", path.display()),
+                )
+            })
+        });
+    let of_files: Vec<Reason> = of_files.collect();
+    of_settings
+        .chain(of_files)
+        .chain(of_checks(config, request))
+        .collect()
+}
+
+/// Tells of edits to files that a check reads or runs without a setting that names them.
+fn of_checks(config: &Config, request: &GateRequest) -> Vec<Reason> {
+    let found = match measure::edited_files(config, config, request) {
+        Ok(found) => found.files,
+        // A missing base is reported elsewhere.
+        Err(_) => return Vec::new(),
+    };
+    let mut by_kind: BTreeMap<&str, Vec<EditedRule>> = BTreeMap::new();
+    let named: Vec<&str> = config
+        .measured_files()
+        .iter()
+        .map(|(what, _)| *what)
+        .collect();
+    for file in found.into_iter().filter(|file| !named.contains(&file.what)) {
+        by_kind.entry(file.what).or_default().push(file);
+    }
+    let told = by_kind.into_iter().map(|(what, files)| {
+        let names = measure::named(&files);
+        let text = match files.len() {
+            1 => format!("this change edits the {what} {names}"),
+            _ => format!("this change edits the {what}: {names}"),
+        };
+        warning(ReasonCode::EditsMeasure, text)
+    });
+    told.collect()
+}
+
+fn not_fetched() -> Reason {
+    warning(
+        ReasonCode::EditsRules,
+        "whether this change edits the gate is not known: the base commit could not be fetched"
+            .to_owned(),
+    )
+}
+
+fn warning(code: ReasonCode, text: String) -> Reason {
+    Reason {
+        code,
+        effect: Some(Effect::Warn),
+        metric: None,
+        text: kelvin_page::safe::line(&text),
     }
 }

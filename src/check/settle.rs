@@ -8,22 +8,22 @@ use super::looking::{ComparisonEnding, Looking, unknown};
 use super::stored::StoredReports;
 use super::{
     BaseOfTheRun, Checked, GateRequest, Judged, absent, again, approval, calibrated, claims,
-    compute, drift, edits, measure, of_no_commit, ordered, record, rules, stored, texts, why,
+    compute, drift, measure, record, rules, stored, texts, why,
 };
 use crate::baseline;
 use crate::baseline::{Baseline, Remote, Search};
 use kelvin_base::file;
 use kelvin_base::notice::Code;
 use kelvin_gate::compare::{Measured, compare};
-use kelvin_gate::differences::Difference;
-use kelvin_gate::fingerprints::{Differences, differences};
+use kelvin_gate::differences::{Difference, Differences, differences};
 use kelvin_gate::policy::{Effect, Policy};
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::readings::Readings;
 use kelvin_gate::report::{self, Report};
-use kelvin_gate::verdict::{Reason, ReasonCode, Verdict};
-use kelvin_gate::{Gate, Judgement, align, answers, changes, demands, flips};
+use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
+use kelvin_gate::{Gate, Judgement, align, answers, changes, demands};
 use kelvin_github::publish::comment;
+use kelvin_page::safe;
 use kelvin_record::ComparedSide;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
@@ -69,7 +69,7 @@ pub(super) fn judge(
     let asked = (request, observer);
     let (mut judgement, base) = settle(asked, config, side)?;
     as_the_base_measures(asked, config, side, &mut judgement);
-    judgement.reproduce = Some(again::of(
+    judgement.reproduce = Some(again::reproduction(
         request,
         config,
         &side.report(),
@@ -82,7 +82,7 @@ pub(super) fn judge(
     judgement.caveats = foremost.map(|notice| notice.text.clone()).collect();
     let edits = match request.by_the_base {
         true => Vec::new(),
-        false => edits::told(config, request),
+        false => rules::edited_rules(config, request),
     };
     let reasons = &mut judgement.verdict.reasons;
     let comes_first = |reason: &&Reason| {
@@ -154,7 +154,7 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
             .and_then(|mut found| by_rules(asked, &before.config, side, &mut found)),
     };
     let base = found.measured(&judgement);
-    before.tell(&mut judgement, by_base);
+    before.settle_with_base(&mut judgement, by_base);
     Ok((judgement, base))
 }
 
@@ -195,7 +195,7 @@ fn as_the_base_measures(
     });
     let judged = judged.and_then(|judged| before.demand_untouched().map(|()| judged));
     match judged {
-        Ok(Some(by_base)) => before.tell(judgement, by_base),
+        Ok(Some(by_base)) => before.settle_with_base(judgement, by_base),
         Ok(None) => measure::unknown(judgement, "nothing is run to judge a finished report"),
         Err(error) => measure::unknown(judgement, &format!("{error:#}")),
     }
@@ -215,10 +215,10 @@ fn by_rules(
     let policy = Policy::of(&config.gate, config.baseline.require);
     let head = side.report();
     let head = texts::compared(&head, texts::are_withheld(config, &[]))?;
-    demands::tell(&policy, &head.metrics, &mut judgement.verdict);
-    drift::tell(asked.0, config, &head, &mut judgement);
-    calibrated::tell(config, asked.0, &head, &mut judgement.verdict);
-    ordered::doubt(&head, &mut judgement.verdict);
+    demands::report_demands(&policy, &head.metrics, &mut judgement.verdict);
+    drift::judge_drift(asked.0, config, &head, &mut judgement);
+    calibrated::judge_the_judges(config, asked.0, &head, &mut judgement.verdict);
+    doubt_order(&head, &mut judgement.verdict);
     Ok(judgement)
 }
 
@@ -317,7 +317,7 @@ fn weigh(
     let before = side.invocations();
 
     let mut told = what_differs((base, provenance), &head, &left_out);
-    told.told.extend(side.told(config));
+    told.told.extend(side.differences(config));
     let base_at = commit_that_runs_again(config, provenance, side)?;
     let sides = 1 + usize::from(base_at.is_some());
     let mut allowance = Allowance::of(config, &head, sides);
@@ -381,7 +381,8 @@ fn weigh(
         ..
     } = looking;
     told.told.extend(too_small);
-    told.told.extend(stored.told(&verdict, base_reruns > 0));
+    told.told
+        .extend(stored.differences(&verdict, base_reruns > 0));
     told.told.extend(counted_once(ComparedSide::Base, base));
     told.told.extend(counted_once(ComparedSide::Head, &head));
 
@@ -398,8 +399,8 @@ fn weigh(
     verdict.turnover.extend(of_the_head.turnover.clone());
     let aligned = align::align_by(base, &head, reading);
     verdict.warn_of_alignment(&aligned.comparisons);
-    why::tell(&head, &mut verdict);
-    let unchecked = claims::told(provenance, base, &head);
+    why::explain_reasons(&head, &mut verdict);
+    let unchecked = claims::unchecked_base(provenance, base, &head);
     say_first(&mut verdict, left_out, unchecked);
     answers::add_hits(&mut verdict, (base, &head));
 
@@ -407,10 +408,10 @@ fn weigh(
         &Measured::from(&aligned.base),
         &Measured::from(&aligned.head),
     );
-    let cases = changes::of(&comparison, &verdict);
+    let cases = changes::case_changes(&comparison, &verdict);
     drop(comparison);
     Ok(Judgement {
-        flips: flips::of(&cases, &verdict, (base, &head)),
+        flips: answers::gone_wrong(&cases, &verdict, (base, &head)),
         cases,
         reruns,
         base_reruns: calls_of_the_base + base_reruns,
@@ -462,7 +463,7 @@ fn commit_that_runs_again(
     side: &dyn JudgedSide,
 ) -> anyhow::Result<Option<Oid>> {
     let commit = provenance.commit.as_deref();
-    let is_another = of_no_commit::why(config, config).is_none();
+    let is_another = compute::same_service(config, config).is_none();
     let commit = commit.filter(|_| side.can_be_run() && config.baseline.compute && is_another);
     Ok(commit.map(git::id).transpose()?)
 }
@@ -547,4 +548,26 @@ fn what<'r>(request: &'r GateRequest, commit: (&'r Repository, Oid)) -> WantedIt
 fn counted_once(side: ComparedSide, report: &Report) -> Option<Difference> {
     let cases = report.kept_count();
     (cases > 0).then_some(Difference::CountedOnce { side, cases })
+}
+
+/// Where the answers of a run depend on the order in which its inputs were asked, a comparison of its figures compares
+/// orders as well. So the verdict says that the pipeline remembers, and it is no pass: nothing shows that the change is not
+/// worse.
+fn doubt_order(head: &Report, verdict: &mut Verdict) {
+    let mut notices = head.notices.iter();
+    let notice = notices.find(|notice| notice.code == Code::own("order_matters"));
+    let Some(notice) = notice else {
+        return;
+    };
+    if verdict.verdict == Word::Pass {
+        verdict.verdict = Word::Inconclusive;
+    }
+    let reason = Reason {
+        code: ReasonCode::OrderMatters,
+        effect: Some(Effect::Warn),
+        metric: None,
+        text: safe::line(&notice.text),
+    };
+    // A reader meets it before the figures that it puts in doubt.
+    verdict.reasons.insert(0, reason);
 }

@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::{CheckMode, CheckRequest, asked, beside, changed, echo, named};
+use super::{CheckMode, CheckRequest, asked, echo, named};
 use kelvin_base::clock::Clock;
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code as NoticeCode, Notice};
 use kelvin_gate::report::{Fingerprints, Report, Run, Session, Share};
 use kelvin_probe::{Planned, Probe};
-use kelvin_record::{Ending, Findings, Forecast, Kinds, Sections, WantedRepeats};
+use kelvin_record::{Ending, Findings, Forecast, Kinds, Metric, Sections, WantedRepeats};
 use kelvin_run as run;
 use kelvin_run::config::Config;
 use kelvin_run::{Observer, Observing, Rules, Runner, RunnerSettings, Start};
@@ -69,7 +69,7 @@ pub(super) fn with<T>(
         Some(out) => std::path::absolute(out)?,
         None => config.root.join("kelvin"),
     };
-    let beside = beside::not_pipeline(&config, &sides, &out);
+    let beside = asked::not_pipeline(&config, &sides, &out);
     let start = match request.mode {
         CheckMode::Resume => Start::Resume,
         CheckMode::Run | CheckMode::DryRun => Start::Fresh,
@@ -279,9 +279,9 @@ impl Stage<'_> {
         let mut findings: Vec<(&str, Findings)> = names.zip(self.findings()).collect();
         let changes = self.changes();
         if let Some(changes) = &changes {
-            notices.push(changed::changed_notice(changes));
+            notices.push(changed_notice(changes));
             for (_, of_probe) in &mut findings {
-                changed::without_interruption(of_probe);
+                without_interruption(of_probe);
             }
         }
         // A ceiling has ended the run, and it has a notice of its own.
@@ -292,7 +292,7 @@ impl Stage<'_> {
             .any(|runner| runner.spent().is_some())
         {
             for (_, of_probe) in &mut findings {
-                changed::without_interruption(of_probe);
+                without_interruption(of_probe);
             }
         }
         let run = Run {
@@ -400,7 +400,7 @@ pub(super) fn assemble(
         sections.put(name, found.section);
     }
     if run.ending == Ending::Changed {
-        metrics.values_mut().for_each(changed::withdraw_changed);
+        metrics.values_mut().for_each(withdraw_changed);
     }
     for (id, metric) in &metrics {
         if let (None, Some(reason), true) = (metric.value, &metric.reason, metric.gated) {
@@ -412,4 +412,41 @@ pub(super) fn assemble(
     }
     notices.sort();
     Report::new(run, sections, metrics, notices)
+}
+
+/// Says which files of the code changed during the run, and what to do. Such a run has no figures, because nobody knows which
+/// code gave which answer.
+fn changed_notice(changes: &str) -> Notice {
+    Notice::new(
+        NoticeCode::Changed,
+        format!(
+            "the code of the pipeline changed while it ran, so it is not known which code gave \
+             which answer, and nothing of this run is kept: {changes}. Run it again and leave the \
+             files alone until it ends. Files that the pipeline writes itself do not count as code if \
+             `.gitignore` lists them, or if `fingerprint` names the files of the code"
+        ),
+    )
+}
+
+/// Why a report of such a run shows nothing; none for other reports.
+pub(super) fn why_nothing_is_shown(report: &Report) -> Option<String> {
+    if report.run.ending != Ending::Changed {
+        return None;
+    }
+    let mut notices = report.notices.iter();
+    let notice = notices.find(|notice| notice.code == NoticeCode::Changed);
+    let plain = || "the code of the pipeline changed while it ran".to_owned();
+    Some(notice.map_or_else(plain, |notice| notice.text.clone()))
+}
+
+/// Takes the value of a metric away.
+fn withdraw_changed(metric: &mut Metric) {
+    metric.withdraw("the code of the pipeline changed while it ran");
+}
+
+/// Removes the note of an interruption from the findings of a probe: nobody interrupted the run.
+fn without_interruption(findings: &mut Findings) {
+    findings
+        .notices
+        .retain(|notice| notice.code != NoticeCode::Interrupted);
 }

@@ -77,7 +77,7 @@ impl<'s> StoredReports<'s> {
     }
 
     /// Notes about the reports. `was_run`: whether the base was run again in some cases.
-    pub(super) fn told(self, verdict: &Verdict, was_run: bool) -> Vec<Difference> {
+    pub(super) fn differences(self, verdict: &Verdict, was_run: bool) -> Vec<Difference> {
         let reports = self.found.reports.len();
         let mut metrics = verdict.metrics.values();
         let served = Difference::StoredRepeats {

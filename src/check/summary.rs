@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::doctor::{self, DoctorRequest, NeedStatus};
 use super::past::{self, Sources};
-use super::{CheckRequest, asked, beside, folder};
+use super::{CheckRequest, asked, folder};
 use crate::baseline::Login;
 use crate::registry::Registry;
 use crate::trend::{MadeOf, PastRun, Period, Summary, SummaryInputs, differing, summarize};
@@ -187,7 +187,7 @@ fn today(registry: Registry, config: &Config, overrides: &Overrides) -> anyhow::
     };
     let sides = asked::read(&request, config)?;
     let out = config.root.join("kelvin");
-    let beside = beside::not_pipeline(config, &sides, &out);
+    let beside = asked::not_pipeline(config, &sides, &out);
     let (code, _) = pipeline::begin(&config.root, &config.fingerprint, &beside, Made::default())?;
     Ok(MadeOf::by_this(
         (config.measured(), config.seed, code.digest),

@@ -10,7 +10,7 @@ use kelvin_record::probe_of;
 const LONGEST: usize = 240;
 
 /// Names the first item of each reason with an effect, and what its record says about it.
-pub(super) fn tell(head: &Report, verdict: &mut Verdict) {
+pub(super) fn explain_reasons(head: &Report, verdict: &mut Verdict) {
     let mut told = Vec::new();
     for reason in &verdict.reasons {
         let why = || {

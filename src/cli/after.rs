@@ -37,7 +37,7 @@ pub(super) fn after(
     checked: &Checked,
     judgement: Option<&Judgement>,
 ) -> String {
-    let page = report::page::of(&checked.report);
+    let page = report::page::run_page(&checked.report);
     let configured = registry.configured(&Overrides {
         file: Some(args.config().to_path_buf()),
         ..Overrides::default()

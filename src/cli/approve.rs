@@ -58,7 +58,7 @@ pub(super) fn main(args: ApproveArgs, registry: Registry) -> anyhow::Result<Exit
             client: &client,
             payload: &payload,
             workflow: &args.workflow,
-            say: &super::tell,
+            say: &super::say_remark,
         })?;
         return Ok(Exit::Passed);
     }
@@ -76,7 +76,7 @@ pub(super) fn main(args: ApproveArgs, registry: Registry) -> anyhow::Result<Exit
             Follows::Rerun => Then::Rerun,
             Follows::Check => Then::Check,
         },
-        say: &super::tell,
+        say: &super::say_remark,
     })?;
     Ok(Exit::Passed)
 }

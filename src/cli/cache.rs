@@ -79,9 +79,9 @@ pub(super) fn main(args: CacheArgs, registry: Registry) -> anyhow::Result<Exit> 
         CacheCommand::Prune { days, megabytes } => {
             let longest = Duration::from_secs(days.saturating_mul(DAY));
             let removed = stored.prune(now, longest, megabytes.saturating_mul(MEGABYTE))?;
-            told(&stored, removed)
+            removal_text(&stored, removed)
         }
-        CacheCommand::Clear => told(&stored, stored.clear()?),
+        CacheCommand::Clear => removal_text(&stored, stored.clear()?),
     };
     let next = match args.command {
         // The next run would remove these answers itself, within a day at most.
@@ -108,7 +108,7 @@ fn info(stored: &AnswerFolder, now: SystemTime) -> String {
     }
 }
 
-fn told(stored: &AnswerFolder, removed: Removed) -> String {
+fn removal_text(stored: &AnswerFolder, removed: Removed) -> String {
     format!(
         "removed {} ({}); {} stay ({})",
         counted(removed.answers, "answer"),

@@ -248,7 +248,7 @@ fn request(
         token,
         masker,
         guard: guard(),
-        say: &super::tell,
+        say: &super::say_remark,
     };
     (request, entered.err().or(wrong))
 }

@@ -12,14 +12,13 @@ use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::align::{AlignedReports, align, align_by};
 use kelvin_gate::compare::{Measured, compare};
-use kelvin_gate::differences::Difference;
-use kelvin_gate::fingerprints::{Differences, differences};
+use kelvin_gate::differences::{Difference, Differences, differences};
 use kelvin_gate::judgement::AnswersShown;
 use kelvin_gate::policy::Policy;
 use kelvin_gate::provenance::Source;
 use kelvin_gate::readings::Readings;
 use kelvin_gate::verdict::Word;
-use kelvin_gate::{Gate, Judgement, Next, answers, changes, flips};
+use kelvin_gate::{Gate, Judgement, Next, answers, changes};
 use kelvin_github::publish::comment;
 use kelvin_record::{ItemComparison, Nouns};
 
@@ -110,9 +109,9 @@ pub(super) fn main(args: &CompareArgs, registry: Registry) -> anyhow::Result<Exi
     let (old, new) = (Measured::from(&base), Measured::from(&head));
     let comparison = compare(&old, &new);
     verdict.warn_of_alignment(&comparisons);
-    let cases = changes::of(&comparison, &verdict);
+    let cases = changes::case_changes(&comparison, &verdict);
     let judgement = Judgement {
-        flips: flips::of(&cases, &verdict, (&base, &head)),
+        flips: answers::gone_wrong(&cases, &verdict, (&base, &head)),
         cases,
         comparisons,
         ..Judgement::with_base(verdict, provenance)

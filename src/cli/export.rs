@@ -89,11 +89,11 @@ pub(super) fn main(args: ExportArgs, registry: Registry) -> anyhow::Result<Exit>
         masker: Masker::of_environment([]),
     };
     let manifest = check::export(&request)?;
-    super::say(&(told(&request, &manifest) + &next(&again, &request, &manifest)));
+    super::say(&(manifest_text(&request, &manifest) + &next(&again, &request, &manifest)));
     Ok(Exit::Passed)
 }
 
-fn told(request: &ExportRequest, manifest: &Manifest) -> String {
+fn manifest_text(request: &ExportRequest, manifest: &Manifest) -> String {
     let mut page = format!(
         "wrote {} to {}\n",
         counted(manifest.examples, "example"),

@@ -11,7 +11,6 @@ use super::check::{CheckArgs, print};
 use super::inputs::variable;
 use super::progress::Progress;
 use super::veritas::{self, VeritasArgs};
-use crate::baseline::event;
 use crate::check::GateRequest;
 use crate::registry::Registry;
 use crate::{baseline, check};
@@ -184,7 +183,7 @@ pub(super) fn main(args: &GateArgs, registry: Registry) -> anyhow::Result<Exit> 
         return veritas::main(args, registry);
     }
     let (name, payload) = payload(args.event.as_ref(), args.event_name.as_ref())?;
-    let mut hint = event::hint_of_event(&name, &payload);
+    let mut hint = baseline::hint_of_event(&name, &payload);
     hint.asked.clone_from(&args.base);
     let mut request = GateRequest {
         hint,

@@ -70,7 +70,7 @@ pub(super) fn main(args: &LintArgs, registry: Registry) -> anyhow::Result<Exit> 
         .map(|file| (file, lint::lint(registry, file)))
         .collect();
     match args.format {
-        LintFormat::Text => super::tell(&page(&linted)),
+        LintFormat::Text => super::say_remark(&page(&linted)),
         LintFormat::Json => super::say(&json(&linted)?),
     }
     Ok(match linted.iter().any(|(_, linted)| !linted.is_fine()) {

@@ -17,7 +17,6 @@ mod export;
 mod field;
 mod forecast;
 mod gate;
-mod help;
 mod history;
 mod import;
 mod init;
@@ -184,7 +183,7 @@ fn command(registry: Registry) -> clap::Command {
             true => arg.value_parser(check::probes(registry)),
             false => arg,
         };
-    help::with_short_help(Args::command()).mut_subcommands(|command| command.mut_args(named))
+    manual::with_short_help(Args::command()).mut_subcommands(|command| command.mut_args(named))
 }
 
 fn parsed(registry: Registry, line: &[OsString]) -> Result<Args, clap::Error> {
@@ -277,7 +276,7 @@ fn say(text: &str) {
 static UNSAID: OnceLock<String> = OnceLock::new();
 
 /// Prints a remark beside an answer. In a workflow, text from outside in it must not become a command.
-fn tell(text: &str) {
+fn say_remark(text: &str) {
     match on_github() {
         true => say(&commands::unbracketed(text)),
         false => say(text),

@@ -91,7 +91,7 @@ pub(super) fn main(args: PostArgs, registry: Registry) -> anyhow::Result<Exit> {
             client: Some(&client),
             comment: args.comment.into(),
             on_github: variable("GITHUB_ACTIONS").is_some(),
-            say: &super::tell,
+            say: &super::say_remark,
         },
     )?;
     for url in urls {

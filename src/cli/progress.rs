@@ -54,7 +54,7 @@ impl SpentSoFar {
     }
 
     /// The cost as a text that begins with a comma; empty where no price is known.
-    fn told(self) -> String {
+    fn cost_text(self) -> String {
         self.usd
             .map_or_else(String::new, |usd| format!(", ${usd:.2} so far"))
     }
@@ -144,7 +144,7 @@ fn on_bar(bar: &ProgressBar, event: &Event<'_>, spent: &mut SpentSoFar, masker: 
         }
         Event::Finished { outcome, .. } => {
             spent.add(outcome);
-            bar.set_message(spent.told());
+            bar.set_message(spent.cost_text());
             bar.inc(1);
         }
         Event::Retrying {
@@ -184,7 +184,7 @@ impl ProgressLines {
                         self.name,
                         self.done,
                         self.tasks,
-                        self.spent.told()
+                        self.spent.cost_text()
                     ));
                 }
             }
@@ -310,10 +310,14 @@ mod tests {
         };
         let mut spent = SpentSoFar::default();
         spent.add(&outcome(AnswerSource::Called, None));
-        assert_eq!(spent.told(), "", "an unknown price is no price of nothing");
+        assert_eq!(
+            spent.cost_text(),
+            "",
+            "an unknown price is no price of nothing"
+        );
         spent.add(&outcome(AnswerSource::Called, Some(0.25)));
         spent.add(&outcome(AnswerSource::Cached, Some(8.0)));
         spent.add(&outcome(AnswerSource::Called, Some(0.5)));
-        assert_eq!(spent.told(), ", $0.75 so far");
+        assert_eq!(spent.cost_text(), ", $0.75 so far");
     }
 }

@@ -113,8 +113,8 @@ impl History {
                 config: row.get(6)?,
                 probe: row.get(7)?,
                 ending: row.get(8)?,
-                verdict: told(row.get(10)?),
-                cost: told(row.get(11)?),
+                verdict: parsed_column(row.get(10)?),
+                cost: parsed_column(row.get(11)?),
                 metrics,
             })
         })?;
@@ -125,7 +125,7 @@ impl History {
 }
 
 /// The JSON value of a column; none where it cannot be understood.
-fn told<T: DeserializeOwned>(column: Option<String>) -> Option<T> {
+fn parsed_column<T: DeserializeOwned>(column: Option<String>) -> Option<T> {
     serde_json::from_str(&column?).ok()
 }
 

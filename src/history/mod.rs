@@ -77,7 +77,7 @@ impl History {
                 .with_context(|| format!("failed to make `{}`", folder.display()))?;
             ignore(folder)?;
         }
-        Self::at(file, OpenFlags::SQLITE_OPEN_CREATE)
+        Self::open_at(file, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
     /// Opens the history beside a configuration; none where nothing was recorded yet.
@@ -89,11 +89,11 @@ impl History {
         let file = root.join(FILE);
         match std::fs::symlink_metadata(&file) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            _ => Self::at(file, OpenFlags::empty()).map(Some),
+            _ => Self::open_at(file, OpenFlags::empty()).map(Some),
         }
     }
 
-    fn at(file: PathBuf, flags: OpenFlags) -> anyhow::Result<Self> {
+    fn open_at(file: PathBuf, flags: OpenFlags) -> anyhow::Result<Self> {
         let shown = file.display().to_string();
         refuse(&file, migrate::version())?;
         let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -13,9 +13,7 @@ mod mean;
 mod page;
 mod past;
 mod regression;
-mod runs;
 mod split;
-mod summarize;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -28,5 +26,4 @@ pub(crate) use past::{MadeOf, PastRun, Place};
 pub(crate) use regression::{
     Compared, RegressionRow, RegressionStanding, VersionSamples, compare, lasting_falls, versions,
 };
-pub(crate) use summarize::summarize;
-pub(crate) use summary::{Period, ReadReports, Summary, SummaryInputs};
+pub(crate) use summary::{Period, ReadReports, Summary, SummaryInputs, summarize};

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::fall::{MetricScale, is_fall};
 use super::lasting::{self, LastingFall};
 use super::past::{PastRun, live};
-use super::{mean, summarize};
+use super::{mean, summary};
 use crate::baseline::Lineage;
 use kelvin_record::probe_of;
 
@@ -266,7 +266,7 @@ pub(crate) fn versions<'r>(
 /// The lasting falls among all runs, which are given in order.
 pub(crate) fn lasting_falls(runs: &[PastRun], metrics: &[String]) -> Vec<LastingFall> {
     let live = live(runs);
-    let metrics = summarize::metrics(&live, metrics);
+    let metrics = summary::metrics(&live, metrics);
     lasting::find(&live, &metrics)
 }
 

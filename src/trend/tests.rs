@@ -2,8 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::fall::MetricScale;
 use super::past::{MadeOf, PastFigure, PastRun, Place};
-use super::summary::{Of, ReadReports, Summary, SummaryInputs, SummaryRow, TrendWord};
-use super::{Period, RegressionStanding, VersionSamples, article, compare, summarize};
+use super::summary::{Of, ReadReports, Summary, SummaryInputs, SummaryRow, TrendWord, summarize};
+use super::{Period, RegressionStanding, VersionSamples, article, compare};
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_page::{fixture, html, markdown};
@@ -348,7 +348,7 @@ fn a_case_that_moved_by_exactly_the_limit_did_not_move_on_the_page_of_all_runs()
     let metrics = BTreeMap::from([(METRIC, SHARE)]);
     // In binary .80 - .75 is a little more than .05.
     let (before, now) = (cases(0.80, 0.80), cases(0.75, 0.74));
-    let turn = super::runs::turn(&before, &now, &metrics);
+    let turn = super::course::turn(&before, &now, &metrics);
     let moved: Vec<&str> = turn.moved.iter().map(|moved| moved.case).collect();
     assert_eq!(moved, ["b"]);
 }

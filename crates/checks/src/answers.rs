@@ -8,7 +8,7 @@ use kelvin_base::digest::Fields;
 use kelvin_record::{Answer, AnsweredItem, KeptText, SectionAnswers};
 
 /// The answers of a section.
-pub(super) fn of(section: &ChecksSection) -> SectionAnswers<'_> {
+pub(super) fn section_answers(section: &ChecksSection) -> SectionAnswers<'_> {
     let items = section.items.iter();
     SectionAnswers {
         types: Vec::new(),

@@ -1,7 +1,8 @@
 //! The checks as the rest of the program knows them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
@@ -15,10 +16,10 @@ use super::scenario::Scenario;
 use super::scenarios::{self, Scenarios};
 use super::services::Trouble;
 use super::target::ScenarioTarget;
-use super::{ChecksKind, answers, measure, page, scoring, scripts};
+use super::{ChecksKind, answers, measure, page, scoring};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
-use kelvin_base::notice::Notice;
+use kelvin_base::notice::{Code, Notice};
 use kelvin_page::Chapter;
 use kelvin_probe::{ChosenItems, Items, Kind, Planned, Probe, Rejudging, RepeatedItems};
 use kelvin_record::{
@@ -208,7 +209,7 @@ impl SectionKind for ChecksKind {
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
-        Some(answers::of(own(section)))
+        Some(answers::section_answers(own(section)))
     }
 
     fn recompute(&self, section: Box<dyn AnySection>) -> Findings {
@@ -319,10 +320,7 @@ impl Items for ScenariosToRun<'_> {
 
     fn notices(&self) -> Vec<Notice> {
         let mut notices = self.scenarios.notices.clone();
-        notices.extend(scripts::script_notices(
-            self.config.rules_root(),
-            self.settings,
-        ));
+        notices.extend(script_notices(self.config.rules_root(), self.settings));
         notices
     }
 
@@ -481,4 +479,27 @@ impl Probe for ChecksAtWork<'_> {
             .into(),
         })
     }
+}
+
+/// Notices about the scripts, one for each. A script that is not there may be made before the run.
+fn script_notices(root: &Path, settings: &ChecksSettings) -> Vec<Notice> {
+    let scripts = settings.invariants.iter();
+    let scripts = scripts.filter_map(|one| Some((&one.name, one.script.as_deref()?)));
+    let lame = scripts.filter(|(_, script)| is_lame(&root.join(script)));
+    lame.map(|(name, script)| {
+        // The path may hold the value of a variable.
+        let script = settings.without_values(&script.display().to_string());
+        let text = format!(
+            "the invariant `{name}` runs `{script}`, which is not executable, so it will be an error in every \
+             scenario; run `chmod +x {script}`, and commit that"
+        );
+        Notice::new(Code::own("check_errors"), text)
+    })
+    .collect()
+}
+
+/// Whether the path is a file that nobody may execute.
+fn is_lame(path: &Path) -> bool {
+    let data = std::fs::metadata(path);
+    data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 == 0)
 }

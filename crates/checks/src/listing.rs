@@ -33,7 +33,7 @@ pub(super) struct WorkspaceListing {
 /// # Errors
 ///
 /// Where the workspace itself cannot be read. What cannot be read in it is told in the text.
-pub(super) fn of(beneath: &Beneath) -> io::Result<WorkspaceListing> {
+pub(super) fn list_workspace(beneath: &Beneath) -> io::Result<WorkspaceListing> {
     let (found, is_whole) = entries(beneath)?;
     let mut listing = WorkspaceListing {
         text: String::new(),

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::config::{ChecksSettings, ScenarioSource};
-use super::interpolate;
 use super::keys::Parameter;
 use super::scenario::Scenario;
-use super::scenario_file;
+use super::{interpolate, scenario};
 use kelvin_base::exit::Misuse;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_page::listed;
@@ -54,7 +53,7 @@ pub(super) fn read(
             (texts.into_iter().map(scenario).collect(), files, notices)
         }
         ScenarioSource::File(name) => {
-            let (scenarios, notices) = scenario_file::read((root, rules), name)?;
+            let (scenarios, notices) = scenario::read_file((root, rules), name)?;
             (scenarios, vec![root.join(name)], notices)
         }
     };

@@ -18,7 +18,7 @@ pub(super) fn metric_of(governing: &str) -> String {
 }
 
 /// The answers of a section; none where only a judge can say which of them are the same.
-pub(super) fn of(section: &EvidenceSection) -> Option<SectionAnswers<'_>> {
+pub(super) fn section_answers(section: &EvidenceSection) -> Option<SectionAnswers<'_>> {
     let scorer = judge::stored(&section.basis.scorer, &section.basis.levels)?;
     if section.basis.asked {
         return None;

@@ -55,7 +55,7 @@ impl<'c> CasesToRun<'c> {
         Ok(Self {
             config,
             settings,
-            scorer: judge::of(&settings.scorer),
+            scorer: judge::chosen_scorer(&settings.scorer),
             corpus,
             notices,
             begins: true,
@@ -288,7 +288,7 @@ impl Probe for EvidenceAtWork<'_> {
         match &self.judged {
             None => findings(section, Some(self.planned.survey.scorer)),
             Some(judged) => {
-                judged.tell(&mut section.items, section.basis.noise_floor);
+                judged.note_unscored(&mut section.items, section.basis.noise_floor);
                 findings(section, Some(&judged.known()))
             }
         }

@@ -180,7 +180,7 @@ mod tests {
             ),
         ];
         for (choice, decisions) in scorers {
-            let scorer = judge::of(&Choice::read(&choice).expect("a scorer"));
+            let scorer = judge::chosen_scorer(&Choice::read(&choice).expect("a scorer"));
             for one in &decisions {
                 let without = withheld_decision(one.clone());
                 assert_eq!(withheld_decision(without.clone()), without, "twice is once");

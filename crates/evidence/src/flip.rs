@@ -12,7 +12,12 @@ type Answers = (Option<String>, String);
 
 /// The answers that got worse, among the variants of a case that count into a metric; none where no answer got worse,
 /// or where the metric is not about variants.
-pub(super) fn of(base: &CaseRecord, head: &CaseRecord, item: &str, metric: &str) -> Option<Flip> {
+pub(super) fn case_flip(
+    base: &CaseRecord,
+    head: &CaseRecord,
+    item: &str,
+    metric: &str,
+) -> Option<Flip> {
     let (name, part) = match metric.strip_prefix("evidence.")?.split_once('.') {
         Some((name, part)) => (name, Some(part)),
         None => (metric.strip_prefix("evidence.")?, None),
@@ -145,7 +150,7 @@ mod tests {
                 held,
             ],
         );
-        let flip = of(&base, &head, "ben", "evidence.invariance").expect("it flipped");
+        let flip = case_flip(&base, &head, "ben", "evidence.invariance").expect("it flipped");
         assert_eq!(
             (flip.flipped, flip.of, flip.part.as_str()),
             (2, 5, "reorder-02")
@@ -156,20 +161,20 @@ mod tests {
         );
         assert_eq!(flip.ought, Ought::Hold);
         // The other way round nothing got worse, and of sensitivity these variants say nothing.
-        assert_eq!(of(&head, &base, "ben", "evidence.invariance"), None);
-        assert_eq!(of(&base, &head, "ben", "evidence.sensitivity"), None);
+        assert_eq!(case_flip(&head, &base, "ben", "evidence.invariance"), None);
+        assert_eq!(case_flip(&base, &head, "ben", "evidence.sensitivity"), None);
         assert_eq!(
-            of(&base, &head, "ben", "evidence.invariance.pad_length"),
+            case_flip(&base, &head, "ben", "evidence.invariance.pad_length"),
             None
         );
-        assert_eq!(of(&base, &head, "ben", "retrieval.recall"), None);
+        assert_eq!(case_flip(&base, &head, "ben", "retrieval.recall"), None);
     }
 
     #[test]
     fn an_answer_that_no_longer_moves_is_a_flip_and_noise_that_changes_no_answer_is_none() {
         let base = case("sensitivity", &[&[("approve", 1.0)], &[("deny", 0.0)]]);
         let head = case("sensitivity", &[&[("deny", 0.0)], &[("deny", 0.0)]]);
-        let flip = of(&base, &head, "ben", "evidence.following").expect("it flipped");
+        let flip = case_flip(&base, &head, "ben", "evidence.following").expect("it flipped");
         assert_eq!((flip.flipped, flip.of, flip.ought), (1, 2, Ought::Move));
         assert_eq!(
             (flip.base.as_str(), flip.head.as_str()),
@@ -183,6 +188,6 @@ mod tests {
             "invariance",
             &[&[("deny", 0.0), ("approve", 1.0), ("deny", 0.0)]],
         );
-        assert_eq!(of(&base, &head, "ben", "evidence.invariance"), None);
+        assert_eq!(case_flip(&base, &head, "ben", "evidence.invariance"), None);
     }
 }

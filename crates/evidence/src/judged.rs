@@ -90,7 +90,11 @@ impl<'a> JudgedPairs<'a> {
     }
 
     /// Writes into each case which of its pairs are unscored.
-    pub(super) fn tell(&self, cases: &mut BTreeMap<String, CaseRecord>, noise_floor: bool) {
+    pub(super) fn note_unscored(
+        &self,
+        cases: &mut BTreeMap<String, CaseRecord>,
+        noise_floor: bool,
+    ) {
         let of_cases: Vec<BTreeSet<Pair>> = cases
             .values()
             .map(|case| {

@@ -172,7 +172,7 @@ impl SectionKind for EvidenceKind {
     ) -> Option<Flip> {
         let [base, head] = [base, head].map(|side| side.as_any().downcast_ref::<EvidenceSection>());
         let (base, head) = (base?, head?);
-        flip::of(base.items.get(item)?, head.items.get(item)?, item, metric)
+        flip::case_flip(base.items.get(item)?, head.items.get(item)?, item, metric)
     }
 
     fn part(&self, section: &dyn AnySection, item: &str, part: &str) -> Option<PartView> {
@@ -180,7 +180,7 @@ impl SectionKind for EvidenceKind {
     }
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
-        answered::of(section.as_any().downcast_ref()?)
+        answered::section_answers(section.as_any().downcast_ref()?)
     }
 
     fn why(&self, section: &dyn AnySection, item: &str, metric: &str) -> Option<String> {

@@ -80,7 +80,7 @@ mod tests {
     use kelvin_run::judge::{self, Choice};
 
     fn agreement(label: &str, decision: &Value) -> f64 {
-        let scorer = judge::of(&Choice::default());
+        let scorer = judge::chosen_scorer(&Choice::default());
         let agreement = Label::of(label).agreement(decision, &*scorer);
         agreement.expect("it asks nobody")
     }
@@ -121,11 +121,11 @@ mod tests {
     #[test]
     fn a_label_that_no_decision_could_agree_with_is_refused() {
         let levels = Choice::read(&json!({"ordinal": ["low", "high"]})).expect("a scorer");
-        let levels = judge::of(&levels);
+        let levels = judge::chosen_scorer(&levels);
         assert_eq!(Label::of("low").accepted_by(&*levels), Ok(()));
         let refused = Label::of("severe").accepted_by(&*levels);
         assert!(refused.is_err_and(|why| why.starts_with("`severe`, not one of the levels")));
-        let set = judge::of(&Choice::read(&json!("set")).expect("a scorer"));
+        let set = judge::chosen_scorer(&Choice::read(&json!("set")).expect("a scorer"));
         let both = Label::of(r#"["a", "b"]"#);
         assert_eq!(both.accepted_by(&*set), Ok(()));
         assert_eq!(both.agreement(&json!(["b", "a"]), &*set), Some(1.0));

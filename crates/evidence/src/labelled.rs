@@ -60,7 +60,7 @@ pub(super) fn notice(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,
 ) -> Option<Notice> {
-    let have = told(cases).filter(|_| settings.basis.asked)?;
+    let have = label_count(cases).filter(|_| settings.basis.asked)?;
     let text = format!(
         "{have}, and no figure is made of them: a judge says how far two answers are apart, and it is not asked about \
          labels"
@@ -75,7 +75,7 @@ pub(super) fn expected(case: &CaseRecord) -> Option<String> {
 }
 
 /// How many cases have a label, in words; none where no case has one.
-pub(super) fn told(cases: &BTreeMap<String, CaseRecord>) -> Option<String> {
+pub(super) fn label_count(cases: &BTreeMap<String, CaseRecord>) -> Option<String> {
     let labelled = cases.values().filter(|case| case.expected.is_some());
     let labelled = labelled.count();
     let have = if labelled == 1 { "has" } else { "have" };
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn failures_are_wrong_and_cases_without_a_label_and_exchanges_are_in_no_figure() {
-        let scorer = judge::of(&judge::Choice::default());
+        let scorer = judge::chosen_scorer(&judge::Choice::default());
         let basis = Basis::default();
         let metrics = metrics(&settings(&basis, Some(&*scorer)), &cases());
         let values: Vec<_> = metrics
@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn without_labels_there_is_no_figure_and_what_cannot_be_compared_says_so() {
-        let scorer = judge::of(&judge::Choice::default());
+        let scorer = judge::chosen_scorer(&judge::Choice::default());
         let basis = Basis::default();
         let mut none = cases();
         none.values_mut().for_each(|case| case.expected = None);

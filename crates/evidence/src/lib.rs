@@ -10,7 +10,6 @@ pub mod cases;
 pub mod config;
 mod course;
 mod decision;
-mod failures;
 mod figures;
 mod flip;
 mod following;

@@ -203,7 +203,7 @@ mod tests {
             noise_floor: true,
             ..Basis::default()
         };
-        let scorer = judge::of(&judge::Choice::default());
+        let scorer = judge::chosen_scorer(&judge::Choice::default());
         let scored = recompute(cases(), &settings(&basis, Some(&*scorer)));
         let case = &scored.cases["one"];
         let distances: Vec<Option<f64>> = case.variants[0]

@@ -101,7 +101,7 @@ pub fn run(
         };
         records.insert(case.name.to_string(), record);
     }
-    let scorer = judge::of(&settings.scorer);
+    let scorer = judge::chosen_scorer(&settings.scorer);
     let mut basis = Basis::of(settings, &*scorer, records.len());
     basis.noise_floor = replays > 0;
     let evidence = evidence::recompute(

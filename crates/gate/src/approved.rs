@@ -18,7 +18,7 @@ impl Judgement {
         Ok(Request {
             head: head.to_owned(),
             base,
-            regressions: regressions::of(&self.verdict, self.drift.as_ref())?,
+            regressions: regressions::regressed(&self.verdict, self.drift.as_ref())?,
         })
     }
 

@@ -71,7 +71,7 @@ impl CaseChange {
 /// The cases of the gated metrics that got better or worse. First come the metrics that dropped beyond their
 /// limit or in which a case broke, in the order of the reasons, then the others by their rank. Within
 /// a metric the cases that the reason names come first.
-pub fn of(comparison: &Comparison<'_>, verdict: &Verdict) -> Vec<CaseChange> {
+pub fn case_changes(comparison: &Comparison<'_>, verdict: &Verdict) -> Vec<CaseChange> {
     let place = |id: &str| {
         let mut reasons = verdict.reasons.iter();
         let place = reasons

@@ -14,7 +14,7 @@ const MOST_WRONG: usize = 3;
 
 /// Reports the rules whose metric was not measured and, where there was no base to compare with, the values that are
 /// worse than allowed. `metrics`: those of the head.
-pub fn tell(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdict: &mut Verdict) {
+pub fn report_demands(policy: &Policy, metrics: &BTreeMap<String, Metric>, verdict: &mut Verdict) {
     let is_compared = !verdict.metrics.is_empty();
     let mut told = Vec::new();
     for (id, rule) in &policy.metrics {
@@ -113,7 +113,7 @@ mod tests {
     fn told(id: &str, min: f64, value: Result<f64, String>) -> Verdict {
         let mut verdict = Verdict::without_base(Word::NoBaseline, Effect::Warn, "there is none");
         let metrics = BTreeMap::from([("m.share".to_owned(), Metric::new(value, 12, 0))]);
-        tell(&policy(id, min), &metrics, &mut verdict);
+        report_demands(&policy(id, min), &metrics, &mut verdict);
         verdict
     }
 

@@ -101,7 +101,7 @@ fn moved(metric: &Metric) -> Option<(f64, Option<Interval>)> {
 impl Drift {
     /// Reports every metric that drifted further than allowed, and fails where the effect is to fail. Metrics that
     /// could not be compared give a warning, so that no change passes silently because an anchor is missing.
-    pub fn tell(&self, verdict: &mut Verdict, effect: Effect) {
+    pub fn add_to_verdict(&self, verdict: &mut Verdict, effect: Effect) {
         let beyond = self.metrics.iter().filter(|(_, drifted)| drifted.is_beyond);
         let mut reasons: Vec<Reason> = beyond
             .map(|(id, drifted)| Reason {

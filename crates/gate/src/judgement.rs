@@ -1,5 +1,7 @@
-//! The result of the gate: the verdict with its base, its cost and the cases, for files and people.
+//! The result of the gate: the verdict with its base, its cost and the cases, for files and people; also that of a
+//! change that cannot have made anything worse, for which nothing is run.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -9,14 +11,14 @@ use super::approval::Approval;
 use super::changes::CaseChange;
 use super::drift::Drift;
 use super::opening::opening;
-use super::policy::Attention;
-use super::policy::Effect;
+use super::policy::{Attention, Effect, Policy};
 use super::reproduce::Reproduction;
-use super::verdict::{MetricVerdict, Verdict, Word};
+use super::verdict::{Cause, CellCounts, MetricVerdict, Reason, ReasonCode, Verdict, Word};
 use crate::differences::Difference;
 use crate::provenance::{Provenance, Tried};
+use crate::report::Report;
 use kelvin_page::{AnswerList, LISTED, Tone, safe, terminal};
-use kelvin_record::{Flip, ItemComparison, ItemComparisons};
+use kelvin_record::{Direction, Flip, ItemComparison, ItemComparisons, Metric};
 
 /// The version of `gate.json`.
 const SCHEMA_VERSION: u32 = 1;
@@ -374,6 +376,61 @@ fn indented(page: &mut String, mark: &str, text: &str) {
     for (at, line) in lines.iter().enumerate() {
         let mark = if at == 0 { mark } else { " " };
         let _ = writeln!(page, "  {mark} {line}");
+    }
+}
+
+/// The judgement of a change that cannot have made anything worse, since it touches only harmless files. Nothing is run
+/// for it, its figures are those of the base, and its report is kept for the base. `why`: the sentence that tells which files were touched.
+pub fn unaffected(base: &Report, policy: &Policy, from: Provenance, why: &str) -> Judgement {
+    let metrics = base.metrics.iter();
+    let metrics = metrics.map(|(id, metric)| (id.clone(), as_on_the_base(id, metric, policy)));
+    let verdict = Verdict {
+        verdict: Word::Unaffected,
+        passed: true,
+        reasons: vec![Reason {
+            code: ReasonCode::Unaffected,
+            effect: None,
+            metric: None,
+            text: why.to_owned(),
+        }],
+        metrics: metrics.collect(),
+        broken_cases: Vec::new(),
+        answers: BTreeMap::new(),
+        turnover: BTreeMap::new(),
+        nouns: base.probes.nouns(),
+    };
+    Judgement {
+        base_invocations: Some(base.run.session.cost.invocations),
+        ..Judgement::with_base(verdict, from)
+    }
+}
+
+fn as_on_the_base(id: &str, metric: &Metric, policy: &Policy) -> MetricVerdict {
+    MetricVerdict {
+        verdict: Word::Unaffected,
+        cause: Cause::Unaffected,
+        policy: policy.attention_to(id, metric.gated),
+        headline: metric.headline,
+        lower_is_better: metric.direction == Direction::Lower,
+        base: metric.value,
+        head: metric.value,
+        drop: metric.value.map(|_| 0.0),
+        max_drop: policy.max_drop(id),
+        at_least: None,
+        confidence: None,
+        at_most: None,
+        detectable: None,
+        resolution: None,
+        // Nothing was compared.
+        cases: 0,
+        cells: 0,
+        between_reports: None,
+        lost: Vec::new(),
+        coverage: CellCounts::default(),
+        unpaired: false,
+        is_thin: false,
+        swaps: None,
+        drivers: Vec::new(),
     }
 }
 

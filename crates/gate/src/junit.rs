@@ -335,9 +335,8 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reason::ReasonCode;
     use crate::report::fixture;
-    use crate::verdict::{Verdict, Word};
+    use crate::verdict::{ReasonCode, Verdict, Word};
 
     #[test]
     fn hostile_names_make_no_elements_and_no_broken_file() {

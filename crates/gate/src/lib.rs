@@ -13,8 +13,6 @@ pub mod compare;
 pub mod demands;
 pub mod differences;
 pub mod drift;
-pub mod fingerprints;
-pub mod flips;
 pub mod foresight;
 pub mod governing;
 pub mod judgement;
@@ -27,12 +25,10 @@ pub mod opening;
 pub mod policy;
 pub mod provenance;
 pub mod readings;
-mod reason;
 pub mod report;
 pub mod reproduce;
 mod sentence;
 mod subject;
-pub mod unaffected;
 mod unpaired;
 pub mod verdict;
 
@@ -369,7 +365,8 @@ impl<'a> Gate<'a> {
                     .filter(|_| !self.policy.is_exact())
                     .collect();
                 let is_fresh = |case: &str| self.looks.has_run_the_base_of(case);
-                let subject = subject::of(metric, self.policy.max_drop(id), (&stored, &is_fresh));
+                let subject =
+                    subject::gated_metric(metric, self.policy.max_drop(id), (&stored, &is_fresh));
                 ((*id).to_owned(), subject)
             })
             .filter(|(_, subject)| !subject.cases.is_empty())
@@ -390,7 +387,8 @@ impl<'a> Gate<'a> {
             })
             .filter(|_| self.incomparable.is_none())
             .map(|(id, metric)| {
-                let subject = subject::of(metric, self.policy.max_drop(id), (&[], &|_| true));
+                let subject =
+                    subject::gated_metric(metric, self.policy.max_drop(id), (&[], &|_| true));
                 ((*id).to_owned(), subject)
             });
         declared.collect()

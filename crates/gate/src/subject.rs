@@ -10,7 +10,11 @@ use crate::compare::{CasePair, CellPair, MetricPair, StoredMetric, loss};
 type Stored<'s, 'a> = (&'s [StoredMetric<'s, 'a>], &'s dyn Fn(&str) -> bool);
 
 /// The metric in the form for the looks.
-pub(super) fn of(metric: &MetricPair<'_>, max_drop: f64, stored: Stored<'_, '_>) -> GatedMetric {
+pub(super) fn gated_metric(
+    metric: &MetricPair<'_>,
+    max_drop: f64,
+    stored: Stored<'_, '_>,
+) -> GatedMetric {
     let (stored, is_fresh) = stored;
     let (names, cases) = metric
         .cases

@@ -11,7 +11,6 @@ mod kind;
 mod ledger;
 mod measure;
 mod page;
-mod pair;
 mod plan;
 mod planted;
 mod prompts;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::asking::{self, SampleKey, Turns};
-use super::pair::{Grades, Pair};
+use super::asking::{self, Grades, Pair, SampleKey, Turns};
 use super::plan::Plan;
 use super::planted::{self, OwnAnswer};
 use super::prompts::Prompt;

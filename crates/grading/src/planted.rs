@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use super::asking;
-use super::pair::{Grades, Pair};
+use super::asking::{self, Grades, Pair};
 use super::plan::Plan;
 use super::prompts::Prompt;
 use super::record::Scoring;

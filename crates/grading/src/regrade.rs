@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::GradingSettings;
-use super::asking::{self, Turns};
-use super::pair::Pair;
+use super::asking::{self, Pair, Turns};
 use super::plan;
 use super::record::{Answered, GradedSample, PromptRecord, Scoring, Unscored, UnscoredCode};
 use super::section::{GradingSection, findings};

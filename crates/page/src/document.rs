@@ -1,8 +1,8 @@
-//! The page of a whole run: the chapters of the probes, and the facts of the run itself.
+//! The page of a whole run: the chapters of the probes, the distribution of their values, and the facts of the run
+//! itself; and a page that is about no single run.
 
 use super::{
     Block, Estimate, FailedInvocation, HeatGrid, ItemView, NoticeCount, Opening, Phrase, Plane,
-    Spread,
 };
 use super::{Statement, Table};
 use kelvin_base::notice::Notice;
@@ -284,4 +284,73 @@ pub struct ItemList<'a> {
     pub place: Box<PlaceOf<'a>>,
     /// The items in the order in which they are shown.
     pub each: Box<dyn Iterator<Item = ItemView<'a>> + 'a>,
+}
+
+/// The number of parts of the scale.
+const PARTS: usize = 10;
+
+/// The values of one metric, one for each item: a mean does not show whether all are alike or some are very bad.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spread {
+    /// The name of the values: `judge_score`.
+    pub metric: &'static str,
+    /// The noun for the items, in the plural: `prompts`.
+    pub items: &'static str,
+    /// The ends of the scale.
+    pub ends: (f64, f64),
+    /// One value for each item that has one.
+    pub values: Vec<f64>,
+}
+
+impl Spread {
+    /// How many values lie in each part of the scale, from below. A value on the border of two parts is in the upper
+    /// one, and the highest of all in the last.
+    pub fn parts(&self) -> [usize; PARTS] {
+        let (low, high) = self.ends;
+        let mut parts = [0; PARTS];
+        for value in &self.values {
+            // In binary 0.7 / 0.1 is a little less than 7.
+            let at = (value - low) / (high - low) * PARTS as f64 + 1e-9;
+            parts[(at.max(0.0) as usize).min(PARTS - 1)] += 1;
+        }
+        parts
+    }
+}
+
+/// A page of text, tables and plots.
+#[derive(Clone, Debug)]
+pub struct Article<'a> {
+    /// Its title.
+    pub title: Phrase,
+    /// The contents of the page, in short.
+    pub scope: Vec<String>,
+    /// What a reader should know first.
+    pub statements: Vec<Statement>,
+    /// The parts of the page.
+    pub blocks: Vec<Block<'a>>,
+    /// The version of the program that wrote it.
+    pub version: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_is_in_one_part_and_a_border_belongs_to_the_upper_one() {
+        let tenths = (0..=10).map(|tenth| f64::from(tenth) / 10.0);
+        let spread = Spread {
+            metric: "score",
+            items: "cases",
+            ends: (0.0, 1.0),
+            values: tenths.chain([-3.0, 7.0]).collect(),
+        };
+        assert_eq!(spread.parts(), [2, 1, 1, 1, 1, 1, 1, 1, 1, 3]);
+        let wide = Spread {
+            ends: (0.0, 2.0),
+            values: vec![0.1, 1.0, 1.9],
+            ..spread
+        };
+        assert_eq!(wide.parts(), [1, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
+    }
 }

@@ -3,7 +3,6 @@
 //! The caller fills the document; the renderers do not know where it comes from. Foreign text is marked as such, and
 //! each renderer makes it harmless in its own way.
 
-mod article;
 mod block;
 mod document;
 mod estimate;
@@ -12,28 +11,24 @@ pub mod markdown;
 mod notices;
 mod opening;
 pub mod safe;
-mod spread;
 pub mod terminal;
-mod trend;
 mod words;
 
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 
-pub use article::Article;
 pub use block::{
     AnswersView, Block, Chip, Column, Detail, HeatCell, HeatGrid, HeatRow, ItemPage, ItemSignal,
-    ItemView, LISTED, PartView, Plane, Status, Table, TableCell, TableRow,
+    ItemView, LISTED, PartView, Plane, Status, Table, TableCell, TableRow, Trend, TrendLine,
+    TrendStep,
 };
 pub use document::{
-    Breakdown, Chapter, ComparisonPage, DISCLAIMER, FigureTable, Group, Headword, ItemList,
-    RunPage, Signal,
+    Article, Breakdown, Chapter, ComparisonPage, DISCLAIMER, FigureTable, Group, Headword,
+    ItemList, RunPage, Signal, Spread,
 };
 pub use estimate::{BANDS, Estimate, band, brief, display};
 pub use notices::{FailedInvocation, NoticeCount, label};
 pub use opening::{ANSWERS, AnswerList, AnswerRow, FlippedAnswer, HitsBeside, Opening, RankedRow};
-pub use spread::Spread;
-pub use trend::{Trend, TrendLine, TrendStep};
 pub use words::{
     Phrase, PhrasePart, Statement, Tone, capitalized, counted, duration, listed, of_judges, used,
 };

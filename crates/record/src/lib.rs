@@ -4,8 +4,6 @@
 mod aligned;
 mod answered;
 pub mod approval;
-mod cells;
-mod compared;
 mod comparisons;
 mod ending;
 mod findings;
@@ -28,16 +26,14 @@ pub use aligned::{
 pub use answered::{
     Answer, AnsweredInput, AnsweredItem, AnsweredSwap, Flip, Ought, SectionAnswers,
 };
-pub use cells::{Cell, Cells, Pairs};
-pub use compared::{ComparedItem, ComparedItems, VariantPart};
 pub use comparisons::ItemComparisons;
 pub use ending::{ComparedSide, Ending};
 pub use findings::{Findings, RunView, SettingDiffers};
 pub use kept::{KeptText, KeptTexts, is_withheld, withheld};
 pub use kinds::{JsonFields, Kinds, SectionKind, metric_name};
 pub use metric::{
-    CaseValue, Crosses, Direction, Interval, Metric, Range, Unit, estimate, family, probe_of,
-    spread,
+    CaseValue, Cell, Cells, Crosses, Direction, Interval, Metric, Pairs, Range, Unit, estimate,
+    family, probe_of, spread,
 };
 pub use nouns::Nouns;
 pub use ranked::{ExpectedHit, RankedHit, RankedHits};
@@ -46,7 +42,10 @@ pub use repeats::{
     WantedRepeats,
 };
 pub use scored::{CheckSaid, GradedPair, RivalAnswers, ScoredInvocation};
-pub use section::{AnySection, Glance, Item, ItemPlace, Section, SectionFingerprint, StoredInput};
+pub use section::{
+    AnySection, ComparedItem, ComparedItems, Glance, Item, ItemPlace, Section, SectionFingerprint,
+    StoredInput, VariantPart,
+};
 pub use sections::{Sections, StoredSections};
 pub use shard::Shard;
 pub use shared::{SharedMap, fitted};

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::ResultsKind;
-use super::names::{RESERVED, slug};
 use super::readers::Format;
 use super::{Columns, EmptyScore, MetricColumn};
 use kelvin_base::digest::Fields;
@@ -493,4 +492,20 @@ impl ProbeSettings for ResultsSettings {
         };
         self.suites.iter().flat_map(of_suite).collect()
     }
+}
+
+/// The metrics that are made for every suite, whatever its evaluator measures.
+pub(super) const RESERVED: [&str; 3] = ["failure_rate", "must_pass", "flaky"];
+
+/// The name of a metric as a part of an id: letters, digits and a few signs, with `_` for everything else.
+pub(super) fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for c in name.trim().chars() {
+        match c.is_alphanumeric() || matches!(c, '-' | '@' | ',' | '.') {
+            true => slug.push(c),
+            false if slug.ends_with('_') => {}
+            false => slug.push('_'),
+        }
+    }
+    slug.trim_matches(['_', '.']).to_owned()
 }

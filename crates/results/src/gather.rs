@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::config::Suite;
-use super::names::{RESERVED, slug};
+use super::config::{RESERVED, Suite, slug};
 use super::record::{MetricBasis, ResultRecord, ResultSample};
 use super::{MetricKind, Results, Row};
 use kelvin_base::digest::{Digest, Fields};

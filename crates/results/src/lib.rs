@@ -12,7 +12,6 @@ mod foreign;
 mod gather;
 mod kind;
 mod measure;
-mod names;
 mod page;
 pub mod readers;
 mod record;

@@ -14,7 +14,7 @@ const ASKED: usize = 200;
 const HITS: usize = 3;
 
 /// The answers of a section.
-pub(super) fn of(section: &RetrievalSection) -> SectionAnswers<'_> {
+pub(super) fn section_answers(section: &RetrievalSection) -> SectionAnswers<'_> {
     let items = section.items.iter();
     SectionAnswers {
         types: Vec::new(),

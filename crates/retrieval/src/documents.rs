@@ -1,4 +1,5 @@
-//! Which documents and chunks exist: JSON lines, one document or chunk each.
+//! Which documents and chunks exist: JSON lines, one document or chunk each; and the names and titles under which
+//! people see them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::golden::GoldenQuery;
-use super::naming::{TITLE, named, title_of};
 use kelvin_base::decode::plain;
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
+use kelvin_page::safe;
 
 /// The documents and chunks that exist.
 #[derive(Clone, Debug, Default)]
@@ -163,6 +164,25 @@ impl Documents {
         let chunks = chunks.filter_map(|chunk| Some(named(self.chunks.get(chunk)?, Some(chunk))));
         let docs = query.docs().into_iter().map(str::to_owned);
         chunks.chain(docs).collect()
+    }
+}
+
+/// How many columns of the title of a hit, or of its text, a record keeps.
+pub(super) const TITLE: usize = 80;
+
+/// The part of a title that is kept, at most `most` columns; none where nothing of the title can be shown.
+pub(super) fn title_of(text: &str, most: usize) -> Option<String> {
+    let title = safe::cut(text, most);
+    (most > 0 && !title.is_empty()).then_some(title)
+}
+
+/// A chunk and its document in one name, for people. Most names of chunks begin with that of their document, which is
+/// then not repeated.
+pub(super) fn named(doc: &str, chunk: Option<&str>) -> String {
+    match chunk {
+        None => doc.to_owned(),
+        Some(chunk) if chunk.starts_with(doc) => chunk.to_owned(),
+        Some(chunk) => format!("{doc}#{chunk}"),
     }
 }
 

@@ -159,7 +159,7 @@ impl SectionKind for RetrievalKind {
 
     fn answered<'a>(&self, section: &'a dyn AnySection) -> Option<SectionAnswers<'a>> {
         let section = section.as_any().downcast_ref::<RetrievalSection>()?;
-        Some(answered::of(section))
+        Some(answered::section_answers(section))
     }
 
     fn ranked_hits(

@@ -13,7 +13,6 @@ pub mod golden;
 mod kind;
 mod measure;
 mod measures;
-mod naming;
 mod output;
 pub mod page;
 mod ranking;

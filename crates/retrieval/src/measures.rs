@@ -81,7 +81,10 @@ const NO_JUDGEMENT: &str = "no query has judged relevance";
 /// the pipeline answers any query.
 pub(super) fn all(basis: &RetrievalBasis, answers: bool) -> Vec<Measure> {
     let deepest = basis.k.iter().copied().max();
-    let by_k = basis.k.iter().flat_map(|&k| at(k, Some(k) == deepest));
+    let by_k = basis
+        .k
+        .iter()
+        .flat_map(|&k| measures_of_first(k, Some(k) == deepest));
     let mut all: Vec<Measure> = by_k.collect();
     let cut_off = basis.cut_off;
     let mrr = Measure::new("mrr", NO_CHUNKS, move |labels, run| {
@@ -108,7 +111,7 @@ pub(super) fn all(basis: &RetrievalBasis, answers: bool) -> Vec<Measure> {
 }
 
 /// The measures of the first `k` hits.
-fn at(k: usize, is_deepest: bool) -> [Measure; 4] {
+fn measures_of_first(k: usize, is_deepest: bool) -> [Measure; 4] {
     let success_at = Measure::new(format!("success@{k}"), NO_CHUNKS, move |labels, run| {
         labels.chunks.then(|| success(run.held.or(run.rank), k))
     });

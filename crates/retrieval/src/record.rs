@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Ranking;
 use super::SpanRule;
-use super::documents::KnownDocuments;
-use super::naming::{named, title_of};
+use super::documents::{KnownDocuments, named, title_of};
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::Failure;
 use kelvin_record::{Item, KeptText, KeptTexts, Repeats, Section, fitted};

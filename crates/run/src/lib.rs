@@ -8,12 +8,9 @@ mod journal;
 pub mod judge;
 pub mod judging;
 pub mod kept;
-mod keys;
-mod pace;
 mod pool;
 mod retry;
 mod runner;
-mod so_far;
 pub mod stored;
 pub mod targets;
 mod tools;
@@ -31,8 +28,8 @@ use kelvin_base::failure::{Failure, Streams};
 use kelvin_base::usage::Usage;
 use kelvin_system::pipeline::Made;
 
+pub use journal::so_far;
 pub use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
-pub use so_far::so_far;
 pub use tree::{CALL, INPUTS, OUTPUT, Premises, folder_of};
 
 /// The files that the pipeline itself created in the interrupted runs with these output folders.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde_json::json;
 
-use super::{beside, calibrated, side};
+use super::{asked, calibrated, side};
 use crate::registry::Registry;
 use calls::{Calls, TrialCalls, code_of};
 use kelvin_base::cost::Cost;
@@ -109,7 +109,7 @@ pub(crate) fn calibrate(
     };
     // Git ignores the folder, so that the files of a trial do not count as code of the pipeline.
     file::write(&out.join(".gitignore"), b"*\n")?;
-    let mut not_code = beside::not_code(&config, &out);
+    let mut not_code = asked::not_code(&config, &out);
     if let TriedAnswers::File(path) = &request.answers {
         not_code.push(std::path::absolute(path)?);
     }

@@ -4,8 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{CiRequest, open, place};
-use crate::baseline;
-use crate::baseline::{Hint, event};
+use crate::baseline::{self, Hint};
 use crate::check::named::named;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_base::file;
@@ -45,8 +44,8 @@ pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
         (request.say)(&masks.collect::<String>());
     }
     let (root, file) = configuration_of(request);
-    let mut context = place::of(request);
-    let mut hint = event::hint_of_event(&request.event, &request.payload);
+    let mut context = place::run_context(request);
+    let mut hint = baseline::hint_of_event(&request.event, &request.payload);
     call(request, &mut context, &name(&root, &file, &hint));
     let surfaces = super::surfaces(request, client.as_deref());
     // For a run by hand, only the checkout tells which commit it is about.
@@ -55,7 +54,7 @@ pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
     }
     let _ = place::find_pull_request(client.as_deref(), &root, &mut context, &mut hint);
     let stop = Stop::wrong(error);
-    tell(
+    report_failure(
         request,
         &context,
         &root,
@@ -76,7 +75,7 @@ impl Stop {
 }
 
 /// Reports the failure on every surface.
-pub(super) fn tell<'a>(
+pub(super) fn report_failure<'a>(
     request: &CiRequest<'_>,
     context: &Context,
     root: &Path,

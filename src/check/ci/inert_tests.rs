@@ -15,12 +15,12 @@ use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
 use kelvin_gate::approval::{Approval, Origin, Rules};
 use kelvin_gate::compare::{Measured, compare};
-use kelvin_gate::fingerprints::differences;
+use kelvin_gate::differences::differences;
 use kelvin_gate::policy::Policy;
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::{Report, fixture};
 use kelvin_gate::reproduce::Reproduction;
-use kelvin_gate::{Gate, Judgement, align, changes, flips};
+use kelvin_gate::{Gate, Judgement, align, answers, changes};
 use kelvin_github::PullRequest;
 use kelvin_github::publish::bundle::Bundle;
 use kelvin_github::publish::failure::UnmeasuredRun;
@@ -282,7 +282,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
     let policy = Policy::default();
     let mut verdict = Gate::new(&policy, false, false, None).give_up(&comparison);
     verdict.warn_of_alignment(&aligned.comparisons);
-    let cases = changes::of(&comparison, &verdict);
+    let cases = changes::case_changes(&comparison, &verdict);
     let provenance = Provenance {
         source: Source::Branch,
         place: "kelvin-reports".to_owned(),
@@ -296,7 +296,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
     };
     let told = differences(base, head);
     Judgement {
-        flips: flips::of(&cases, &verdict, (base, head)),
+        flips: answers::gone_wrong(&cases, &verdict, (base, head)),
         cases,
         comparisons: aligned.comparisons,
         reproduce: Some(Reproduction {
@@ -362,11 +362,11 @@ fn pages(bytes: &[u8], base: &Report) -> (Vec<String>, bool) {
         }
         pages.push(comment::render(&publication, 3_000));
         pages.push(outputs::job_summary(&publication));
-        for line in commands::annotations(&annotations::of(&publication)).lines() {
+        for line in commands::annotations(&annotations::annotations(&publication)).lines() {
             let known = ["::error ", "::warning ", "::notice "];
             assert!(known.iter().any(|word| line.starts_with(word)), "{line}");
         }
-        for (_, value) in outputs::of(&publication, None) {
+        for (_, value) in outputs::outputs(&publication, None) {
             assert!(!value.contains(['\n', '\r']), "{value}");
         }
     }

@@ -3,7 +3,6 @@
 
 mod aftermath;
 mod asked_for;
-mod brackets;
 mod check_run;
 mod decide;
 mod excerpts;
@@ -25,11 +24,9 @@ use super::{
     Checked, GateRequest, Judged, MergeRequest, approval, check, configuration, gate, merge,
     settle, write,
 };
-use crate::baseline;
-use crate::baseline::{Artifacts, Hint, Login, event};
+use crate::baseline::{self, Artifacts, Hint, Login};
 use aftermath::RunnerFilesBefore;
 pub(crate) use asked_for::{AskedRun, is_asked_for, measure_again};
-use brackets::{quietly, setup};
 use check_run::open;
 pub(crate) use decide::{DecideRequest, Then, decide, pull_request};
 use excerpts::excerpts;
@@ -44,8 +41,8 @@ use kelvin_github::publish::mask::Masker;
 use kelvin_github::publish::post::CommentMode;
 use kelvin_github::publish::{Context, Excerpt, Publication, commands, comment};
 use kelvin_github::{Access, Client};
-use kelvin_run::Observer;
 use kelvin_run::config::{Config, Overrides};
+use kelvin_run::{Observer, targets as target};
 pub(crate) use left::PostRequest;
 pub(crate) use post::post;
 
@@ -117,8 +114,8 @@ pub(crate) fn ci(
     let mut job = Job {
         request,
         client: client.as_ref(),
-        context: place::of(request),
-        hint: event::hint_of_event(&request.event, &request.payload),
+        context: place::run_context(request),
+        hint: baseline::hint_of_event(&request.event, &request.payload),
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
@@ -143,7 +140,7 @@ pub(crate) fn ci(
         Ok(measured) => measured,
         Err(stop) => {
             let place = (surfaces, client.as_deref());
-            failed::tell(request, &context, &root, place, &stop);
+            failed::report_failure(request, &context, &root, place, &stop);
             return Err(stop.error);
         }
     };
@@ -275,7 +272,12 @@ impl Job<'_> {
                 workflow: place::workflow(&self.context),
             }),
             hint: self.hint.clone(),
-            approval: site::of(self.client, &self.context, &self.hint, (config, request)),
+            approval: site::approval_site(
+                self.client,
+                &self.context,
+                &self.hint,
+                (config, request),
+            ),
         };
         quietly(request, self.surfaces.on_github, || {
             let judged = match (&request.merge, asked.check.shard) {
@@ -414,6 +416,35 @@ impl WorkflowResult {
             (exit, _) => exit,
         }
     }
+}
+
+/// Runs the script that prepares the machine, folded away in the log.
+fn setup(
+    request: &CiRequest<'_>,
+    script: &str,
+    root: &Path,
+    on_github: bool,
+) -> anyhow::Result<()> {
+    if on_github {
+        (request.say)(&commands::group("setup"));
+    }
+    let done = quietly(request, on_github, || target::setup(script, root));
+    if on_github {
+        (request.say)(&commands::end_group());
+    }
+    done
+}
+
+/// Calls `work`, whose output is no command, whatever it prints.
+fn quietly<T>(request: &CiRequest<'_>, on_github: bool, work: impl FnOnce() -> T) -> T {
+    if on_github {
+        (request.say)(&commands::stop(&request.guard));
+    }
+    let done = work();
+    if on_github {
+        (request.say)(&commands::resume(&request.guard));
+    }
+    done
 }
 
 #[cfg(test)]

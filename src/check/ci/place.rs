@@ -11,7 +11,7 @@ use kelvin_github::publish::{Context, event};
 use kelvin_run::config::Config;
 
 /// The context of a run, as far as the event gives it.
-pub(super) fn of(request: &CiRequest<'_>) -> Context {
+pub(super) fn run_context(request: &CiRequest<'_>) -> Context {
     event::context(&request.event, &request.payload, request.variables)
 }
 

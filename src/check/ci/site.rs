@@ -18,7 +18,7 @@ use kelvin_run::config::Config;
 const TEAMS_TOKEN: &str = "KELVIN_TEAMS_TOKEN";
 
 /// The pull request that a run is about: its own, or the one whose merge the run is about.
-pub(super) fn of(
+pub(super) fn approval_site(
     client: Option<&Arc<Client>>,
     context: &Context,
     hint: &Hint,

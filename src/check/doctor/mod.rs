@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::baseline::{Hint, Login, event};
+use crate::baseline::{self, Hint, Login};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_github::Client;
@@ -216,7 +216,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     let hint = event
         .as_ref()
         .map_or_else(Hint::default, |(payload, context)| {
-            event::hint_of_event(&context.event, payload)
+            baseline::hint_of_event(&context.event, payload)
         });
     let place = (
         request.registry,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{DoctorFinding, DoctorRequest, JOB};
-use crate::check::{calibrated, of_no_commit};
+use crate::check::{calibrated, compute};
 use crate::registry::Registry;
 use kelvin_base::file;
 use kelvin_gate::report::Report;
@@ -44,7 +44,7 @@ pub(super) fn look(
             .targets()
             .filter_map(|target| answering(config, target)),
     );
-    if let Some(why) = of_no_commit::why(config, config) {
+    if let Some(why) = compute::same_service(config, config) {
         findings.push(DoctorFinding::warn(SERVICE, why));
     }
     findings.extend(config.models().filter_map(|model| key(config, model)));

@@ -162,12 +162,12 @@ fn report(
         Ok(Baseline::Unreachable(tried)) if config.baseline.compute => {
             let text = format!(
                 "a kept one cannot be asked for ({}), so the base commit is measured",
-                told(&tried)
+                sources_tried(&tried)
             );
             DoctorFinding::ok("baseline", text)
         }
         Ok(Baseline::Unreachable(tried)) => {
-            let text = format!("it cannot be asked for ({})", told(&tried));
+            let text = format!("it cannot be asked for ({})", sources_tried(&tried));
             match config.baseline.unreachable {
                 FailOrWarn::Warn if !config.baseline.require => {
                     DoctorFinding::warn("baseline", text)
@@ -177,7 +177,7 @@ fn report(
             .add(JOB, "permissions: { contents: read, actions: read }")
         }
         Ok(Baseline::None(tried)) => {
-            let text = format!("none was found ({})", told(&tried));
+            let text = format!("none was found ({})", sources_tried(&tried));
             let finding = match config.baseline.require {
                 true => DoctorFinding::missing("baseline", text),
                 false => DoctorFinding::warn("baseline", text),
@@ -234,7 +234,7 @@ fn has_workflow(top: &Path) -> bool {
 }
 
 /// Lists every source and why it had no report.
-fn told(tried: &[Tried]) -> String {
+fn sources_tried(tried: &[Tried]) -> String {
     let tried: Vec<String> = tried
         .iter()
         .map(|tried| format!("{}: {}", tried.source, tried.why))

@@ -1,8 +1,6 @@
 //! `kelvin calibrate`.
 
-mod markdown;
-mod text;
-mod words;
+mod render;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -137,8 +135,8 @@ fn request(args: &CalibrateArgs, registry: Registry) -> CalibrateRequest {
 
 fn shown(format: CalibrateFormat, calibrated: &Calibrated) -> anyhow::Result<String> {
     Ok(match format {
-        CalibrateFormat::Text => text::render(calibrated),
-        CalibrateFormat::Markdown => markdown::render(calibrated),
+        CalibrateFormat::Text => render::terminal(calibrated),
+        CalibrateFormat::Markdown => render::markdown(calibrated),
         CalibrateFormat::Json => {
             let page = json!({
                 "trial": calibrated.record,

@@ -46,7 +46,7 @@ fn calibrated(fitness: &str, judge: &str) -> Calibrated {
 
 #[test]
 fn a_terminal_shows_the_verdict_each_criterion_and_each_figure_within_80_columns() {
-    let page = text::render(&calibrated("unfit", "grading.judge"));
+    let page = render::terminal(&calibrated("unfit", "grading.judge"));
     insta::assert_snapshot!(page);
     assert!(
         page.lines().all(|line| line.chars().count() <= 80),
@@ -56,18 +56,18 @@ fn a_terminal_shows_the_verdict_each_criterion_and_each_figure_within_80_columns
 
 #[test]
 fn markdown_shows_the_same_in_tables() {
-    insta::assert_snapshot!(markdown::render(&calibrated("undecided", "grading.judge")));
+    insta::assert_snapshot!(render::markdown(&calibrated("undecided", "grading.judge")));
 }
 
 #[test]
 fn what_is_not_ours_forges_neither_a_row_nor_a_line() {
     let hostile = "a`|b](x)\n# c\u{1b}[31m @all";
-    let page = markdown::render(&calibrated("fit", hostile));
-    let plain = markdown::render(&calibrated("fit", "x"));
+    let page = render::markdown(&calibrated("fit", hostile));
+    let plain = render::markdown(&calibrated("fit", "x"));
     assert_eq!(page.lines().count(), plain.lines().count(), "{page}");
-    let shown = text::render(&calibrated("fit", hostile));
+    let shown = render::terminal(&calibrated("fit", hostile));
     assert!(!shown.contains('\u{1b}'), "{shown}");
-    let plain = text::render(&calibrated("fit", "x"));
+    let plain = render::terminal(&calibrated("fit", "x"));
     assert_eq!(shown.lines().count(), plain.lines().count(), "{shown}");
 }
 
@@ -95,7 +95,7 @@ fn only_strict_makes_a_gate_of_a_trial_and_what_was_stopped_concludes_nothing() 
         ..calibrated("fit", "j")
     };
     assert_eq!(exit(&stopped, true), Exit::Interrupted);
-    for page in [text::render(&stopped), markdown::render(&stopped)] {
+    for page in [render::terminal(&stopped), render::markdown(&stopped)] {
         assert!(page.contains("nothing is concluded"), "{page}");
     }
 }
@@ -114,8 +114,8 @@ fn a_judge_without_noise_is_told_so() {
     let mut calibrated = calibrated("fit", "j");
     let record = calibrated.record.as_mut().expect("there is one");
     record.smallest_drop.noise = Some(0.0);
-    assert!(words::smallest_drop(record).contains("Neither repeats nor filler"));
+    assert!(render::smallest_drop(record).contains("Neither repeats nor filler"));
     record.smallest_drop.noise = None;
     record.smallest_drop.by_prompts = BTreeMap::new();
-    assert!(words::smallest_drop(record).contains("not known"));
+    assert!(render::smallest_drop(record).contains("not known"));
 }

@@ -79,7 +79,7 @@ pub(super) fn main(args: ImportArgs) -> anyhow::Result<Exit> {
     let mut list = Vec::new();
     let next = import(&args, &mut list);
     // Why there is no case stands in the list.
-    super::tell(&String::from_utf8_lossy(&list));
+    super::say_remark(&String::from_utf8_lossy(&list));
     super::say(&next?.next());
     Ok(Exit::Passed)
 }

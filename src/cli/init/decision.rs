@@ -36,7 +36,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, look: Option<&Look>) -> anyhow::Resu
 /// Asks for one of the fields of the output.
 fn pick(steps: &mut Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<String> {
     let config = steps.config()?;
-    let scorer = judge::of(&settings(&config).scorer);
+    let scorer = judge::chosen_scorer(&settings(&config).scorer);
     let fields = Fields::of(output, &|value| scorer.accepts(value));
     if let Some(field) = fields.obvious() {
         let field = field.written();

@@ -54,7 +54,7 @@ pub(super) fn run(config: &Config, corpus: &Corpus) -> anyhow::Result<Look> {
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let out = folder.path().join("kelvin");
     let evidence = steps::settings(config);
-    let scorer = judge::of(&evidence.scorer);
+    let scorer = judge::chosen_scorer(&evidence.scorer);
     let program = evidence.program();
     let settings = RunnerSettings {
         rules: Rules::of(config, &program),

@@ -148,7 +148,7 @@ fn it_aligns_its_sections_and_everything_shows_what_became_of_its_words() {
 
     // A word that got worse is remarked upon where it stands.
     let report = fs::read(project.path("kelvin/report.json")).expect("it is there");
-    let remarks = annotations::of(&Publication {
+    let remarks = annotations::annotations(&Publication {
         report: &kind::registry().report(&report).expect("it is read"),
         judgement: Some(&stored),
         context: &Context::default(),

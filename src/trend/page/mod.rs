@@ -3,7 +3,6 @@
 mod runs;
 mod short;
 mod statements;
-mod words;
 
 use super::mean::Mean;
 use super::past::DecidedRun;
@@ -17,9 +16,8 @@ use kelvin_page::{
 };
 pub(crate) use runs::history;
 pub(crate) use short::short;
-use statements::statements;
-pub(crate) use words::fell;
-use words::{are, cell, of, since, time};
+pub(crate) use statements::fell;
+use statements::{are, cell, row_words, since, statements, time};
 
 /// How many rows a table lists; the summary as JSON has them all.
 const ROWS: usize = 200;
@@ -84,7 +82,7 @@ fn candidates(summary: &Summary) -> Vec<Block<'static>> {
             (word, false) => word.shown().to_owned(),
         };
         TableRow::new([
-            of(&one.row),
+            row_words(&one.row),
             Phrase::of_name(one.configuration.as_str()),
             Phrase::of_name(one.row.metric.as_str()),
             Phrase::text(found),
@@ -268,7 +266,7 @@ fn means(title: &str, all: Vec<&SummaryRow>) -> Vec<Block<'static>> {
             false => row.word.shown().to_owned(),
         };
         TableRow::new([
-            of(row),
+            row_words(row),
             Phrase::of_name(row.metric.as_str()),
             cell(&row.before),
             cell(&row.now),

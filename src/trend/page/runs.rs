@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{fell, time};
+use super::statements::{fell, time};
 use super::{cost, heading, read, table};
-use crate::trend::lasting;
+use crate::trend::course::{RunTurn, Runs};
 use crate::trend::past::{PastRun, live};
-use crate::trend::runs;
-use crate::trend::runs::{RunTurn, Runs};
 use crate::trend::summary::ReadReports;
+use crate::trend::{course, lasting};
 use kelvin_base::calendar;
 use kelvin_page::{
     Article, Block, Column, Phrase, Statement, TableCell, TableRow, Tone, Trend, TrendLine,
@@ -36,7 +35,7 @@ pub(crate) fn history(
     releases: &Releases,
     metrics: &[String],
 ) -> Article<'static> {
-    let configurations = runs::of(runs, metrics, RUNS);
+    let configurations = course::runs_of_each(runs, metrics, RUNS);
     let mut blocks = Vec::new();
     for one in &configurations {
         blocks.extend(configuration(one, releases));
@@ -221,7 +220,7 @@ fn rows(one: &Runs<'_>, releases: &Releases) -> kelvin_page::Table {
     let rows = (0..one.runs.len()).rev().map(|at| {
         let run = one.runs[at];
         let before = at.checked_sub(1).map(|before| one.runs[before]);
-        let turn = before.map(|before| runs::turn(before, run, &one.metrics));
+        let turn = before.map(|before| course::turn(before, run, &one.metrics));
         let name = match (short(run), tags(run, releases)) {
             (Some(commit), Some(tags)) => Phrase::of_name(commit).and(" ").name(tags),
             (Some(commit), None) => Phrase::of_name(commit),

@@ -9,12 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::check;
-use crate::interpolate;
 use crate::keys::{CheckKeys, ChecksKeys, InvariantKeys};
 use crate::scenario::Scenario;
-use crate::scenario_file;
 use crate::services::DeclaredServices;
 use crate::template::WorkspaceTemplate;
+use crate::{interpolate, scenario};
 use kelvin_base::exit::Misuse;
 use kelvin_run::config::{self, Config, Problem, shape, yaml};
 
@@ -56,7 +55,7 @@ pub(super) fn read(
         return Ok(own);
     };
     let folders = (config.root.as_path(), config.other_rules());
-    let Ok((scenarios, _)) = scenario_file::read(folders, name) else {
+    let Ok((scenarios, _)) = scenario::read_file(folders, name) else {
         return Ok(own);
     };
     let mut problems = Vec::new();

@@ -3,7 +3,6 @@
 
 mod check;
 mod http_mock;
-mod judged;
 mod sections;
 mod services;
 
@@ -13,13 +12,12 @@ use std::time::Duration;
 
 pub(super) use check::{
     CheckKeys, CommandExitKeys, ContainsKeys, CustomKeys, EqualsKeys, FileContentKeys, FileKeys,
-    JsonPathKeys, JsonSchemaKeys, LatencyKeys, LevenshteinKeys, NumericKeys, RegexKeys, RunsIn,
-    SqlKeys,
+    JsonPathKeys, JsonSchemaKeys, LatencyKeys, LevenshteinKeys, LlmAsJudgeKeys, NumericKeys,
+    RegexKeys, RunsIn, SqlKeys,
 };
 pub(super) use http_mock::{
     AssertionKeys, DefaultKeys, HttpMockAssertionsKeys, HttpMockKeys, RouteKeys,
 };
-pub(super) use judged::LlmAsJudgeKeys;
 pub(super) use sections::{Aggregation, ChecksKeys, InvariantKeys, OWN, Parameter, REQUIRED};
 #[cfg(feature = "sql")]
 pub(super) use services::{Isolation, ReadyKeys, ServerKeys};

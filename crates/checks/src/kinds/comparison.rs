@@ -71,7 +71,7 @@ impl ExpectedComparison {
     }
 
     /// What is expected, in the words of the file.
-    pub(super) fn told(keys: &AssertionKeys) -> String {
+    pub(super) fn expected_text(keys: &AssertionKeys) -> String {
         let json = |value: &Option<Value>| value.as_ref().map(|value| shown(&value.to_string()));
         let texts = [
             json(&keys.equals).map(|value| format!("`{value}`")),

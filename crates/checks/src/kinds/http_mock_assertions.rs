@@ -86,7 +86,7 @@ impl Assertion {
             filter: Filter::of(&keys.filters).map_err(|what| format!("filters: {what}"))?,
             comparison: ExpectedComparison::of(keys)?,
             subject,
-            expected: ExpectedComparison::told(written),
+            expected: ExpectedComparison::expected_text(written),
         })
     }
 

@@ -95,7 +95,7 @@ impl Check for JudgedText {
                 Ok(text) => (name(from), text, false),
                 Err(finding) => return Ok(finding),
             },
-            Input::Workspace => match listing::of(scene.beneath) {
+            Input::Workspace => match listing::list_workspace(scene.beneath) {
                 Ok(listing) => (
                     "the workspace".to_owned(),
                     Cow::Owned(listing.text),

@@ -1,9 +1,8 @@
 //! The kinds of checks, one file each. A check looks at what a run of the pipeline has left, and says
 //! whether it holds, how well, and why.
 
-mod command_exit;
+mod command;
 mod comparison;
-mod custom;
 mod file;
 mod http_mock_assertions;
 mod json;
@@ -162,7 +161,7 @@ pub(super) fn open(
 ) -> Result<Box<dyn Check>, (&'static str, String)> {
     use CheckKeys as Keys;
     Ok(match (written, keys) {
-        (_, Keys::CommandExit(keys)) => Box::new(command_exit::CommandExit::of(keys)),
+        (_, Keys::CommandExit(keys)) => Box::new(command::CommandExit::of(keys)),
         (Keys::FileExists(written), Keys::FileExists(keys)) => {
             Box::new(file::FileIs::of(written, keys, true)?)
         }
@@ -172,7 +171,7 @@ pub(super) fn open(
         (Keys::FileContent(written), Keys::FileContent(keys)) => {
             Box::new(file::FileContent::of(written, keys)?)
         }
-        (_, Keys::Custom(keys)) => Box::new(custom::Custom::of(keys)),
+        (_, Keys::Custom(keys)) => Box::new(command::Custom::of(keys)),
         (Keys::Contains(written), Keys::Contains(keys)) => {
             Box::new(text::Contains::of(written, keys)?)
         }

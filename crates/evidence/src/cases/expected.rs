@@ -40,7 +40,7 @@ pub(super) fn label(tables: &[CaseFile], cases: &mut [Case], scorer: &dyn Scorer
     }
     for (name, row) in rows {
         let Ok(place) = cases.binary_search_by(|case| (*case.name).cmp(&name)) else {
-            problems.push(at(
+            problems.push(misuse_in_line(
                 (row.entry, row.line),
                 format!("no case is called `{}`", shown(&name)),
                 "name a case by its file without `.md`, or take the row out",
@@ -49,7 +49,7 @@ pub(super) fn label(tables: &[CaseFile], cases: &mut [Case], scorer: &dyn Scorer
         };
         match Label::of(&row.label).accepted_by(scorer) {
             Ok(()) => cases[place].expected = Some(row.label),
-            Err(why) => problems.push(at(
+            Err(why) => problems.push(misuse_in_line(
                 (row.entry, row.line),
                 format!("the label of `{}` is {}", shown(&name), shown(&why)),
                 "write it as the pipeline writes its decision: labels are compared by `scorer`",
@@ -78,7 +78,7 @@ fn take<'e>(
             _ => error.to_string(),
         };
         let help = "put a cell with a comma, a quote or a line end between quotes";
-        vec![at((table, as_line(line)), what, help)]
+        vec![misuse_in_line((table, as_line(line)), what, help)]
     };
     let header = reader.headers().map_err(|error| broken(&error))?.clone();
     let column = |wanted: &str| {
@@ -93,7 +93,7 @@ fn take<'e>(
     };
     let (Some(case), Some(expected)) = (column(CASE), column(EXPECTED)) else {
         let header: Vec<&str> = header.iter().collect();
-        return Err(vec![at(
+        return Err(vec![misuse_in_line(
             (table, 1),
             format!(
                 "the first line is `{}`, and does not name the columns `{CASE}` and `{EXPECTED}`, each once",
@@ -114,7 +114,8 @@ fn take<'e>(
         };
         last = row.position().map_or(1, |place| as_line(place.line()));
         let (name, label) = (&row[case], &row[expected]);
-        let mut wrong = |what: String, help| problems.push(at((table, last), what, help));
+        let mut wrong =
+            |what: String, help| problems.push(misuse_in_line((table, last), what, help));
         if name.is_empty() {
             wrong(
                 "this row names no case".to_owned(),
@@ -155,7 +156,7 @@ fn take<'e>(
     }
     // The reader closes an open quote at the end of the file, so the cell with that quote swallows every row after it.
     if !text.matches('"').count().is_multiple_of(2) {
-        problems.push(at(
+        problems.push(misuse_in_line(
             (table, last),
             "a quote that opens in this row or before it is never closed".to_owned(),
             "close it; a quote within a cell is written as two, and the cell stands between quotes",
@@ -173,7 +174,7 @@ fn as_line(line: u64) -> usize {
 }
 
 /// A message about a line of a table.
-fn at((table, line): (&CaseFile, usize), what: String, help: &str) -> Misuse {
+fn misuse_in_line((table, line): (&CaseFile, usize), what: String, help: &str) -> Misuse {
     Misuse::new(format!("{}:{line}: {what}", shown(&table.shown)))
         .help(help)
         .finding(Finding {

@@ -272,7 +272,7 @@ pub fn load(root: &Path, settings: &EvidenceSettings) -> anyhow::Result<(Corpus,
     }
     // If a case cannot be read, a row that labels it would be reported as naming a case that does not exist.
     if problems.is_empty() {
-        let scorer = judge::of(&settings.scorer);
+        let scorer = judge::chosen_scorer(&settings.scorer);
         problems = expected::label(&found.labels, &mut cases, &*scorer);
     }
     if !problems.is_empty() {

@@ -269,7 +269,7 @@ impl ProbeSettings for EvidenceSettings {
         };
         // The settings of a scorer name a model; the scorer's id also covers what the configuration declares about that
         // model.
-        let opened = judge::of(&self.scorer);
+        let opened = judge::chosen_scorer(&self.scorer);
         let scorer = match opened.asked() {
             Some(_) => format!("{} {}", self.scorer, opened.id()),
             None => self.scorer.to_string(),

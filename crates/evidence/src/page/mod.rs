@@ -61,7 +61,7 @@ pub fn chapter<'a>(run: EvidenceRun<'a>) -> Chapter<'a> {
         counted(run.cases.len(), "case"),
         counted(variants, "variant"),
     ];
-    chapter.scope.extend(labelled::told(run.cases));
+    chapter.scope.extend(labelled::label_count(run.cases));
     if run.cases.len() < 2 {
         chapter.no_interval = "no interval below two cases";
     }

@@ -111,7 +111,7 @@ pub(super) fn one_site_each(
             }
         }
     }
-    tell(&mut proposal, wanted, missing);
+    note_missing_sites(&mut proposal, wanted, missing);
     proposal
 }
 
@@ -145,7 +145,7 @@ pub(super) fn everywhere(
             });
         }
     }
-    tell(&mut proposal, wanted, missing);
+    note_missing_sites(&mut proposal, wanted, missing);
     proposal
 }
 
@@ -157,7 +157,7 @@ pub(super) fn skipped(wanted: usize, reason: &str) -> Proposal {
     }
 }
 
-fn tell(proposal: &mut Proposal, wanted: usize, missing: &str) {
+fn note_missing_sites(proposal: &mut Proposal, wanted: usize, missing: &str) {
     let got = proposal.drafts.len();
     let notice = match got {
         0 => Notice::new(

@@ -45,7 +45,7 @@ pub struct Regressed {
 ///
 /// The reason for which the verdict fails and that nobody can approve: an unmeasured value is unknown, and an
 /// approval needs known values.
-pub fn of(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regressed>, String> {
+pub fn regressed(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regressed>, String> {
     let mut found = Vec::new();
     let failing = verdict
         .reasons

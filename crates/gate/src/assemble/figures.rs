@@ -18,7 +18,7 @@ const ROUNDING: f64 = 1e-12;
 
 impl Assembly<'_> {
     /// The figures of a metric for the verdict.
-    pub(super) fn told(
+    pub(super) fn metric_verdict(
         &self,
         id: &str,
         pair: &MetricPair<'_>,

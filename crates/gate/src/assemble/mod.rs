@@ -200,7 +200,7 @@ impl Assembly<'_> {
             (Some(decision), _) => (decision.look.as_ref().ok(), Some(decision.ending)),
             (None, _) => (None, self.types.get(id).map(|decision| decision.ending)),
         };
-        let verdict = self.told(id, pair, policy, look, &found);
+        let verdict = self.metric_verdict(id, pair, policy, look, &found);
         let subject = sentence::Subject {
             id,
             nouns: &pair.nouns,

@@ -163,8 +163,8 @@ fn item(
     };
     ItemAnswers {
         name: name.to_owned(),
-        asked: told(head.asked.as_ref().or(base.asked.as_ref())),
-        expected: told(head.expected.as_ref()),
+        asked: owned(head.asked.as_ref().or(base.asked.as_ref())),
+        expected: owned(head.expected.as_ref()),
         itself: (counted(&base.itself, once.0), counted(&head.itself, once.1)),
         beside: (base.beside.to_vec(), head.beside.to_vec()),
         own: (
@@ -179,7 +179,7 @@ fn item(
     }
 }
 
-fn told(text: Option<&Cow<'_, str>>) -> Option<String> {
+fn owned(text: Option<&Cow<'_, str>>) -> Option<String> {
     text.map(|text| text.clone().into_owned())
 }
 

@@ -1,10 +1,9 @@
-//! Two measurements side by side: paired by metric, by case and, where both sides had the same
-//! input, by variant. Everything else is counted as not comparable.
+//! Two measurements side by side: paired by metric, by case and, where both sides had the same input, by variant.
+//! Everything else is counted as not comparable. Other stored reports of the base's code add repeats of the base.
 
 mod answers;
 mod coverage;
 mod pair;
-mod stored;
 mod turnover;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +16,6 @@ use kelvin_record::{ComparedItems, Direction, Metric, Nouns, Range, SectionAnswe
 pub use answers::{AnswerPairs, FieldsBeside, ItemAnswers};
 pub use coverage::Coverage;
 pub use pair::Change;
-pub use stored::{StoredComparison, StoredMetric};
 pub use turnover::{Turnover, Unpaired};
 
 /// Two values that differ by at most this are the same.
@@ -320,6 +318,57 @@ impl CellPair<'_> {
     fn drop(&self, direction: Direction) -> Option<f64> {
         Some(loss(direction, mean(self.head)?) - loss(direction, mean(self.base)?))
     }
+}
+
+/// Another stored report, compared with the head.
+#[derive(Clone, Debug)]
+pub struct StoredComparison<'a> {
+    /// The comparison of the stored report with the head.
+    pub comparison: Comparison<'a>,
+    /// Whether its first answers may come from the cache of kelvin, and so from another report.
+    pub first_is_copied: bool,
+}
+
+/// A metric of another stored report.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredMetric<'s, 'a> {
+    metric: &'s MetricPair<'a>,
+    first_is_copied: bool,
+}
+
+/// The values of the repeats, and those of all pairs.
+type Values<'a> = (&'a [Option<f64>], Vec<Vec<Option<f64>>>);
+
+impl<'a> StoredComparison<'a> {
+    /// A metric of the stored report.
+    pub fn metric(&self, id: &str) -> Option<StoredMetric<'_, 'a>> {
+        Some(StoredMetric {
+            metric: self.comparison.metrics.get(id)?,
+            first_is_copied: self.first_is_copied,
+        })
+    }
+}
+
+impl<'a> StoredMetric<'_, 'a> {
+    /// The values for the input of a cell of the base; none where the stored report has no value for it.
+    pub fn cell(&self, case: &str, cell: &CellPair<'_>) -> Option<Values<'a>> {
+        let cells = &self.metric.cases.get(case)?.cells;
+        let same =
+            |other: &&CellPair<'_>| other.variant == cell.variant && other.input == cell.input;
+        let found = cells.iter().find(same)?;
+        answers(found, usize::from(self.first_is_copied))
+    }
+}
+
+/// The values of a cell of the base after the first answers to each input; none where no values are left.
+fn answers<'a>(cell: &CellPair<'a>, first: usize) -> Option<Values<'a>> {
+    let values = cell.base.get(first..)?;
+    let pairs = cell.base_pairs.iter().skip(first);
+    let pairs: Vec<Vec<Option<f64>>> = pairs
+        .map(|own| own.iter().skip(first).copied().collect())
+        .collect();
+    let mut all = values.iter().chain(pairs.iter().flatten());
+    all.any(Option::is_some).then_some((values, pairs))
 }
 
 #[cfg(test)]

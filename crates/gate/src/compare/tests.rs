@@ -366,3 +366,29 @@ fn new_cases_do_not_hide_what_is_missing_in_the_old_ones() {
     let compared = compare(&side(&head, &more), &side(&head, &more));
     assert_eq!(compared.metrics["m"].coverage.whole.missing(), (0, 0));
 }
+
+#[test]
+fn first_answers_that_are_copies_are_left_out_and_their_pairs_with_them() {
+    let base_pairs = [vec![Some(0.0), Some(0.1)], vec![Some(0.2), Some(0.3)]];
+    let cell = CellPair {
+        variant: None,
+        input: None,
+        base: &[Some(0.0), Some(0.3)],
+        head: &[],
+        base_pairs: &base_pairs,
+        head_pairs: &[],
+    };
+    let (values, pairs) = answers(&cell, 0).expect("there are some");
+    assert_eq!(
+        (values, pairs.as_slice()),
+        (cell.base, base_pairs.as_slice())
+    );
+    let (values, pairs) = answers(&cell, 1).expect("there are some");
+    assert_eq!((values, pairs), (&[Some(0.3)][..], vec![vec![Some(0.3)]]));
+    let once = CellPair {
+        base: &[Some(0.0)],
+        base_pairs: &[],
+        ..cell
+    };
+    assert_eq!(answers(&once, 1), None);
+}

@@ -2,7 +2,6 @@
 //! probability each look may spend. This module says what to run; the caller runs it.
 
 mod allocate;
-mod hope;
 
 use allocate::{Allocation, OpenMetric};
 use std::collections::{BTreeMap, BTreeSet};
@@ -237,7 +236,7 @@ impl Looks {
             0 if self.means.base || !has_repeats(&doubtful) => allocation.opening(&doubtful),
             _ if !doubtful
                 .iter()
-                .any(|open| hope::is_there(open, &allocation)) =>
+                .any(|open| allocate::may_decide(open, &allocation)) =>
             {
                 return LooksStep::Decided(self.end(subjects, LooksEnding::StillOpen));
             }

@@ -10,9 +10,8 @@ use super::Judgement;
 use super::changes::CaseChange;
 use super::look::GUARD;
 use super::policy::Attention;
-use super::reason::Reason;
 use super::sentence;
-use super::verdict::{Cause, ReasonCode, Status, Verdict, Word};
+use super::verdict::{Cause, Reason, ReasonCode, Status, Verdict, Word};
 use crate::report::StoredVerdict;
 use kelvin_page::{Phrase, Tone};
 

@@ -5,7 +5,7 @@ use crate::answers::ChangedAnswers;
 use crate::judgement::{change, said, sense, value};
 use crate::policy::Attention;
 use crate::verdict::{MetricVerdict, ReasonCode, Word};
-use crate::{Judgement, flips};
+use crate::{Judgement, answers};
 use kelvin_page::{
     ANSWERS, Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow,
 };
@@ -49,7 +49,7 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
         word,
         gist: gist(judgement),
         changes: verdict.changes(),
-        lead: flips::lead(&judgement.flips, verdict).or_else(|| {
+        lead: answers::lead(&judgement.flips, verdict).or_else(|| {
             let mut answers = answers().filter(|_| is_told_by_answers);
             answers.find_map(ChangedAnswers::lead)
         }),
@@ -95,9 +95,9 @@ fn flipped(flip: &Flip) -> FlippedAnswer {
     FlippedAnswer {
         item: flip.item.clone(),
         part: flip.part.clone(),
-        count: Phrase::text(flips::extent(flip)),
-        base: flips::bare(&flip.base),
-        head: flips::bare(&flip.head),
+        count: Phrase::text(answers::extent(flip)),
+        base: answers::bare(&flip.base),
+        head: answers::bare(&flip.head),
     }
 }
 

@@ -1,14 +1,336 @@
-//! The report: the versioned document, its form as JSON, and the page that shows it. All of it is
-//! pure; the caller writes the returned bytes.
+//! The report: `kelvin/report.json`, the results of a run in a versioned format, its form as JSON, and the page that
+//! shows it. All of it is pure; the caller writes the returned bytes.
 
-mod document;
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use kelvin_base::cost::Cost;
+use kelvin_base::digest::Digest;
+use kelvin_base::notice::{Code, Notice};
+use kelvin_record::{
+    Ending, Kinds, Metric, SectionKind, Sections, Shard, StoredSections, probe_of,
+};
+
 pub mod json;
 pub mod page;
 
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixture;
 
-pub use document::{
-    CopiedFrom, Decision, Fingerprints, MeasuredSuite, Report, Run, SCHEMA_VERSION, Session, Share,
-    StoredReport, StoredVerdict,
-};
+/// The version of the format. It is raised when an old reader would misread a new report.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// One run of `kelvin check`.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = "kelvin report")]
+pub struct Report {
+    /// The version of this format.
+    pub schema_version: u32,
+    /// What wrote it.
+    pub tool: Tool,
+    /// What was run, and on what.
+    pub run: Run,
+    /// What each probe of the run has stored, by its name.
+    pub probes: Sections,
+    /// Every figure, by id.
+    pub metrics: BTreeMap<String, Metric>,
+    /// Every cap, skip and warning that is not about one item.
+    pub notices: Vec<Notice>,
+}
+
+/// A report as it was stored. Its sections have no meaning before the kinds of probes have read them, so it cannot be
+/// used as a [`Report`]. `T` has the text of a section, as in [`StoredSections`].
+#[derive(Debug, Deserialize)]
+pub struct StoredReport<T = Box<RawValue>> {
+    schema_version: u32,
+    tool: Tool,
+    run: Run,
+    probes: StoredSections<T>,
+    metrics: BTreeMap<String, Metric>,
+    notices: Vec<Notice>,
+}
+
+impl<T: Borrow<RawValue>> StoredReport<T> {
+    /// The report, read by a program that knows these kinds.
+    ///
+    /// # Errors
+    ///
+    /// As [`StoredSections::read_by`].
+    pub fn read_by(self, kinds: &Kinds) -> Result<Report, String> {
+        Ok(Report {
+            schema_version: self.schema_version,
+            tool: self.tool,
+            run: self.run,
+            probes: self.probes.read_by(kinds)?,
+            metrics: self.metrics,
+            notices: self.notices,
+        })
+    }
+}
+
+impl Report {
+    /// A report of this program.
+    pub fn new(
+        run: Run,
+        probes: Sections,
+        metrics: BTreeMap<String, Metric>,
+        notices: Vec<Notice>,
+    ) -> Self {
+        Self {
+            schema_version: SCHEMA_VERSION,
+            tool: Tool {
+                name: "kelvin".to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            },
+            run,
+            probes,
+            metrics,
+            notices,
+        }
+    }
+
+    /// The items of a probe whose repeats count as one run, because the pipeline answered them from
+    /// memory. A kind that observes other probes has the repeats of their items.
+    pub fn kept(&self, probe: &str) -> BTreeSet<&str> {
+        match self.probes.kind(probe).is_some_and(SectionKind::observes) {
+            true => {
+                let all = self.probes.iter();
+                all.flat_map(|(name, _)| self.kept_of(name)).collect()
+            }
+            false => self.kept_of(probe),
+        }
+    }
+
+    fn kept_of(&self, probe: &str) -> BTreeSet<&str> {
+        let section = self.probes.of(probe).into_iter();
+        let by_items = section.flat_map(|section| section.kept());
+        let is_of = |notice: &&Notice| {
+            notice.code == Code::AnswersKept && notice.kind.as_deref() == Some(probe)
+        };
+        let by_run = self.notices.iter().filter(is_of);
+        by_items
+            .chain(by_run.filter_map(|notice| notice.case.as_deref()))
+            .collect()
+    }
+
+    /// Keeps the section of one probe with its figures, and returns the names of the others.
+    pub fn keep_probe(&mut self, probe: &str) -> Vec<String> {
+        self.metrics.retain(|id, _| probe_of(id) == probe);
+        self.probes.keep(probe)
+    }
+
+    /// Whether a finished run has no gated figure at all, because everything that it asked for failed. Failure rates
+    /// are known even then, so they do not count. A figure that is missing for another reason, such as answers that
+    /// need a base to be graded, does not mean that nothing was measured.
+    pub fn lacks_figures(&self) -> bool {
+        let gated = self.metrics.values();
+        let mut gated = gated.filter(|metric| metric.gated && !metric.is_failure_rate);
+        let is_lost =
+            |metric: &Metric| metric.value.is_none() && metric.n == 0 && metric.n_failed > 0;
+        gated.next().is_some_and(is_lost) && gated.all(is_lost)
+    }
+
+    /// What was measured and how, without the measured code.
+    pub fn suite(&self) -> MeasuredSuite {
+        let probes = self.probes.iter();
+        MeasuredSuite {
+            config: self.run.fingerprints.config,
+            items: probes
+                .map(|(name, section)| (name.to_owned(), section.fingerprint().items))
+                .collect(),
+        }
+    }
+
+    /// How many items of all probes have repeats that count as one run.
+    pub fn kept_count(&self) -> usize {
+        let probes = self.probes.iter();
+        probes.map(|(name, _)| self.kept_of(name).len()).sum()
+    }
+
+    /// Whether `kelvin eval` made the report. It calls nothing, whereas a finished check has called the
+    /// pipeline, or an earlier check had. The report of another tool does not say what was called.
+    pub fn is_evaluation(&self) -> bool {
+        let session = &self.run.session;
+        let cost = &session.cost;
+        let asked =
+            session.judge_cost.is_some() || cost.invocations + cost.cache_hits + cost.resumed > 0;
+        let is_ours = self.tool.name == "kelvin";
+        is_ours && self.run.ending == Ending::Complete && !asked && self.probes.has_answers()
+    }
+}
+
+/// The part that two reports of one configuration share, whatever its name is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeasuredSuite {
+    /// Everything in the configuration that changes what is measured.
+    config: Digest,
+    /// The items of each probe; none where they are not known.
+    items: BTreeMap<String, Option<Digest>>,
+}
+
+impl MeasuredSuite {
+    /// Whether both measured the same items with the same settings.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self == other && self.items.values().all(Option::is_some)
+    }
+}
+
+/// The program that wrote a report.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Tool {
+    /// `kelvin`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// What was run, and on what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Run {
+    /// Whether it came to its end.
+    pub ending: Ending,
+    /// The seed of the perturbations.
+    pub seed: u64,
+    /// The cases it was restricted to; empty means all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<String>,
+    /// Which share of these it was, where it was not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Share>,
+    /// How often every invocation was made.
+    pub repeats: usize,
+    /// What the figures depend on.
+    pub fingerprints: Fingerprints,
+    /// What may differ between two runs on the same input.
+    pub session: Session,
+}
+
+/// The share of the cases that a run measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Share {
+    /// Which one, from 1.
+    pub index: usize,
+    /// How many there are.
+    pub count: usize,
+    /// How many cases all the shares have together.
+    pub cases: usize,
+}
+
+impl Share {
+    /// The shard in the form for the comparison.
+    pub const fn shard(self) -> Shard {
+        Shard {
+            index: self.index,
+            count: self.count,
+        }
+    }
+}
+
+/// Digests of what the figures of all probes depend on; two reports are comparable as far as these and
+/// those of their sections agree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Fingerprints {
+    /// Everything in the configuration that changes what is measured.
+    pub config: Digest,
+    /// The code of the pipeline; null where it could not be told.
+    pub pipeline: Option<Digest>,
+}
+
+/// What may differ between two runs on the same input; everything else in a report may not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Session {
+    /// When it started, RFC 3339 in UTC.
+    pub started_at: String,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// The file of the configuration, relative to the top of the repository; none in reports of an
+    /// older kelvin, and where no configuration was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
+    /// The commit that was checked out, where there is one.
+    pub commit: Option<String>,
+    /// Whether the work tree differed from it.
+    pub dirty: bool,
+    /// Whether the texts of answers are not in it, but only their digests.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub texts_withheld: bool,
+    /// What was called and what was saved.
+    pub cost: Cost,
+    /// The same for the judges, whose calls are in no figure of `cost`; none where no judge was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_cost: Option<Cost>,
+    /// How long the pipeline took for each repeat of each item, in seconds, by probe: of the probes whose
+    /// answers go to the ledger.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub item_seconds: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// Who decided about a regression that this run found, where somebody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+    /// What the gate said of this run, where it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<StoredVerdict>,
+    /// The base whose measurement this report repeats, where nothing was run. Such a report is never a baseline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copied_from: Option<CopiedFrom>,
+}
+
+/// The base whose measurement a report repeats: the change touches only files that are harmless, so nothing was run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CopiedFrom {
+    /// The commit that the change was compared with.
+    pub base: String,
+    /// The commit that was measured: the base, or a commit before it whose report stands in for it.
+    pub measured: Option<String>,
+}
+
+/// What the gate said of a run, for a list of runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StoredVerdict {
+    /// Whether the run passed.
+    pub passed: bool,
+    /// The verdict in a word or a few, as people were shown it.
+    pub words: String,
+}
+
+/// What somebody decided about a regression.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Decision {
+    /// Whether it was approved; else it was rejected.
+    pub approved: bool,
+    /// Who, by the name on GitHub.
+    pub by: String,
+    /// `comment` or `label`.
+    pub way: String,
+    /// When, by GitHub's time.
+    pub at: String,
+    /// Why; empty for a label.
+    pub reason: String,
+    /// The pull request on which it was decided.
+    pub pull_request: u64,
+    /// What it was about: a metric each, or a case that broke in it.
+    pub regressions: Vec<String>,
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.approved {
+            "approved"
+        } else {
+            "rejected"
+        };
+        write!(
+            f,
+            "{verb} by {} with a {} on {}",
+            self.by, self.way, self.at
+        )?;
+        match self.reason.as_str() {
+            "" => Ok(()),
+            reason => write!(f, ": {reason}"),
+        }
+    }
+}

@@ -9,7 +9,7 @@ use kelvin_record::probe_of;
 const MOST: usize = 100;
 
 /// A remark for each item that got worse and whose place in a file is known, worst first.
-pub fn of(publication: &Publication<'_>) -> Vec<Annotation> {
+pub fn annotations(publication: &Publication<'_>) -> Vec<Annotation> {
     let Some(judgement) = publication.judgement else {
         return Vec::new();
     };

@@ -52,7 +52,7 @@ impl Surfaces<'_> {
 /// Publishes, and returns the address of the comment, if there is one.
 pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Option<String> {
     write(&surfaces, surfaces.outputs.as_ref(), "the outputs", || {
-        outputs::file(&outputs::of(publication, None))
+        outputs::file(&outputs::outputs(publication, None))
     });
     write(
         &surfaces,
@@ -65,7 +65,7 @@ pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Opt
     {
         (surfaces.say)(&text);
     }
-    let remarks = annotations::of(publication);
+    let remarks = annotations::annotations(publication);
     let check = surfaces.check.take();
     match check {
         Some(check) => {

@@ -24,7 +24,10 @@ pub const NAMES: [&str; 10] = [
 ];
 
 /// Every output with its value; empty for an output without a value.
-pub fn of(publication: &Publication<'_>, comment_url: Option<&str>) -> Vec<(&'static str, String)> {
+pub fn outputs(
+    publication: &Publication<'_>,
+    comment_url: Option<&str>,
+) -> Vec<(&'static str, String)> {
     let Publication {
         report,
         judgement,

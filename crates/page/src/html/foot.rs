@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
+use super::SCRIPT;
 use super::blocks::{PageSpace, block, notice};
-use super::script;
 use crate::{DISCLAIMER, FailedInvocation, NoticeCount, RunPage, safe};
 
 /// The most failed invocations, and the most notices of one code, that a page lists.
@@ -91,7 +91,7 @@ impl Foot {
             facts,
             disclaimer: DISCLAIMER,
             version: safe::cut(page.version, 40),
-            script: script::SCRIPT,
+            script: SCRIPT,
         }
     }
 

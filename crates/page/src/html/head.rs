@@ -10,8 +10,8 @@ use super::foot::FailureView;
 use super::foreign::shortened;
 use super::opening::OpeningView;
 use super::plane::PlaneView;
-use super::script;
 use super::spread::SpreadView;
+use super::{SCRIPT, permission};
 use crate::{
     Chapter, Estimate, FigureTable, HeatGrid, Phrase, RunPage, Signal, Statement, Tone, safe,
 };
@@ -174,7 +174,7 @@ impl Head {
         let spreads = page.chapters.iter().filter_map(|one| one.spread.as_ref());
         let heats = page.chapters.iter().filter_map(|one| one.heat.as_ref());
         Ok(Self {
-            permission: script::permission(script::SCRIPT),
+            permission: permission(SCRIPT),
             title: {
                 let title = opening.as_ref().map_or(headword.title, OpeningView::title);
                 match first {

@@ -1,6 +1,15 @@
-//! An item of the page, as it is listed and as it opens.
+//! An item of the page, as it is listed and as it opens. The details of items that few people open lie in the page
+//! compressed, many together, and its script puts them in where an item is opened. A page of thousands of items stays
+//! small, and a browser opens it at once.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
 use super::foreign::text;
 use crate::{ItemView, brief, safe};
@@ -48,4 +57,122 @@ pub(super) fn item(item: &ItemView<'_>, anchor: usize, details: &Placed) -> Stri
     }
     to.push_str("\n</div>\n</details>");
     to
+}
+
+/// The number of items, the worst of the page, whose details stand in it as they are.
+const PLAIN: usize = 200;
+/// The number of items whose details are compressed together. Items of one run are alike, so that together they take
+/// far less space; a browser unpacks this many within a few milliseconds.
+const TOGETHER: usize = 50;
+
+/// The packs of a page that is being written.
+#[derive(Default)]
+pub(super) struct DetailPacks {
+    /// The number of items so far.
+    items: usize,
+    /// The number of packs that are written.
+    written: usize,
+    /// The HTML of the details of each item that waits for its pack, by the place of the item on the page.
+    waiting: BTreeMap<usize, String>,
+}
+
+impl DetailPacks {
+    /// Takes the details of the next item. Gives them back where they stand in the page as they are; else the number of
+    /// the pack that holds them.
+    pub(super) fn place(&mut self, anchor: usize, details: String) -> Result<String, usize> {
+        self.items += 1;
+        if self.items <= PLAIN {
+            return Ok(details);
+        }
+        self.waiting.insert(anchor, details);
+        Err(self.written)
+    }
+
+    /// Writes the pack that is full, or, at the end of a list of items, the one that was begun.
+    ///
+    /// # Errors
+    ///
+    /// The errors of the writer.
+    pub(super) fn write(&mut self, to: &mut dyn Write, is_end: bool) -> io::Result<()> {
+        let is_due = is_end || self.waiting.len() >= TOGETHER;
+        if !is_due || self.waiting.is_empty() {
+            return Ok(());
+        }
+        let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
+        // In one piece: JSON is written in bits of a few bytes, and the encoder clears its buffer for each write.
+        packed.write_all(&serde_json::to_vec(&self.waiting)?)?;
+        let packed = STANDARD.encode(packed.finish()?);
+        // It stands on a line of its own.
+        writeln!(
+            to,
+            "\n<template id=\"pack-{}\">{packed}</template>",
+            self.written
+        )?;
+        self.written += 1;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// The number of items whose details stand in the page as they are, where those of others are packed.
+    pub(super) fn plain(&self) -> Option<usize> {
+        (self.items > PLAIN).then_some(PLAIN)
+    }
+}
+
+/// The details that lie in the packs of a page, in the order of the packs: what a reader sees who opens every item.
+#[cfg(any(test, feature = "fixtures"))]
+pub fn unpacked(page: &str) -> Vec<(usize, String)> {
+    use std::io::Read as _;
+
+    let mut all = Vec::new();
+    for (number, line) in page
+        .lines()
+        .filter_map(|line| line.strip_prefix("<template id=\"pack-"))
+        .enumerate()
+    {
+        let packed = line.strip_prefix(&format!("{number}\">"));
+        let packed = packed.and_then(|line| line.strip_suffix("</template>"));
+        let packed = packed.expect("packs are numbered and closed");
+        let packed = STANDARD.decode(packed).expect("a pack is base64");
+        let mut text = String::new();
+        let mut inflated = flate2::read::DeflateDecoder::new(&packed[..]);
+        inflated.read_to_string(&mut text).expect("a pack unpacks");
+        let details: BTreeMap<usize, String> = serde_json::from_str(&text).expect("it is JSON");
+        all.extend(details);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worst_items_stand_as_they_are_and_the_details_of_all_others_come_back_from_their_packs()
+    {
+        let (mut packs, mut page) = (DetailPacks::default(), Vec::new());
+        let count = PLAIN + 2 * TOGETHER + 7;
+        let mut packed = Vec::new();
+        for item in 0..count {
+            let details = format!("<p>ash {item}</p>");
+            match packs.place(item, details.clone()) {
+                Ok(plain) => assert!(item < PLAIN && plain == details),
+                Err(pack) => {
+                    assert_eq!(pack, (item - PLAIN) / TOGETHER);
+                    packed.push((item, details));
+                }
+            }
+            packs.write(&mut page, false).expect("memory takes all");
+        }
+        packs.write(&mut page, true).expect("memory takes all");
+        let written = page.len();
+        packs.write(&mut page, true).expect("memory takes all");
+        assert_eq!(page.len(), written, "an empty pack is not written");
+        let page = String::from_utf8(page).expect("a page is text");
+        assert_eq!(page.matches("</template>").count(), 3);
+        assert_eq!(packed.len(), 2 * TOGETHER + 7);
+        assert_eq!(unpacked(&page), packed);
+        assert_eq!(packs.plain(), Some(PLAIN));
+        assert_eq!(DetailPacks::default().plain(), None);
+    }
 }

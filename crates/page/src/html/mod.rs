@@ -1,7 +1,6 @@
 //! The page as one self-contained document in HTML: it loads nothing, works from disk, and says without its
 //! script all but the details of items far down the list. It is written piece by piece, so that thousands of items are never held in memory as text.
 
-mod article;
 mod blocks;
 mod diff;
 mod foot;
@@ -9,31 +8,30 @@ mod foreign;
 mod head;
 mod item;
 mod opening;
-mod pack;
 mod plane;
-mod script;
 mod spread;
 mod trend;
 
 use std::io::{self, Write};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior, context};
 use serde::Serialize;
 
 use super::RunPage;
+use crate::{Article, DISCLAIMER, Phrase, safe};
 use blocks::{PageSpace, block};
 use foot::Foot;
-use head::Head;
-use item::item;
-use pack::DetailPacks;
+use foreign::shortened;
+use head::{Head, StatementView};
+use item::{DetailPacks, item};
+use kelvin_base::digest::Digest;
 
-pub use article::write_article;
 #[cfg(any(test, feature = "fixtures"))]
-pub use pack::unpacked;
-
-pub use script::permission;
+pub use item::unpacked;
 
 /// Gives the text of an item, or of one of its parts.
 pub type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
@@ -133,6 +131,55 @@ fn environment() -> Result<Environment<'static>, minijinja::Error> {
         environment.add_template(name, text)?;
     }
     Ok(environment)
+}
+
+/// Filters and sorts the items, and opens the item of a link.
+const SCRIPT: &str = include_str!("templates/script.js");
+
+/// The source expression that allows a script of exactly this text.
+pub fn permission(script: &str) -> String {
+    format!(
+        "'sha256-{}'",
+        STANDARD.encode(Digest::of(script.as_bytes()).bytes())
+    )
+}
+
+#[derive(Serialize)]
+struct ArticleView {
+    title: Phrase,
+    plain_title: String,
+    scope: String,
+    statements: Vec<StatementView>,
+    /// The blocks as HTML.
+    blocks: String,
+    disclaimer: &'static str,
+    version: String,
+}
+
+/// Writes an article. It has no script at all.
+///
+/// # Errors
+///
+/// The errors of the writer.
+pub fn write_article(to: &mut dyn Write, article: Article<'_>) -> io::Result<()> {
+    let environment = environment().map_err(io::Error::other)?;
+    // An article shows no texts side by side.
+    let mut budget = PageSpace::new(&|_, _| None);
+    let title = shortened(&article.title);
+    let mut blocks = String::new();
+    for one in article.blocks {
+        block(&mut blocks, one, 2, "rows", &mut budget);
+    }
+    let view = ArticleView {
+        plain_title: title.show(|_, text| text.to_owned()),
+        title,
+        scope: article.scope.join(", "),
+        statements: article.statements.iter().map(StatementView::of).collect(),
+        blocks,
+        disclaimer: DISCLAIMER,
+        version: safe::cut(article.version, 40),
+    };
+    put(to, &environment, "article.html", &view)
 }
 
 #[cfg(test)]

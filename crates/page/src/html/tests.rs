@@ -180,3 +180,11 @@ fn a_page_on_which_nothing_is_measured_shows_the_first_failure_before_any_figure
     };
     assert!(shown(false) && !shown(true));
 }
+
+#[test]
+fn the_permission_of_nothing_is_the_known_one() {
+    assert_eq!(
+        permission(""),
+        "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    );
+}

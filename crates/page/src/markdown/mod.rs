@@ -1,13 +1,13 @@
-//! The page as Markdown: `report.md`, and the text of a pull request below the comment.
+//! The page as Markdown: `report.md`, the text of a pull request below the comment, and pages that are about no
+//! single run.
 
-mod article;
 mod writer;
 
 use super::{
     Block, Chapter, ComparisonPage, DISCLAIMER, Estimate, FailedInvocation, FigureTable, ItemPage,
     LISTED, RunPage, Statement, Status, Table, TableRow, Tone, capitalized, counted, label, safe,
 };
-pub use article::render_article;
+use crate::{Article, Trend, brief, display};
 use kelvin_base::notice::Notice;
 use writer::{Writer, name, phrase, quote};
 
@@ -228,11 +228,11 @@ fn block(writer: &mut Writer, block: &Block<'_>) {
         }
         Block::Notices(notices) => {
             for notice in notices {
-                writer.line(&format!("- {}", told(notice)));
+                writer.line(&format!("- {}", notice_text(notice)));
             }
         }
         Block::Trend(trend) if trend.is_tabled => {}
-        Block::Trend(trend) => article::trend(writer, trend),
+        Block::Trend(over_time) => trend(writer, over_time),
     }
     writer.gap();
 }
@@ -334,7 +334,7 @@ fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
     let mut shown = 0;
     for count in &page.notices {
         for notice in count.notices.iter().take(share) {
-            writer.line(&format!("- {}", told(notice)));
+            writer.line(&format!("- {}", notice_text(notice)));
             shown += 1;
         }
     }
@@ -343,7 +343,7 @@ fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
 }
 
 /// A notice with its place.
-fn told(notice: &Notice) -> String {
+fn notice_text(notice: &Notice) -> String {
     let place = [notice.case.as_deref(), notice.kind.as_deref()];
     let place: Vec<String> = place.into_iter().flatten().map(name).collect();
     let place = if place.is_empty() {
@@ -352,6 +352,49 @@ fn told(notice: &Notice) -> String {
         format!("{}: ", place.join(" "))
     };
     format!("**{}** {place}{}", label(&notice.code), quote(&notice.text))
+}
+
+/// Renders an article, which has no limit.
+pub fn render_article(article: &Article<'_>) -> String {
+    let mut writer = Writer::default();
+    writer.line(&format!("# {}", phrase(&article.title)));
+    writer.gap();
+    statements(&mut writer, article.statements.iter());
+    writer.gap();
+    for one in &article.blocks {
+        block(&mut writer, one);
+    }
+    writer.line(&format!("{}.", article.scope.join(", ")));
+    writer.line(&format!("kelvin {}.", quote(article.version)));
+    writer.gap();
+    writer.line(&format!("_{DISCLAIMER}_"));
+    writer.finish()
+}
+
+/// A row for each course and a column for each step; a step without a value has a dot.
+fn trend(writer: &mut Writer, trend: &Trend) {
+    writer.line(&format!(
+        "{}, by {}, on a scale from {} to {}:",
+        phrase(&trend.title),
+        trend.step,
+        brief(trend.ends.0),
+        brief(trend.ends.1)
+    ));
+    writer.gap();
+    let steps = trend.steps.iter().map(|step| match &step.mark {
+        Some(mark) => format!("{} ({})", name(&step.name), name(mark)),
+        None => name(&step.name),
+    });
+    writer.line(&row([String::new()].into_iter().chain(steps)));
+    let rules = trend.steps.iter().map(|_| "---:".to_owned());
+    writer.line(&row(["---".to_owned()].into_iter().chain(rules)));
+    for line in &trend.lines {
+        let points = line.points.iter().map(|point| match point {
+            Some((value, n)) => format!("{} (n {n})", display(*value)),
+            None => "·".to_owned(),
+        });
+        writer.line(&row([phrase(&line.name)].into_iter().chain(points)));
+    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,10 @@
 //! Untrusted text made harmless for the place where it is shown. Case text, model output, names and
 //! messages may try to forge lines, colours, mentions, links or markup.
 
-mod cell;
 mod markup;
 
 use unicode_width::UnicodeWidthChar as _;
 
-pub use cell::cell;
 pub use markup::{code, fenced, markdown};
 
 /// The most marks on a character in one column; further marks would only hide the text.
@@ -94,6 +92,20 @@ fn is_shown(c: char) -> bool {
                 | '\u{1d173}'..='\u{1d17a}'
                 | '\u{e0000}'..='\u{e0fff}'
         )
+}
+
+/// A text as a cell. A spreadsheet takes a cell that begins with one of these signs for a formula, also within
+/// quotes and after white space; an apostrophe before it makes it a text.
+/// See: <https://owasp.org/www-community/attacks/CSV_Injection>.
+pub fn cell(text: &str) -> String {
+    const FORMULA: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    let begins = |text: &str| text.starts_with(FORMULA) || text.starts_with(['\t', '\r', '\n']);
+    let mark = if begins(text) || begins(text.trim_start()) {
+        "'"
+    } else {
+        ""
+    };
+    format!("\"{mark}{}\"", text.replace('"', "\"\""))
 }
 
 #[cfg(test)]

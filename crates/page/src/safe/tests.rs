@@ -67,3 +67,27 @@ fn what_a_forge_would_find_is_taken_apart() {
     assert_eq!(code("a|b`c", 80), "a&#124;b\\`c");
     assert_eq!(markdown("1. - x", 80), "1\\. - x");
 }
+
+#[test]
+fn no_cell_of_a_csv_file_is_a_formula_or_breaks_out_of_its_quotes() {
+    for hostile in [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1",
+        "\r=1",
+        "  =cmd|' /C calc'!A0",
+        "＝1",
+    ] {
+        let cell = cell(hostile);
+        assert!(cell.starts_with("\"'"), "{cell:?}");
+    }
+    assert_eq!(cell("a \"b\", c"), "\"a \"\"b\"\", c\"");
+    assert_eq!(
+        cell("python3 answer.py --fast"),
+        "\"python3 answer.py --fast\""
+    );
+    // Two lines stay within one cell.
+    assert_eq!(cell("a\r\nb"), "\"a\r\nb\"");
+}

@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::names::{Extension, Ignored, stem, tell, wrong_with};
-use super::shown;
+use super::{Extension, Ignored, ignored_sentence, shown, stem, wrong_with};
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::file::OUTPUT_MARK;
 use kelvin_base::notice::{Code, Notice};
@@ -334,7 +333,7 @@ impl FolderSearch<'_> {
         let mut notices: Vec<Notice> = self
             .ignored
             .iter()
-            .map(|(why, files)| Notice::new(why.code(), tell(*why, files)))
+            .map(|(why, files)| Notice::new(why.code(), ignored_sentence(*why, files)))
             .collect();
         if self.budget == 0 {
             let text = format!(

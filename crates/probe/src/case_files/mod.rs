@@ -1,16 +1,15 @@
-//! The files of the cases, unchanged: which files these are, and their texts.
+//! The files of the cases, unchanged: which files these are, by their names, and their texts.
 
 mod folder;
-mod names;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
 use kelvin_base::exit::Misuse;
-use kelvin_base::notice::Notice;
+use kelvin_base::notice::{Code, Notice};
 
 pub use folder::{CaseFile, Found, LABELS, base, find, read};
-pub use names::stem;
 
 /// A case as a whole, not cut into units.
 #[derive(Debug)]
@@ -80,5 +79,109 @@ pub fn one(mut problems: Vec<Misuse>) -> Misuse {
     Misuse {
         findings,
         ..Misuse::new(what)
+    }
+}
+
+/// The folders of reports begin like this, and stand beside the folders of the cases.
+const RESERVED: &str = "report.";
+
+/// The longest name: with the added parts, a longer one would be too long for a file system.
+const LONGEST_NAME: usize = 200;
+
+/// The number of files that a notice names; further ones are counted.
+const NAMED: usize = 5;
+
+/// Why a file is not a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ignored {
+    Hidden,
+    Nested,
+    Extension,
+    NotMarkdown,
+    NotAFile,
+    Dangling,
+    Unlisted,
+}
+
+impl Ignored {
+    /// Only cases that may be missing are worth a warning; other files are not.
+    const fn code(self) -> Code {
+        match self {
+            Self::Unlisted => Code::UnreadFolder,
+            _ => Code::IgnoredFile,
+        }
+    }
+
+    const fn reason(self) -> &'static str {
+        match self {
+            Self::Hidden => "hidden",
+            Self::Nested => {
+                "in a folder below the one of the cases; a glob such as `cases/**/*.md` takes them in"
+            }
+            Self::Extension => "the name does not end in `.md`, in lower case",
+            Self::NotMarkdown => "not Markdown",
+            Self::NotAFile => "not a regular file",
+            Self::Dangling => "a link to nothing, or unreadable",
+            Self::Unlisted => "a folder that cannot be read, so that its cases are not here",
+        }
+    }
+}
+
+/// The sentence about one reason, with its files.
+fn ignored_sentence(why: Ignored, files: &BTreeSet<String>) -> String {
+    let named: Vec<String> = files.iter().take(NAMED).map(|file| shown(file)).collect();
+    let more = files.len() - named.len();
+    let more = if more == 0 {
+        String::new()
+    } else {
+        format!(" and {more} more")
+    };
+    format!("ignored: {}{more} ({})", named.join(", "), why.reason())
+}
+
+/// The ending of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extension {
+    /// `.md`
+    Md,
+    /// `.MD`, `.markdown`
+    Like,
+    /// Any other ending, or none.
+    Other,
+}
+
+impl Extension {
+    fn of(name: &str) -> Self {
+        let lower = name.to_lowercase();
+        if name.ends_with(".md") {
+            Self::Md
+        } else if lower.ends_with(".md") || lower.ends_with(".markdown") {
+            Self::Like
+        } else {
+            Self::Other
+        }
+    }
+}
+
+/// The name without its extension; a glob may match other extensions than `.md`.
+pub fn stem(name: &str) -> &str {
+    match name.rfind('.') {
+        Some(dot) if dot > 0 => &name[..dot],
+        _ => name,
+    }
+}
+
+/// Why a stem cannot be used as the name of a folder.
+fn wrong_with(name: &str) -> Option<&'static str> {
+    if name.chars().all(|c| c == '.') {
+        Some("is no name")
+    } else if name.chars().any(char::is_control) {
+        Some("has a control character in it")
+    } else if name.len() > LONGEST_NAME {
+        Some("is over 200 bytes long")
+    } else if name.to_lowercase().starts_with(RESERVED) {
+        Some("is kept for the report itself")
+    } else {
+        None
     }
 }

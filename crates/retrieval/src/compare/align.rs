@@ -85,7 +85,7 @@ impl Alignment {
         let base_tells = hits(base).next().is_some() && hits(base).all(has_spans);
         let head_tells = hits(head).next().is_none() || hits(head).any(has_spans);
         let knows_passages = base.items.iter().any(|(id, query)| {
-            let targets = targets::of(query, head.items.get(id), true);
+            let targets = targets::relevance_targets(query, head.items.get(id), true);
             targets.iter().any(RelevanceTarget::is_passage)
         });
         let by_span = base_tells && knows_passages;
@@ -183,7 +183,7 @@ impl Alignment {
                 }
                 continue;
             };
-            let mut targets = targets::of(before, Some(after), by_span);
+            let mut targets = targets::relevance_targets(before, Some(after), by_span);
             let asks_the_same = before.input == after.input;
             let by_chunk = [reciprocal(before, depths[0]), reciprocal(after, depths[1])];
             let had_chunks = before.labels.chunks;
@@ -203,7 +203,7 @@ impl Alignment {
                     continue;
                 }
                 if reading.labels == ComparedSide::Head {
-                    targets = targets::of(after, Some(before), by_span);
+                    targets = targets::relevance_targets(after, Some(before), by_span);
                 }
                 self.relabel(&id, (before, after), reading);
                 after.input = before.input;
@@ -290,7 +290,7 @@ impl Alignment {
 
     /// Ranks a query without a counterpart on the other side by its own labels.
     fn alone(&self, query: &mut QueryRecord, depth: usize, by_span: bool) {
-        let targets = targets::of(query, None, by_span);
+        let targets = targets::relevance_targets(query, None, by_span);
         if !targets.is_empty() {
             place(query, &targets, depth, self.rule);
         }

@@ -215,7 +215,7 @@ fn change(
             (Some(before), Some(after)) if before.input == after.input => {
                 if let (Some(before), Some(after)) = (rank(before, depth), rank(after, depth)) {
                     let is_in_part = after.is_none() && alignment.in_part.contains(id);
-                    queries.push(told(id, (before, after), is_in_part, &notes));
+                    queries.push(query_change(id, (before, after), is_in_part, &notes));
                 }
             }
             _ => not_compared.push(id.clone()),
@@ -266,7 +266,7 @@ fn rank(query: &QueryRecord, depth: usize) -> Option<Option<u32>> {
 }
 
 /// The change of a query. `is_in_part`: only a part of the passage that the base had came back.
-fn told(
+fn query_change(
     id: &str,
     (base, head): (Option<u32>, Option<u32>),
     is_in_part: bool,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::answered;
-use crate::naming::named;
+use crate::documents::named;
 use crate::{Hit, QueryRecord, RetrievalSection, Retrieved};
 use kelvin_page::safe;
 use kelvin_record::{Answer, ExpectedHit, RankedHit, RankedHits};

@@ -21,7 +21,7 @@ pub(super) enum RelevanceTarget {
 /// head. They are the first of these that is known: the spans of the golden set; the spans of the expected chunks that
 /// the base found; the expected documents; the documents of the expected chunks by the corpus of the base and by the
 /// hits that matched; the same by the corpus of the head. Empty where nothing is expected, or nothing is known.
-pub(super) fn of(
+pub(super) fn relevance_targets(
     base: &QueryRecord,
     head: Option<&QueryRecord>,
     by_span: bool,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::compare::by_document;
-use super::naming::{TITLE, named, title_of};
+use super::documents::{TITLE, named, title_of};
 use super::record::{AnswerRecord, Cited, Hit, Labels, Retrieved, Span};
 use super::{Ranking, SpanRule};
 use crate::documents::Documents;

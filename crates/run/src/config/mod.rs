@@ -1,7 +1,6 @@
 //! `kelvin.yaml` as a whole: the general keys, all problems at once, and for each kind of probe the
 //! settings that it makes of its own keys. The written form of the general keys is in `raw`.
 
-mod approval;
 mod around;
 mod branch;
 pub mod check;
@@ -15,7 +14,6 @@ mod measuring;
 mod models;
 pub mod placeholder;
 mod raw;
-mod service;
 pub mod shape;
 mod wanted;
 pub mod yaml;

@@ -2,20 +2,20 @@
 //! leaves it for the run that continues.
 
 mod basis;
-mod variables;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::Context as _;
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{AnswerSource, Outcome, Task};
+use super::{AnswerSource, Outcome, Task, tree};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::Failure;
@@ -24,8 +24,7 @@ use kelvin_base::notice::Notice;
 use kelvin_base::usage::Usage;
 use kelvin_system::pipeline::Made;
 
-pub(super) use basis::JournalBasis;
-pub(super) use variables::of_process as variables;
+pub(super) use basis::{JournalBasis, variables_of_process};
 
 /// The journal of a run, and what an earlier run has left in it.
 #[derive(Debug)]
@@ -327,7 +326,7 @@ fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
                 return left;
             }
             limits = Some(found.limits);
-            let differing = variables::differing(&found.variables, &header.variables);
+            let differing = basis::differing_variables(&found.variables, &header.variables);
             left.variables.extend(differing.cloned());
         } else if let Ok(record) = serde_json::from_slice::<JournalRecord>(line) {
             let is_failure = matches!(record.result, KnownOutcome::Failure(_));
@@ -371,6 +370,26 @@ impl JournalRecord {
             repeat: self.repeat,
         }
     }
+}
+
+/// The beginnings of the lines of a journal that are no answers.
+const OTHERS: [&[u8]; 2] = [b"{\"kelvin_journal\"", b"{\"made\""];
+
+/// How many answers the journal of an output folder has, and when the last was added; none where there is no journal,
+/// because no run is under way and none was interrupted. An answer that is being written is not counted.
+pub fn so_far(out: &Path) -> Option<(usize, SystemTime)> {
+    let file = File::open(tree::journal_of(out)).ok()?;
+    let at = file.metadata().ok()?.modified().ok()?;
+    let mut lines = 0;
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).ok()? > 0 {
+        // Such lines say what the answers hold for, and which files the pipeline creates itself.
+        let is_another = OTHERS.iter().any(|begin| line.starts_with(begin));
+        lines += usize::from(line.ends_with(b"\n") && !is_another);
+        line.clear();
+    }
+    Some((lines, at))
 }
 
 #[cfg(test)]

@@ -144,3 +144,13 @@ fn nothing_is_taken_from_another_pipeline_and_no_failure_from_other_limits() {
         assert_eq!(resume(&path, "p", "l").known.len(), 0);
     }
 }
+
+#[test]
+fn only_whole_lines_with_an_answer_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(so_far(folder.path()), None);
+    let text = "{\"kelvin_journal\":3}\n{\"case\":\"a\"}\n{\"made\":{}}\n{\"case\":\"b\"}\n{\"cas";
+    std::fs::write(tree::journal_of(folder.path()), text).expect("written");
+    let (answers, _) = so_far(folder.path()).expect("there is a journal");
+    assert_eq!(answers, 2);
+}

@@ -1,4 +1,4 @@
-//! Why a sample has no grade.
+//! Why a sample has no grade, and the share of such samples above which a figure means nothing.
 
 use std::fmt;
 
@@ -72,5 +72,62 @@ impl From<&Failure> for Ungraded {
 impl fmt::Display for Ungraded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+/// The share of samples that may be unscored. With more of them the metric is unmeasured: those that
+/// a judge can grade are rarely a fair choice of all.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+pub struct MaxErrors(#[schemars(range(min = 0, max = 1))] f64);
+
+impl Default for MaxErrors {
+    fn default() -> Self {
+        Self(0.1)
+    }
+}
+
+impl MaxErrors {
+    /// Why a metric is unmeasured; none where it is measured. A metric with nothing to grade is unmeasured too.
+    pub fn exceeded(self, unscored: usize, of: usize) -> Option<String> {
+        if of == 0 {
+            return Some("there is nothing to grade".to_owned());
+        }
+        // The comparison allows for the rounding of the product: one of ten is not more than 10 %.
+        let most = self.0 * of as f64 + 1e-9;
+        let too_many = unscored == of || unscored as f64 > most;
+        too_many.then(|| {
+            format!(
+                "{unscored} of {of} samples are unscored, more than `max_errors` ({} %) allows",
+                self.0 * 100.0
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_metric_with_more_unscored_samples_than_allowed_is_unmeasured() {
+        let usual = MaxErrors::default();
+        assert_eq!(usual.exceeded(0, 3), None);
+        assert_eq!(usual.exceeded(1, 10), None);
+        assert_eq!(usual.exceeded(3, 30), None);
+        assert_eq!(
+            usual.exceeded(2, 10).as_deref(),
+            Some("2 of 10 samples are unscored, more than `max_errors` (10 %) allows")
+        );
+        assert!(usual.exceeded(1, 9).is_some());
+        assert!(MaxErrors(0.0).exceeded(1, 1000).is_some());
+    }
+
+    #[test]
+    fn nothing_scored_is_never_measured_whatever_is_allowed() {
+        assert_eq!(MaxErrors(1.0).exceeded(4, 5), None);
+        assert!(MaxErrors(1.0).exceeded(5, 5).is_some());
+        assert!(MaxErrors(1.0).exceeded(0, 0).is_some());
     }
 }

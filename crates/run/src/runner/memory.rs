@@ -11,11 +11,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{RunnerSettings, Start};
-use crate::cache;
+use crate::cache::{self, Keys};
 use crate::cache::{Cache, CacheHit};
 use crate::journal;
 use crate::journal::{Header, Journal, JournalBasis, LeftByEarlier};
-use crate::keys::Keys;
 use crate::tree::Tree;
 use crate::{AnswerSource, Outcome, Reader, Task};
 use kelvin_base::digest::{Digest, Fields};
@@ -348,7 +347,7 @@ impl<'a> Memory<'a> {
     }
 
     /// Adds a notice for the user.
-    pub(super) fn tell(&mut self, notice: Option<Notice>) {
+    pub(super) fn add_notice(&mut self, notice: Option<Notice>) {
         self.notices.extend(notice);
     }
 
@@ -409,7 +408,7 @@ fn header(settings: &RunnerSettings<'_>, code: Digest) -> Header {
         kelvin_journal: journal::VERSION,
         pipeline: pipeline.digest(),
         basis: JournalBasis::of(shown, files),
-        variables: journal::variables(&rules.env),
+        variables: journal::variables_of_process(&rules.env),
         limits: Fields::of("kelvin/limits/v1")
             .field("timeout", limits.timeout.as_nanos().to_be_bytes())
             .field("max_output_bytes", limits.max_output_bytes.to_be_bytes())

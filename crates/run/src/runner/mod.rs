@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::pace::Pace;
 use super::tree::{AttemptPlace, Leaf, Tree};
 use super::{AnswerSource, Event, Observing, Outcome, Task, cache, pool, retry};
 use crate::targets::{Ended, Invocation, Reply, Target, TargetSite};
@@ -26,6 +25,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_base::usage::Usage;
 use kelvin_system::signal::Interrupt;
 use memory::Memory;
+use permit::Pace;
 use tally::Tally;
 
 pub use settings::{Program, Rules, RunnerSettings, Start, Step};
@@ -98,7 +98,7 @@ impl<'a> Runner<'a> {
         settings.keep_files_apart()?;
         let mut tree = Tree::lock(settings.out)?.with_input(rules.input_name);
         let mut memory = Memory::open(&settings, &mut tree)?;
-        memory.tell(fewer);
+        memory.add_notice(fewer);
         Ok(Self {
             pace: rules.limits.max_per_minute.map(Pace::of),
             tree,
@@ -132,7 +132,7 @@ impl<'a> Runner<'a> {
         self.target
             .ready()
             .map_err(|misuse| self.settings.rules.in_file(misuse))?;
-        self.tell(&Event::Phase {
+        self.emit(&Event::Phase {
             name: phase,
             tasks: tasks.len(),
         });
@@ -147,7 +147,7 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             };
             self.tally.finished(&outcome);
-            self.tell(&Event::Finished {
+            self.emit(&Event::Finished {
                 task,
                 outcome: &outcome,
             });
@@ -235,7 +235,7 @@ impl<'a> Runner<'a> {
         notices
     }
 
-    fn tell(&self, event: &Event<'_>) {
+    fn emit(&self, event: &Event<'_>) {
         self.settings.observer.event(event);
     }
 
@@ -428,7 +428,7 @@ impl<'a> Runner<'a> {
             FailureKind::GradeUnreadable => retry::once_more(unreadable)?,
             _ => retry::delay(retry, &task.to_string(), attempt, &failure.kind, asked)?,
         };
-        self.tell(&Event::Retrying {
+        self.emit(&Event::Retrying {
             task,
             attempt: attempt + 1,
             delay: delay.as_secs_f64(),

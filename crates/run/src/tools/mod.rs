@@ -62,7 +62,7 @@ impl Tools {
     ) -> Self {
         let text = target.line();
         let (mut named, mut of_scripts) = (Named::of(root), Named::of(root));
-        let mut programs = programs::of(target, root);
+        let mut programs = programs::programs_of_command(target, root);
         let mut parts = BTreeMap::new();
         let mut read = |text: &str| {
             if names_files {

@@ -14,7 +14,7 @@ const DEEPEST: usize = 4;
 
 /// All programs that the words of a command name, since a command may start several, or start one through another,
 /// such as `env`. For each program that is a script, its interpreter is included, and so on.
-pub(super) fn of(target: &Address, root: &Path) -> BTreeSet<PathBuf> {
+pub(super) fn programs_of_command(target: &Address, root: &Path) -> BTreeSet<PathBuf> {
     let mut found = chain(found(target, root), root);
     found.extend(of_script(&target.line(), root));
     found

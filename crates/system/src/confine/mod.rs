@@ -12,16 +12,15 @@ mod elsewhere;
 mod linux;
 #[cfg(target_os = "linux")]
 mod others;
-mod private;
 
 use std::ffi::{OsStr, OsString};
+use std::process::Command;
 use std::sync::OnceLock;
 
 #[cfg(not(target_os = "linux"))]
 use elsewhere as system;
 #[cfg(target_os = "linux")]
 use linux as system;
-pub use private::withhold;
 pub use system::{alone, as_root, become_apart, begin, end_all, held, hide};
 
 /// The folders in which programs that run beside the token are looked for. Only root can write there.
@@ -60,6 +59,31 @@ impl User {
     }
 }
 
+/// The variables that a pipeline and its `setup` do not see, although the runner of a workflow gives them to this program:
+/// a token that can write, and the files through which a step speaks to the workflow. A pipeline that writes to one of
+/// these files by accident would change the outputs, the summary or the later steps.
+const NAMES: [&str; 11] = [
+    "INPUT_TOKEN",
+    "KELVIN_TEAMS_TOKEN",
+    "ACTIONS_RUNTIME_TOKEN",
+    "ACTIONS_RUNTIME_URL",
+    "ACTIONS_RESULTS_URL",
+    "ACTIONS_CACHE_URL",
+    "GITHUB_OUTPUT",
+    "GITHUB_ENV",
+    "GITHUB_PATH",
+    "GITHUB_STATE",
+    "GITHUB_STEP_SUMMARY",
+];
+
+/// Removes these variables from the environment of a process that is about to be started, since others may
+/// read its environment.
+pub fn withhold(command: &mut Command) {
+    for name in NAMES {
+        command.env_remove(name);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +102,14 @@ mod tests {
                 None,
                 "{uid} {gid}"
             );
+        }
+    }
+
+    #[test]
+    fn the_documented_variables_are_those_of_the_code() {
+        let document = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/action.md"));
+        for name in NAMES {
+            assert!(document.contains(&format!("`{name}`")), "{name}");
         }
     }
 }

@@ -6,7 +6,6 @@ mod driver;
 mod mysql;
 mod postgres;
 mod ready;
-mod tls;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;

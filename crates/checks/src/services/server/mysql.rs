@@ -229,11 +229,11 @@ fn bound(value: &Json) -> Value {
 }
 
 fn failed(error: mysql_async::Error) -> Trouble {
-    Trouble::Failed(told(&error))
+    Trouble::Failed(error_text(&error))
 }
 
 fn unreached(error: mysql_async::Error) -> Trouble {
-    Trouble::Unreached(told(&error))
+    Trouble::Unreached(error_text(&error))
 }
 
 /// Makes a value from what the server has sent and the type of its column.
@@ -302,7 +302,7 @@ fn bits(bytes: &[u8]) -> TypedCell {
 }
 
 /// An error in words: those of the server, where it has said something.
-fn told(error: &mysql_async::Error) -> String {
+fn error_text(error: &mysql_async::Error) -> String {
     match error {
         mysql_async::Error::Server(said) => format!("{} ({})", said.message, said.code),
         mysql_async::Error::Driver(error) => error.to_string(),

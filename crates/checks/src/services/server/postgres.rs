@@ -1,8 +1,9 @@
 //! PostgreSQL.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::sync::Arc;
 
 use futures_util::TryStreamExt as _;
 use tokio_postgres::config::SslMode;
@@ -14,10 +15,13 @@ use serde_json::Value;
 
 use super::address::DatabaseUrl;
 use super::driver::{Driver, RequestLimits};
-use super::tls;
 use crate::scenario::plain;
 use crate::services::state::DatabaseState;
 use crate::services::{Query, QueryAnswer, Trouble, TypedCell};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
 /// The parameters of a URL that the driver knows. Others are meant for the pipeline, such as `schema`.
 const PARAMETERS: [&str; 14] = [
@@ -51,13 +55,13 @@ impl Connecting {
         let url = address.for_driver("postgres", &PARAMETERS);
         let mut config: Config = url
             .parse()
-            .map_err(|error| format!("the URL cannot be used: {}", told(&error)))?;
+            .map_err(|error| format!("the URL cannot be used: {}", error_text(&error)))?;
         let authorities = address.parameter(&["sslrootcert"]).map(PathBuf::from);
         let mode = address.parameter(&["sslmode"]);
         let tls = match mode.as_deref() {
-            Some("verify-full") => tls::verifying(authorities.as_deref())?,
+            Some("verify-full") => tls_that_verifies(authorities.as_deref())?,
             None | Some("disable" | "allow" | "prefer" | "require") if authorities.is_none() => {
-                tls::trusting()?
+                tls_that_trusts()?
             }
             None | Some("disable" | "allow" | "prefer" | "require") => {
                 return Err("`sslrootcert` needs `sslmode=verify-full`".to_owned());
@@ -82,7 +86,8 @@ impl Connecting {
 
     async fn connect(self) -> Result<Client, Trouble> {
         let connected = self.config.connect(self.tls).await;
-        let (client, connection) = connected.map_err(|error| Trouble::Unreached(told(&error)))?;
+        let (client, connection) =
+            connected.map_err(|error| Trouble::Unreached(error_text(&error)))?;
         // The connection ends with the client, which is also told what goes wrong.
         tokio::spawn(connection);
         Ok(client)
@@ -334,7 +339,7 @@ fn session(limits: &RequestLimits<'_>, settings: &BTreeMap<String, String>) -> S
 }
 
 fn failed(error: tokio_postgres::Error) -> Trouble {
-    Trouble::Failed(told(&error))
+    Trouble::Failed(error_text(&error))
 }
 
 /// Makes a value from what the server has written and its type.
@@ -360,7 +365,7 @@ fn cell(text: Option<&str>, kind: &Type) -> TypedCell {
 }
 
 /// An error in words: those of the server, where it has said something.
-fn told(error: &tokio_postgres::Error) -> String {
+fn error_text(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(said) => format!("{} ({})", said.message(), said.code().code()),
         None => {
@@ -372,5 +377,73 @@ fn told(error: &tokio_postgres::Error) -> String {
                 None => text,
             }
         }
+    }
+}
+
+/// A client that checks the certificate of the server: whether one of the known authorities, or one from a file, has
+/// signed it, and whether it is for the host.
+fn tls_that_verifies(authorities: Option<&Path>) -> Result<ClientConfig, String> {
+    let roots = match authorities {
+        None => webpki_roots::TLS_SERVER_ROOTS.iter().cloned().collect(),
+        Some(file) => kelvin_system::proxy::authorities(file)?,
+    };
+    Ok(builder()?
+        .with_root_certificates(roots)
+        .with_no_client_auth())
+}
+
+/// A client that takes any certificate, as the clients of the databases do unless they are told otherwise: nobody can
+/// listen on the way, but somebody in between can answer in place of the server.
+fn tls_that_trusts() -> Result<ClientConfig, String> {
+    let verifier = Arc::new(AnyCertificate(Arc::new(ring::default_provider())));
+    let builder = builder()?.dangerous();
+    Ok(builder
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth())
+}
+
+fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier>, String> {
+    ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())
+}
+
+#[derive(Debug)]
+struct AnyCertificate(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.0.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
     }
 }

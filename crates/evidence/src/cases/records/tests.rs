@@ -422,7 +422,7 @@ fn every_kind_keeps_the_record_valid_and_its_other_fields_untouched() {
             assert!(read["amount"].is_number(), "{}: {text}", variant.id);
             // What was written into the record is read again as the same units.
             let raw = RawRow { line: 1, text };
-            let scorer = judge::of(&settings.scorer);
+            let scorer = judge::chosen_scorer(&settings.scorer);
             let again = one_record(&raw, &settings.records, &*scorer);
             assert!(again.problems.is_empty(), "{:?}", again.problems);
             assert_eq!(

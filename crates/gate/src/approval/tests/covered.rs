@@ -72,7 +72,7 @@ fn a_drop_that_is_only_suspected_is_approved_by_its_figures_and_stays_suspected(
 #[test]
 fn what_is_not_known_cannot_be_approved() {
     let mut verdict = Verdict::unmeasured("the pipeline failed");
-    assert!(regressions::of(&verdict, None).is_err());
+    assert!(regressions::regressed(&verdict, None).is_err());
     verdict.broken_cases = vec![BrokenCase {
         case: "alder".to_owned(),
         metric: "a".to_owned(),
@@ -89,19 +89,22 @@ fn what_is_not_known_cannot_be_approved() {
     verdict.verdict = Word::Regression;
     verdict.reasons.push(broken.clone());
     assert!(
-        regressions::of(&verdict, None).is_err(),
+        regressions::regressed(&verdict, None).is_err(),
         "something else fails as well"
     );
     verdict.reasons = vec![broken];
-    let found = regressions::of(&verdict, None).expect("a case that broke");
+    let found = regressions::regressed(&verdict, None).expect("a case that broke");
     assert_eq!(found[0].case.as_deref(), Some("alder"));
     verdict.broken_cases[0].certain = false;
     assert!(
-        regressions::of(&verdict, None).is_err(),
+        regressions::regressed(&verdict, None).is_err(),
         "nothing is certain"
     );
     verdict.reasons.clear();
-    assert!(regressions::of(&verdict, None).is_err(), "nothing fails");
+    assert!(
+        regressions::regressed(&verdict, None).is_err(),
+        "nothing fails"
+    );
 }
 
 #[test]
@@ -123,9 +126,9 @@ fn a_drift_that_fails_can_be_approved_with_the_figures_of_the_anchor() {
         anchor: "the anchor c".to_owned(),
         metrics: BTreeMap::from([("a".to_owned(), drifted)]),
     };
-    drift.tell(&mut verdict, Effect::Fail);
+    drift.add_to_verdict(&mut verdict, Effect::Fail);
     assert!(!verdict.passed);
-    let found = regressions::of(&verdict, Some(&drift)).expect("it is known");
+    let found = regressions::regressed(&verdict, Some(&drift)).expect("it is known");
     assert_eq!(found[0].words(), "`a` 0.5000 → 0.2500");
-    assert!(regressions::of(&verdict, None).is_err());
+    assert!(regressions::regressed(&verdict, None).is_err());
 }

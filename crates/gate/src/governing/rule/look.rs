@@ -4,9 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::noise::{E_MIN, UsualAnswers, binomial, wrong_own};
-use super::numbers;
 use super::states::{DOUBT, Likelihoods, PSEUDO, States};
-use super::suite::{Answers, SuiteSide, SwapSuite};
+use super::{Answers, SuiteSide, SwapSuite, numbers};
 use super::{FEWEST_TELLING, LossLimit, PASS, SURE, SuiteRules};
 use crate::look::GUARD;
 

@@ -1,8 +1,7 @@
 //! The looks at a suite, and what is run again between them. This module says what to run; the caller runs it.
 
-use super::SuiteRules;
 use super::look::{Status, SuiteLook, TypeFigures, TypeVerdict, look};
-use super::suite::SwapSuite;
+use super::{SuiteRules, SwapSuite};
 use crate::looks::{LooksEnding, Means, Rerun, Side as Which};
 use kelvin_record::{Wanted, WantedRepeats};
 

@@ -6,14 +6,12 @@ mod looks;
 mod noise;
 mod numbers;
 mod states;
-mod suite;
 #[cfg(test)]
 mod worlds_tests;
 
 pub use look::{OpenReason, Status, TypeFigures, TypeVerdict};
 pub use looks::{FollowUp, SuiteLooks, TypeEnding};
 pub use noise::UsualAnswers;
-pub use suite::{Answers, SuiteCase, SuiteSide, SuiteSwap, SwapSuite};
 
 /// The part of the base's share that a type may lose, where that part is less than `max_drop`. An absolute limit
 /// would let a type that moves few decisions lose all of them.
@@ -54,4 +52,85 @@ pub struct SuiteRules<'a> {
     pub max_drop: &'a [LossLimit],
     /// Whether the pipeline is declared deterministic, or the plain limit is asked for: then one answer tells.
     pub is_exact: bool,
+}
+
+/// The answers of one probe on both sides of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SwapSuite {
+    /// The names of the declared types.
+    pub types: Vec<String>,
+    /// The cases that both sides measured on the same input.
+    pub cases: Vec<SuiteCase>,
+    /// The swaps that both sides were asked, in any order.
+    pub items: Vec<SuiteSwap>,
+    /// The answers of both sides.
+    pub answers: Answers,
+}
+
+/// One case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SuiteCase {
+    /// The name of the case.
+    pub name: String,
+    /// The names of the variants that should change nothing, on the base and on the head.
+    pub own: (Vec<String>, Vec<String>),
+}
+
+/// One swap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SuiteSwap {
+    /// The index of the case of the swap.
+    pub case: usize,
+    /// The index of the type of the swap.
+    pub of_type: usize,
+    /// The index of the case that the unit comes from; none where it is not among the cases.
+    pub donor: Option<usize>,
+    /// The names of the variant on the base and on the head.
+    pub variants: (String, String),
+}
+
+/// The answers of the base and of the head.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Answers {
+    /// Answers that are equal or not, as numbers of their classes.
+    Classes(SuiteSide<u32>, SuiteSide<u32>),
+    /// Answers that are numbers.
+    Numbers(SuiteSide<f64>, SuiteSide<f64>),
+}
+
+/// The answers of one side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SuiteSide<A> {
+    /// The answers to each case as it is, and to its variants that should change nothing; at least one.
+    pub own: Vec<Vec<A>>,
+    /// The answers to each swap.
+    pub swaps: Vec<Vec<A>>,
+    /// The most runs of a case.
+    pub draws: usize,
+}
+
+impl SwapSuite {
+    /// Whether the answers are numbers, and not classes.
+    pub const fn is_of_numbers(&self) -> bool {
+        matches!(self.answers, Answers::Numbers(..))
+    }
+
+    /// The most runs of a case on each side.
+    pub fn draws(&self) -> (usize, usize) {
+        match &self.answers {
+            Answers::Classes(base, head) => (base.draws, head.draws),
+            Answers::Numbers(base, head) => (base.draws, head.draws),
+        }
+    }
+}
+
+impl<A> SuiteSide<A> {
+    /// For each case: the most runs of one of its swaps.
+    fn most_runs(&self, items: &[SuiteSwap], cases: usize) -> Vec<usize> {
+        let mut most = vec![0; cases];
+        for (item, answers) in items.iter().zip(&self.swaps) {
+            most[item.case] = most[item.case].max(answers.len());
+        }
+        most
+    }
 }

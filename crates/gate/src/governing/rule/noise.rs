@@ -1,6 +1,6 @@
 //! How often the answer to a case differs from its usual one, by case and side.
 
-use super::suite::SuiteSide;
+use super::SuiteSide;
 
 /// The number of answers as which the noise of the whole suite counts in the noise of one case.
 pub(super) const SHRINK: f64 = 8.0;

@@ -6,8 +6,7 @@
 
 use super::look::{TypeFigures, WholeSuite, Won};
 use super::noise::SHRINK;
-use super::suite::{SuiteSide, SwapSuite};
-use super::{LossLimit, SuiteRules};
+use super::{LossLimit, SuiteRules, SuiteSide, SwapSuite};
 use crate::look::GUARD;
 
 /// A loss beyond the limit counts only if it is more than this many standard errors above 0, and its squares alone too.

@@ -1,7 +1,7 @@
 //! The probabilities of the four states of a swap: whether it moves the decision on the base and on the head.
 
 use super::noise::{UsualAnswers, wrong_own};
-use super::suite::{SuiteSide, SuiteSwap};
+use super::{SuiteSide, SuiteSwap};
 
 /// The number of items of each state that are assumed before any is seen: neither, won, lost, both.
 pub(super) const PSEUDO: [f64; 4] = [0.5, 0.1, 0.1, 0.5];

@@ -7,8 +7,7 @@ use serde::Deserialize;
 
 use super::look::{TypeFigures, TypeVerdict};
 use super::looks::{FollowUp, SuiteLooks};
-use super::suite::{Answers, SuiteCase, SuiteSide, SuiteSwap, SwapSuite};
-use super::{LossLimit, SuiteRules};
+use super::{Answers, LossLimit, SuiteCase, SuiteRules, SuiteSide, SuiteSwap, SwapSuite};
 use crate::looks::{Means, Rerun};
 
 #[derive(Deserialize)]

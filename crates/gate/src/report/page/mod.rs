@@ -15,7 +15,7 @@ use kelvin_page::{
 use kelvin_record::{Ending, RunView, estimate, probe_of};
 
 /// The page of a report.
-pub fn of(report: &Report) -> RunPage<'_> {
+pub fn run_page(report: &Report) -> RunPage<'_> {
     let chapters = chapters(report);
     let notices = report.notices.iter();
     let of_items = chapters.iter().flat_map(|one| one.notices.iter().copied());
@@ -38,12 +38,12 @@ pub fn of(report: &Report) -> RunPage<'_> {
 
 /// Renders a report for a terminal; its files are in `folder`.
 pub fn to_terminal(report: &Report, folder: &str, style: Style) -> String {
-    terminal::render(&of(report), folder, style)
+    terminal::render(&run_page(report), folder, style)
 }
 
 /// Renders a report as Markdown.
 pub fn to_markdown(report: &Report) -> String {
-    markdown::render(&of(report))
+    markdown::render(&run_page(report))
 }
 
 /// Writes a report as a page in HTML, which begins with the result of a comparison where there was one.
@@ -57,7 +57,7 @@ pub fn to_html(
     opening: Option<Opening>,
     texts: &Texts<'_>,
 ) -> io::Result<()> {
-    let mut page = of(report);
+    let mut page = run_page(report);
     for chapter in &mut page.chapters {
         if let (Some(opening), Some(plane)) = (&opening, &mut chapter.plane) {
             plane.base = opening.place(plane);

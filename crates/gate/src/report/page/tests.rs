@@ -4,7 +4,7 @@ use crate::report::fixture::set;
 use kelvin_page::Tone;
 
 fn said(report: &Report) -> Vec<String> {
-    let page = of(report);
+    let page = run_page(report);
     let statements = page.chapters.iter().flat_map(|one| &one.statements);
     statements
         .map(|one| one.text.show(|_, text| format!("`{text}`")))
@@ -12,7 +12,7 @@ fn said(report: &Report) -> Vec<String> {
 }
 
 fn word(report: &Report) -> &'static str {
-    of(report).chapters[0].headword.word
+    run_page(report).chapters[0].headword.word
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn m5_failures_are_told_before_the_figures_that_they_hollow_out() {
 #[test]
 fn nothing_measured_is_never_healthy() {
     for report in [fixture::unmeasured(), fixture::dry_run(), fixture::half()] {
-        let chapter = &of(&report).chapters[0];
+        let chapter = &run_page(&report).chapters[0];
         assert!(!chapter.headword.is_judgement);
         assert!(
             chapter.statements.iter().all(|one| one.tone != Tone::Calm),
@@ -135,7 +135,7 @@ fn every_metric_of_a_report_is_in_a_table_or_at_the_top() {
     set(&mut report, "quite_new", 0.5, 4);
     let unknown = report.metrics["evidence.quite_new"].clone();
     report.metrics.insert("soon.known".to_owned(), unknown);
-    let page = of(&report);
+    let page = run_page(&report);
     let tables = page.chapters[0].tables.iter().chain(&page.others);
     let rows: usize = tables.map(|table| table.rows.len()).sum();
     assert_eq!(rows + 4, report.metrics.len());
@@ -144,7 +144,7 @@ fn every_metric_of_a_report_is_in_a_table_or_at_the_top() {
 #[test]
 fn the_worst_case_comes_first_and_equals_by_name() {
     let names = |report: &Report| -> Vec<String> {
-        let mut page = of(report);
+        let mut page = run_page(report);
         let items = page.chapters[0].items.take().expect("there are cases");
         items.each.map(|item| item.name.to_owned()).collect()
     };
@@ -185,7 +185,7 @@ fn what_was_done_is_told_in_words() {
 #[test]
 fn notices_are_counted_by_code_and_kind_with_warnings_first() {
     let report = fixture::bad();
-    let notices = of(&report).notices;
+    let notices = run_page(&report).notices;
     let counted: Vec<String> = notices.iter().map(NoticeCount::counted).collect();
     assert_eq!(
         counted,

@@ -135,7 +135,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
         panic!("a deterministic pipeline is not run again");
     };
     Judgement {
-        cases: changes::of(&comparison, &verdict),
+        cases: changes::case_changes(&comparison, &verdict),
         ..Judgement::without_base(*verdict, Vec::new())
     }
 }

@@ -7,7 +7,6 @@
 
 mod answers;
 mod asking;
-mod head;
 mod tables;
 mod words;
 
@@ -17,11 +16,15 @@ use std::path::Path;
 use similar::TextDiff;
 
 use super::{Context, Publication};
+use crate::publish::named;
 use answers::input_difference;
 pub use asking::{asking, decided};
 use kelvin_gate::Judgement;
+use kelvin_gate::approval::Approval;
+use kelvin_gate::judgement::prose;
+use kelvin_gate::opening::opening;
 use kelvin_gate::report::Report;
-use kelvin_page::markdown;
+use kelvin_page::{Phrase, PhrasePart, markdown, safe};
 use tables::{cases, figures, metrics, other_answers, wrong_answers};
 use words::{caveats, claim, differences, foot, notices, reasons, reproduce, unposted, whence};
 
@@ -122,7 +125,7 @@ pub(super) fn fit(mut sections: Vec<CommentSection>, budget: usize) -> String {
 /// Every section, in the order in which they are shown.
 pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<CommentSection> {
     let section = |rank, name, text: String| CommentSection { rank, name, text };
-    let mut sections = vec![section(0, "the verdict", head::head(publication))];
+    let mut sections = vec![section(0, "the verdict", head(publication))];
     sections.push(section(0, "whose figures these are", claim(publication)));
     sections.push(section(1, "the run", whence(publication)));
     if let Some(judgement) = publication.judgement {
@@ -184,6 +187,77 @@ fn more(page: &mut String, all: usize, listed: usize, word: &str) {
     if all > listed {
         let _ = writeln!(page, "\nand {} more {word}, in `report.html`", all - listed);
     }
+}
+
+/// The most bytes of the first lines, whatever foreign text they contain.
+const HEAD: usize = 1_650;
+
+/// The first lines, with names and the reason cut as far as necessary.
+fn head(publication: &Publication<'_>) -> String {
+    const COLUMNS: [usize; 4] = [400, 120, 60, 20];
+    COLUMNS
+        .iter()
+        .map(|columns| verdict(publication, *columns))
+        .find(|head| head.len() <= HEAD)
+        .unwrap_or_else(|| verdict(publication, 10))
+}
+
+/// The verdict with its reason in one line, and the next step in the next line.
+fn verdict(publication: &Publication<'_>, columns: usize) -> String {
+    let kelvin = named(&publication.context.configuration, columns);
+    let Some(judgement) = publication.judgement else {
+        return format!("### {kelvin}: measured\n\nNothing was compared in this run.\n");
+    };
+    let said = opening(judgement);
+    let (mark, word) = match publication.context.caveat {
+        Some(caveat) => ("⚠️", format!("{}, but {caveat}", said.word)),
+        None => (said.mark, said.word.to_owned()),
+    };
+    let gist = match said.gist.is_empty() {
+        true => String::new(),
+        false => format!(", {}", shown(&said.gist, columns)),
+    };
+    let changes = said
+        .changes
+        .map_or_else(String::new, |changes| format!(", {changes}"));
+    let reason = prose(&safe::cut(&said.reasons[0], columns));
+    let reason = match &said.lead {
+        Some(lead) => format!("**{}**\n\n{reason}", shown(lead, columns)),
+        None => format!("**{reason}**"),
+    };
+    let next = shown(&said.next, columns);
+    let next = match &judgement.approval {
+        Some(approval) => decision(next.trim_end_matches('.'), approval),
+        None => next,
+    };
+    format!("### {mark} {kelvin}: {word}{gist}{changes}\n\n{reason}\n\n{next}\n")
+}
+
+/// A phrase whose names and answers are cut to so many columns, at most 60.
+fn shown(phrase: &Phrase, columns: usize) -> String {
+    let columns = columns.min(60);
+    phrase.show(|part, text| match part {
+        PhrasePart::Quote => format!("*{}*", safe::markdown(text, columns)),
+        _ => safe::code(text, columns),
+    })
+}
+
+/// The next step of a reader about a request for approval, with the place of the request.
+fn decision(next: &str, approval: &Approval) -> String {
+    let at = match &approval.comment {
+        Some(url) => format!(
+            " ([request]({}))",
+            url.replace([' ', '(', ')', '<', '>'], "")
+        ),
+        None => String::new(),
+    };
+    let said = approval.ignored.iter().take(5);
+    let said: String = said.map(|text| format!("\n- {}", prose(text))).collect();
+    let said = match said.is_empty() {
+        true => said,
+        false => format!("\n\nWhat was said and does not count:\n{said}"),
+    };
+    format!("{next}{at}.{said}")
 }
 
 #[cfg(test)]

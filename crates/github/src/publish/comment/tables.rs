@@ -9,7 +9,7 @@ use kelvin_gate::compare::Change;
 use kelvin_gate::judgement::{said, sense};
 use kelvin_gate::policy::Attention;
 use kelvin_gate::verdict::MetricVerdict;
-use kelvin_gate::{Judgement, flips};
+use kelvin_gate::{Judgement, answers};
 use kelvin_page::{capitalized, counted, safe};
 use kelvin_record::{Nouns, metric_name, probe_of};
 
@@ -26,7 +26,7 @@ pub(super) fn wrong_answers(judgement: &Judgement) -> String {
         "| {item} | for example in | answer on the base | answer now | wrong in |\n| --- | --- | --- | --- | --- |\n",
     );
     for flip in judgement.flips.iter().take(FLIPPED) {
-        let answer = |text: &str| safe::markdown(&flips::bare(text), 120);
+        let answer = |text: &str| safe::markdown(&answers::bare(text), 120);
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} of {} |",

@@ -1,9 +1,8 @@
-//! Removes secrets from everything that is printed or stored.
-
-mod forms;
-mod search;
+//! Removes secrets, in every form in which they may be written, from everything that is printed or stored.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -15,7 +14,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
-use search::MaskSearch;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 /// The replacement for a secret.
 const HIDDEN: &str = "***";
@@ -90,7 +90,7 @@ impl Masker {
             if secret.len() < SHORTEST || (secret.starts_with('/') && Path::new(secret).exists()) {
                 continue;
             }
-            secrets.extend(forms::of(secret));
+            secrets.extend(written_forms(secret));
         }
         secrets.retain(|secret| secret.len() >= SHORTEST);
         secrets.sort_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
@@ -201,6 +201,131 @@ impl Masker {
             Value::Object(fields) => fields.values_mut().for_each(|value| self.json(value)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+    }
+}
+
+/// The characters that encoders leave unchanged, beside letters and digits: those of the standard, of browsers, of
+/// Python, and of forms.
+const PLAIN: [&[u8]; 4] = [b"-_.~", b"-_.~!'()*", b"-_.~/", b"-_.*"];
+
+/// A secret in every form that is searched for: unchanged, each of its lines, in JSON, in base64, in addresses.
+fn written_forms(secret: &str) -> BTreeSet<String> {
+    let lines = secret.lines().map(|line| line.trim().to_owned());
+    let mut forms: BTreeSet<String> = lines.collect();
+    forms.insert(secret.to_owned());
+    forms.extend(quoted(secret));
+    forms.extend(base64(secret));
+    forms.extend(percent(secret));
+    forms
+}
+
+/// A secret as it is written in JSON, in both usual ways.
+fn quoted(secret: &str) -> [String; 2] {
+    let json = Value::from(secret).to_string();
+    let json = json[1..json.len() - 1].to_owned();
+    let ascii = json
+        .encode_utf16()
+        .map(|unit| match u8::try_from(unit) {
+            Ok(byte) if byte.is_ascii() => char::from(byte).to_string(),
+            _ => format!("\\u{unit:04x}"),
+        })
+        .collect();
+    [json, ascii]
+}
+
+/// A secret within a longer text in base64. Its form depends on the number of bytes before it; letters that also depend
+/// on the neighbours of the secret are left out.
+fn base64(secret: &str) -> Vec<String> {
+    let mut forms = vec![
+        // Padding is left out, since a secret may be inside a longer text.
+        STANDARD_NO_PAD.encode(secret),
+        STANDARD_NO_PAD.encode(format!("x-access-token:{secret}")),
+    ];
+    for (before, shared) in [(0, 0), (1, 2), (2, 3)] {
+        let mut bytes = vec![0; before];
+        bytes.extend(secret.as_bytes());
+        let text = STANDARD_NO_PAD.encode(&bytes);
+        let end = text.len() - usize::from(bytes.len() % 3 != 0);
+        forms.push(text[shared..end].to_owned());
+    }
+    let of_addresses = |form: &String| form.replace('+', "-").replace('/', "_");
+    let others: Vec<String> = forms.iter().map(of_addresses).collect();
+    forms.extend(others);
+    forms
+}
+
+/// A secret within an address, in the forms of the usual encoders.
+fn percent(secret: &str) -> Vec<String> {
+    let encoded = |plain: &[u8], is_form: bool, is_lower: bool| {
+        let letter = |byte: &u8| match byte {
+            byte if byte.is_ascii_alphanumeric() || plain.contains(byte) => {
+                char::from(*byte).to_string()
+            }
+            b' ' if is_form => "+".to_owned(),
+            byte if is_lower => format!("%{byte:02x}"),
+            byte => format!("%{byte:02X}"),
+        };
+        secret.as_bytes().iter().map(letter).collect()
+    };
+    let mut forms = Vec::new();
+    for plain in PLAIN {
+        for is_form in [false, true] {
+            for is_lower in [false, true] {
+                forms.push(encoded(plain, is_form, is_lower));
+            }
+        }
+    }
+    forms
+}
+
+/// The number of bytes that are searched together.
+const TOGETHER: usize = 256 * 1024;
+
+/// Receives JSON in which each text is on one line.
+struct MaskSearch<'a> {
+    masker: &'a Masker,
+    /// The text that was written but not yet searched.
+    text: Vec<u8>,
+    found: bool,
+}
+
+impl<'a> MaskSearch<'a> {
+    const fn new(masker: &'a Masker) -> Self {
+        Self {
+            masker,
+            text: Vec::new(),
+            found: false,
+        }
+    }
+
+    /// Whether the written text may contain a secret.
+    fn ends(mut self) -> bool {
+        self.look(self.text.len());
+        self.found
+    }
+
+    /// Searches the first bytes and drops them.
+    fn look(&mut self, end: usize) {
+        let json = String::from_utf8_lossy(&self.text[..end]);
+        self.found = self.found || self.masker.may_be_in(&json);
+        self.text.drain(..end);
+    }
+}
+
+impl Write for MaskSearch<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        // A line that is longer than `TOGETHER` is searched as a whole.
+        if self.text.len() >= TOGETHER
+            && let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n')
+        {
+            self.look(self.text.len() - bytes.len() + end + 1);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -394,5 +519,32 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_secret_is_found_wherever_what_is_looked_at_together_ends() {
+        let pair = ("API_KEY".to_owned(), "open-sesame-42".to_owned());
+        let masker = Masker::new([pair], []);
+        for before in (TOGETHER - 40)..(TOGETHER + 10) {
+            let texts = ["x".repeat(before), "open-sesame-42".to_owned()];
+            assert!(masker.may_find(&texts).expect("JSON"), "after {before}");
+            let texts = ["x".repeat(before), "open-sesame-41".to_owned()];
+            assert!(!masker.may_find(&texts).expect("JSON"), "after {before}");
+            let text = format!("{} open-sesame-42", texts[0]);
+            assert!(masker.may_find(&[text]).expect("JSON"), "within {before}");
+        }
+    }
+
+    #[test]
+    fn what_was_looked_at_is_not_kept() {
+        let masker = Masker::default();
+        let mut search = MaskSearch::new(&masker);
+        for _ in 0..100_000 {
+            search
+                .write_all(b"\"a text of a report\"\n")
+                .expect("taken");
+            assert!(search.text.len() < 2 * TOGETHER);
+        }
+        assert!(!search.ends());
     }
 }

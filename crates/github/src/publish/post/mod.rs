@@ -3,12 +3,10 @@
 
 mod check_run;
 mod comment;
-mod marker;
 mod notice;
 
 pub use check_run::{Conclusion, OpenCheckRun, ShownCheckRun, close, external_id};
-pub use comment::{CommentMode, KeptComments, Posted, Sticky, comment};
-pub use marker::CommentStamp;
+pub use comment::{CommentMode, CommentStamp, KeptComments, Posted, Sticky, comment};
 pub use notice::{ApprovalNotice, ask, latest, made};
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ mod frame;
 mod parse;
 mod rubric;
 mod scale;
-mod template;
 mod verdicts;
 
 use std::borrow::Cow;
@@ -22,8 +21,8 @@ use frame::Framed;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::failure::Failure;
 
+pub(super) use rubric::Template;
 pub(super) use scale::Scale;
-pub(super) use template::Template;
 
 /// The most characters of the notes of a model that are kept.
 const NOTES_KEPT: usize = 2000;

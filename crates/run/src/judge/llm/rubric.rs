@@ -1,5 +1,6 @@
-//! The fixed texts of the questions. Every change of a word must raise [`VERSION`]. The digest of the
-//! texts is in the id of the judge as well, so grades by different words are never compared.
+//! The texts of the questions. Every change of a word of the fixed texts must raise [`VERSION`]. The digest of the
+//! texts is in the id of the judge as well, so grades by different words are never compared. In the place of the
+//! rules, a template has the user's words.
 
 use super::scale::Scale;
 use crate::judge::mode::Mode;
@@ -51,4 +52,96 @@ pub(super) fn after(scale: &Scale) -> String {
         "The frames end here. Answer by the rules before them, with one JSON object and nothing else:\n{}\n",
         scale.form()
     )
+}
+
+/// The placeholder for the frames in a template.
+const PLACE: &str = "{frames}";
+
+/// The user's text before and after the frames, which stay: the rules for reading them and the form of the answer are
+/// added to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::judge) struct Template {
+    /// The text before the frames, which gives the examiner its task.
+    pub(super) before: String,
+    /// The text after the frames; empty where the template ends with them.
+    pub(super) after: String,
+}
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    ///
+    /// The problem of the template, and what to do. Without frames the graded text could pretend to be a part of the
+    /// question, so a template without the placeholder for them, or with another placeholder for a text, is
+    /// refused.
+    pub(in crate::judge) fn parse(text: &str) -> Result<Self, (String, String)> {
+        let help = format!(
+            "write `{PLACE}` once, where the criteria, the prompt and the response are to stand, each in a frame"
+        );
+        let Some((before, after)) = text.split_once(PLACE) else {
+            let what =
+                format!("the template has no `{PLACE}`, so that the judge would see no response");
+            return Err((what, help));
+        };
+        if after.contains(PLACE) {
+            return Err((format!("the template has `{PLACE}` more than once"), help));
+        }
+        if let Some(name) = placeholder(before).or_else(|| placeholder(after)) {
+            let what = format!("the template has a placeholder `{{{name}}}`, which nothing fills");
+            return Err((what, help));
+        }
+        if before.trim().is_empty() {
+            let what = format!("the template says nothing before `{PLACE}`");
+            return Err((what, "say there what the judge is to do".to_owned()));
+        }
+        let line = |text: &str| match text.trim() {
+            "" => String::new(),
+            text => format!("{text}\n"),
+        };
+        Ok(Self {
+            before: line(before),
+            after: line(after),
+        })
+    }
+}
+
+/// The first word in braces that looks like the name of a placeholder. JSON has quotes within its braces.
+fn placeholder(text: &str) -> Option<&str> {
+    let of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    text.split('{').skip(1).find_map(|rest| {
+        let (name, _) = rest.split_once('}')?;
+        let name = name.trim();
+        (!name.is_empty() && name.chars().all(of_name)).then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_says_where_the_frames_stand_or_is_refused() {
+        let parsed = Template::parse("Be strict.\n\n{frames}\nThink twice.").expect("it is right");
+        assert_eq!(
+            (parsed.before.as_str(), parsed.after.as_str()),
+            ("Be strict.\n", "Think twice.\n")
+        );
+        let json = Template::parse("Such as {\"a\": 1} and {}.\n{frames}").expect("it is right");
+        assert_eq!(json.after, "");
+        for (text, said) in [
+            ("Grade the response.", "has no `{frames}`"),
+            ("Grade {response}.", "has no `{frames}`"),
+            ("{frames} and {frames}", "more than once"),
+            ("By {criteria}: {frames}", "a placeholder `{criteria}`"),
+            (
+                "It: {frames} {{ agent_output }}",
+                "a placeholder `{agent_output}`",
+            ),
+            (" \n{frames}\nGrade it.", "says nothing before"),
+        ] {
+            let (what, _) = Template::parse(text).expect_err(text);
+            assert!(what.contains(said), "{text}: {what}");
+        }
+    }
 }

@@ -8,8 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::registry::kinds;
-use super::{Scorer, ScorerKind};
+use super::{Scorer, ScorerKind, kinds};
 use crate::config::Config;
 use crate::judge::JudgeSettings;
 
@@ -150,7 +149,7 @@ impl JsonSchema for Choice {
 }
 
 /// The scorer that was chosen.
-pub fn of(choice: &Choice) -> Arc<dyn Scorer> {
+pub fn chosen_scorer(choice: &Choice) -> Arc<dyn Scorer> {
     Arc::clone(&choice.scorer)
 }
 

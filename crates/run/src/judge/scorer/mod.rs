@@ -1,6 +1,6 @@
 //! Says how far apart two decisions are, and which decisions can be compared at all.
 //!
-//! A scorer is one file in this folder and one line in the registry, and it is pure. Two scorers have a
+//! A scorer is one file in this folder and one line in the list of their kinds, and it is pure. Two scorers have a
 //! judge that is asked about pairs of decisions. The run makes those calls, and the records keep
 //! the answers of the judge.
 
@@ -8,21 +8,23 @@ mod asked;
 mod choice;
 mod exact;
 mod ordinal;
-mod registry;
 mod set;
 
 use std::fmt;
 
 use serde_json::Value;
 
+#[cfg(any(test, feature = "fixtures"))]
+use self::tests_only::added;
 use crate::config::Config;
 use crate::judge::JudgeSettings;
+use asked::{EmbeddingKind, LlmKind};
+use exact::ExactKind;
+use ordinal::OrdinalKind;
+use set::SetKind;
 
 pub use asked::{AskedJudge, Known, Pair};
-pub use choice::{Choice, of, stored};
-pub(crate) use registry::has_added;
-#[cfg(any(test, feature = "fixtures"))]
-pub use registry::tests_only;
+pub use choice::{Choice, chosen_scorer, stored};
 
 /// Grades decisions against each other.
 pub trait Scorer: Send + Sync + fmt::Debug {
@@ -105,5 +107,46 @@ fn describe(value: &Value) -> String {
         Value::String(_) => "a string".to_owned(),
         Value::Array(list) => format!("a list of {}", list.len()),
         Value::Object(map) => format!("an object with {} fields", map.len()),
+    }
+}
+
+/// Every kind of scorer, in the order of the reference. The first one is the default.
+const ALL: &[&dyn ScorerKind] = &[&ExactKind, &SetKind, &OrdinalKind, &EmbeddingKind, &LlmKind];
+
+/// Every kind of scorer.
+fn kinds() -> Vec<&'static dyn ScorerKind> {
+    ALL.iter().copied().chain(added()).collect()
+}
+
+/// Whether a test has added kinds.
+pub(crate) fn has_added() -> bool {
+    !added().is_empty()
+}
+
+/// Only tests add kinds to those of this program.
+#[cfg(not(any(test, feature = "fixtures")))]
+const fn added() -> [&'static dyn ScorerKind; 0] {
+    []
+}
+
+/// Kinds that a test adds for its own thread: the thread that reads a configuration also makes the
+/// scorer.
+#[cfg(any(test, feature = "fixtures"))]
+pub mod tests_only {
+    use std::cell::RefCell;
+
+    use crate::judge::ScorerKind;
+
+    thread_local! {
+        static ADDED: RefCell<Vec<&'static dyn ScorerKind>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(super) fn added() -> Vec<&'static dyn ScorerKind> {
+        ADDED.with_borrow(Clone::clone)
+    }
+
+    /// Adds a kind until the end of this thread.
+    pub fn add(kind: &'static dyn ScorerKind) {
+        ADDED.with_borrow_mut(|added| added.push(kind));
     }
 }

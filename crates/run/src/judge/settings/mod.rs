@@ -3,7 +3,6 @@
 mod criteria;
 mod needs;
 mod slips;
-mod trial;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU64, NonZeroUsize};
@@ -301,6 +300,48 @@ pub(super) mod tests_only {
             serde_json::from_value(settings.clone()).map_err(|error| error.to_string())?;
         let models = ["chat", "vectors"].map(model);
         settings.open_with(&|name| models.iter().find(|model| model.name == name))
+    }
+}
+
+impl JudgeSettings {
+    /// Whether a language model grades, alone or in a panel. Only such a judge needs a trial.
+    pub fn asks_a_language_model(&self) -> bool {
+        self.members().any(|member| member.kind == JudgeType::Llm)
+    }
+
+    /// The names of the models that it asks.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        let names = self.members().filter_map(|member| member.model.as_ref());
+        names.map(|ModelName(name)| name.as_str())
+    }
+
+    /// Whether every language model is shown the response beside a reference.
+    pub fn shows_two_texts(&self) -> bool {
+        let mut members = self.members();
+        members.all(|member| member.mode.unwrap_or_default() != Mode::Criteria)
+    }
+
+    /// Whether every language model is asked in both orders of the two texts.
+    pub fn asks_in_both_orders(&self) -> bool {
+        let mut models = self
+            .members()
+            .filter(|member| member.kind == JudgeType::Llm);
+        models.all(|member| member.swap_order == Some(true))
+    }
+
+    /// The same judge, asked in both orders.
+    #[must_use]
+    pub fn in_both_orders(&self) -> Self {
+        let mut both = self.clone();
+        let members = std::iter::once(&mut both.own).chain(&mut both.panel);
+        for member in members.filter(|member| member.kind == JudgeType::Llm) {
+            member.swap_order = Some(true);
+        }
+        both
+    }
+
+    fn members(&self) -> impl Iterator<Item = &MemberSettings> {
+        std::iter::once(&self.own).chain(&self.panel)
     }
 }
 

@@ -23,7 +23,7 @@ fn judged(base: &Report, head: &Report) -> Judgement {
         Next::Rerun(_) => gate.give_up(&comparison),
     };
     Judgement {
-        cases: changes::of(&comparison, &verdict),
+        cases: changes::case_changes(&comparison, &verdict),
         reproduce: Some(Reproduction {
             commit: Some("0123456789abcdef".to_owned()),
             arguments: vec!["--seed".to_owned(), "42".to_owned()],

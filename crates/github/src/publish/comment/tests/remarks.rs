@@ -24,14 +24,14 @@ fn act_11_neither_remarks_nor_outputs_carry_a_command() {
             excerpts: &[],
             warnings: &[],
         };
-        let remarks = crate::publish::annotations::of(&publication);
+        let remarks = crate::publish::annotations::annotations(&publication);
         let said = crate::publish::commands::annotations(&remarks);
         assert!(!judgement.cases.is_empty() || remarks.is_empty());
         for line in said.lines() {
             let known = ["::error ", "::warning ", "::notice "];
             assert!(known.iter().any(|word| line.starts_with(word)), "{line}");
         }
-        let outputs = crate::publish::outputs::of(&publication, Some(&text));
+        let outputs = crate::publish::outputs::outputs(&publication, Some(&text));
         assert!(
             outputs
                 .iter()
@@ -48,7 +48,7 @@ fn a_remark_stands_at_the_unit_that_the_worst_variant_is_about() {
     let head = fixture::report(12, |_, kind, _| Some(f64::from(u8::from(kind != "swap"))));
     let judgement = judged(&base, &head);
     let context = context();
-    let remarks = crate::publish::annotations::of(&Publication {
+    let remarks = crate::publish::annotations::annotations(&Publication {
         report: &head,
         judgement: Some(&judgement),
         context: &context,

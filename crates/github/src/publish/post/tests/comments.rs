@@ -18,7 +18,10 @@ fn sticky(mode: CommentMode, quiet: bool, stamp: &CommentStamp) -> Sticky<'_> {
 }
 
 fn marked(run: u64, text: &str) -> String {
-    format!("{}{text}", super::super::marker::write(KEY, &stamp(run, 1)))
+    format!(
+        "{}{text}",
+        super::super::comment::write_marker(KEY, &stamp(run, 1))
+    )
 }
 
 #[test]

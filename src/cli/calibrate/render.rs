@@ -1,0 +1,275 @@
+//! The trial for a terminal and as Markdown, and the sentences that both share.
+
+use std::fmt::Write as _;
+
+use crate::check::Calibrated;
+use kelvin_page::{brief, counted, safe};
+use kelvin_run::judge::trial::{Fitness, Ruling, TrialFigure, TrialRecord};
+
+/// Columns of the names of criteria.
+const NAME: usize = 16;
+/// Columns of the names of figures.
+const FIGURE: usize = 39;
+/// Columns of a line.
+const WIDTH: usize = 80;
+
+/// Renders a trial for a terminal.
+pub(super) fn terminal(calibrated: &Calibrated) -> String {
+    let mut page = String::new();
+    let Some(record) = &calibrated.record else {
+        wrapped(&mut page, "", STOPPED);
+        wrapped(&mut page, "", &cost(calibrated));
+        return page;
+    };
+    let judge = safe::line(&record.judge);
+    let _ = writeln!(page, "kelvin calibrate: {judge}");
+    wrapped(&mut page, "", &format!("{}.", scope(record)));
+    wrapped(
+        &mut page,
+        "",
+        &format!("Judge: {}.", safe::line(&record.grader_id)),
+    );
+    let other = safe::line(&record.compared_with);
+    wrapped(&mut page, "", &format!("Compared with: {other}."));
+    page.push('\n');
+    wrapped(&mut page, "", verdict(record.fitness));
+    for one in &record.criteria {
+        let mark = match one.ruling {
+            Ruling::Kept => '=',
+            Ruling::Broken => '!',
+            Ruling::Open => '~',
+            Ruling::Unasked => '-',
+        };
+        let head = format!("{mark} {:<NAME$}", safe::cut(&one.name, NAME));
+        wrapped(&mut page, &head, &safe::line(&one.text));
+    }
+    page.push('\n');
+    let _ = writeln!(page, "{:<FIGURE$}{:>12}  95 % interval", "figure", "value");
+    for (measure, figure) in &record.figures {
+        let (value, interval) = value(figure);
+        let sample = match figure.n {
+            0 => String::new(),
+            n => format!("  n={n}"),
+        };
+        let label = measure.label();
+        let _ = writeln!(page, "{label:<FIGURE$}{value:>12}  {interval}{sample}");
+        if let Some(note) = &figure.note {
+            wrapped(&mut page, "    ", &safe::line(note));
+        }
+    }
+    page.push('\n');
+    for sentence in [Some(smallest_drop(record)), unscored(record)] {
+        wrapped(&mut page, "", &sentence.unwrap_or_default());
+    }
+    wrapped(&mut page, "", &cost(calibrated));
+    if let Some(file) = &calibrated.file {
+        let file = safe::line(&file.display().to_string());
+        wrapped(&mut page, "", &format!("Kept for the gate in {file}."));
+    }
+    for notice in &calibrated.notices {
+        wrapped(&mut page, "~ ", &safe::line(notice));
+    }
+    page
+}
+
+/// A text behind its heading, in lines with the same indentation.
+fn wrapped(page: &mut String, head: &str, text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let indent = safe::columns(head);
+    let mut taken = indent;
+    page.push_str(head);
+    for (at, word) in text.split(' ').enumerate() {
+        let wide = safe::columns(word);
+        if at > 0 && taken + 1 + wide > WIDTH {
+            let _ = write!(page, "\n{:indent$}", "");
+            taken = indent;
+        } else if at > 0 {
+            page.push(' ');
+            taken += 1;
+        }
+        page.push_str(word);
+        taken += wide;
+    }
+    page.push('\n');
+}
+
+/// The result of the trial, in a sentence.
+pub(super) const fn verdict(fitness: Fitness) -> &'static str {
+    match fitness {
+        Fitness::Fit => "fit: every criterion is kept, so a gate may rest on this judge",
+        Fitness::Unfit => "unfit: a gate must not rest on this judge",
+        Fitness::Undecided => {
+            "undecided: nothing speaks against this judge for sure, and it is not shown to be fit either"
+        }
+    }
+}
+
+/// The result for a criterion, in a word.
+pub(super) const fn ruling(ruling: Ruling) -> &'static str {
+    match ruling {
+        Ruling::Kept => "kept",
+        Ruling::Broken => "broken",
+        Ruling::Open => "open",
+        Ruling::Unasked => "not asked",
+    }
+}
+
+/// The extent of the trial.
+pub(super) fn scope(record: &TrialRecord) -> String {
+    let labelled = match record.labelled {
+        0 => "none of them labelled".to_owned(),
+        labelled => format!("{labelled} of them labelled"),
+    };
+    format!(
+        "{} to {}, {labelled}; {}",
+        counted(record.answers, "answer"),
+        counted(record.prompts, "prompt"),
+        counted(record.gradings, "grading")
+    )
+}
+
+/// The value and its interval.
+pub(super) fn value(figure: &TrialFigure) -> (String, String) {
+    let shown = |value: f64| format!("{:.2}", value + 0.0).replace("-0.00", "0.00");
+    let value = figure
+        .value
+        .map_or_else(|| "not measured".to_owned(), shown);
+    let interval = figure.interval.map_or_else(
+        || "-".to_owned(),
+        |(low, high)| format!("{} to {}", shown(low), shown(high)),
+    );
+    (value, interval)
+}
+
+/// The smallest drop that a gate on this judge could see.
+pub(super) fn smallest_drop(record: &TrialRecord) -> String {
+    let drop = &record.smallest_drop;
+    let Some(noise) = drop.noise else {
+        return "The smallest drop that a gate would see is not known, since the noise of the judge was \
+                not measured."
+            .to_owned();
+    };
+    if noise == 0.0 {
+        return format!(
+            "Neither repeats nor filler moved a score over {}, so the limit of the gate alone decides which \
+             drop is seen.",
+            counted(record.prompts, "prompt")
+        );
+    }
+    let suites: Vec<String> = drop
+        .by_prompts
+        .iter()
+        .map(|(prompts, drop)| format!("{} with {prompts}", brief(*drop)))
+        .collect();
+    format!(
+        "The smallest drop of the mean score that a gate would see four times in five, by the number of \
+         prompts: {}.",
+        suites.join(", ")
+    )
+}
+
+/// Why some gradings have no score.
+pub(super) fn unscored(record: &TrialRecord) -> Option<String> {
+    if record.unscored.is_empty() {
+        return None;
+    }
+    let reasons: Vec<String> = record
+        .unscored
+        .iter()
+        .map(|(code, count)| format!("{code} {count}"))
+        .collect();
+    Some(format!(
+        "Without a score, and in no figure: {}.",
+        reasons.join(", ")
+    ))
+}
+
+/// The cost of the calls.
+pub(super) fn cost(calibrated: &Calibrated) -> String {
+    let cost = &calibrated.cost;
+    let mut parts = vec![counted(cost.invocations, "call")];
+    if cost.cache_hits > 0 {
+        parts.push(format!(
+            "{} from the cache",
+            counted(cost.cache_hits, "answer")
+        ));
+    }
+    if cost.resumed > 0 {
+        parts.push(format!("{} resumed", counted(cost.resumed, "answer")));
+    }
+    if cost.retries > 0 {
+        parts.push(counted(cost.retries, "further attempt"));
+    }
+    if let Some(usage) = &cost.usage {
+        let (sent, answered) = (usage.input_tokens, usage.output_tokens);
+        parts.push(format!("{sent} tokens sent and {answered} answered"));
+        parts.extend(usage.usd.map(|usd| format!("{usd:.4} USD")));
+    }
+    format!("The trial took {}.", parts.join(", "))
+}
+
+/// The text for a trial that was stopped.
+const STOPPED: &str = "The trial was stopped before every grade was in, so nothing is concluded \
+                                  and no judgement of the judge is kept; `--resume` goes on with its answers.";
+
+/// The most characters of a text from outside.
+const MOST: usize = 400;
+
+/// Renders a trial as Markdown.
+pub(super) fn markdown(calibrated: &Calibrated) -> String {
+    let mut page = String::new();
+    let Some(record) = &calibrated.record else {
+        let _ = writeln!(page, "{}\n\n{}", STOPPED, cost(calibrated));
+        return page;
+    };
+    let mark = match record.fitness {
+        Fitness::Fit => "✅",
+        Fitness::Unfit => "❗",
+        Fitness::Undecided => "⚠️",
+    };
+    let judge = safe::code(&record.judge, MOST);
+    let _ = writeln!(page, "# Kelvin calibrate: {judge}\n");
+    let _ = writeln!(page, "{mark} {}.\n", verdict(record.fitness));
+    let _ = writeln!(
+        page,
+        "{}. The judge is {}, compared with {}.\n",
+        scope(record),
+        safe::code(&record.grader_id, MOST),
+        safe::code(&record.compared_with, MOST)
+    );
+    page.push_str("| criterion | | what was found |\n| --- | --- | --- |\n");
+    for one in &record.criteria {
+        let name = safe::markdown(&one.name, MOST);
+        let ruling = ruling(one.ruling);
+        let text = safe::markdown(&one.text, MOST);
+        let _ = writeln!(page, "| {name} | {ruling} | {text} |");
+    }
+    page.push_str(
+        "\n| figure | value | 95 % interval | n | |\n| --- | ---: | --- | ---: | --- |\n",
+    );
+    for (measure, figure) in &record.figures {
+        let (value, interval) = value(figure);
+        let note = safe::markdown(figure.note.as_deref().unwrap_or_default(), MOST);
+        let row = format!(
+            "| {} | {value} | {interval} | {} | {note} |",
+            measure.label(),
+            figure.n
+        );
+        let _ = writeln!(page, "{}", row.replace(" |  |", " | |"));
+    }
+    page.push('\n');
+    let sentences = [
+        Some(smallest_drop(record)),
+        unscored(record),
+        Some(cost(calibrated)),
+    ];
+    for sentence in sentences.into_iter().flatten() {
+        let _ = writeln!(page, "{sentence}\n");
+    }
+    for notice in &calibrated.notices {
+        let _ = writeln!(page, "- {}", safe::markdown(notice, MOST));
+    }
+    page
+}
