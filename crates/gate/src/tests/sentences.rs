@@ -1,4 +1,5 @@
 use super::*;
+use crate::differences::Incomparable;
 
 /// The reasons, one a line.
 fn text(verdict: &Verdict) -> String {
@@ -104,6 +105,18 @@ fn a_case_that_gives_no_value_any_more_is_told_as_that() {
     insta::assert_snapshot!(told(2, 0).0, @"cases `case-00`, `case-01` broke: their runs are without a value of `m`");
     insta::assert_snapshot!(told(1, 1).0, @"cases `case-00`, `case-01` broke: their runs are worse than on the base by half or more in `m`, or without a value of it");
     assert_eq!([told(0, 1).1, told(1, 1).1, told(2, 0).1], [0, 1, 2]);
+}
+
+#[test]
+fn a_run_without_answers_is_told_in_words_that_fit_every_probe() {
+    let failed = Incomparable::Ending {
+        side: kelvin_record::ComparedSide::Head,
+        ending: kelvin_record::Ending::Failed,
+    };
+    assert_eq!(
+        failed.to_string(),
+        "the run of the head has a probe that got no answer at all"
+    );
 }
 
 #[test]
