@@ -164,6 +164,7 @@ pub(crate) fn list(request: &CheckRequest, with_digests: bool) -> anyhow::Result
             *listing.invocations.entry(what).or_default() += count;
         }
         listing.more_reruns += of_side.more_reruns;
+        listing.further_turns += of_side.further_turns;
         listing.judge_trial = listing.judge_trial.or(of_side.judge_trial);
         listing.variants.extend(of_side.variants);
         listing.notices.extend(side.items.notices());

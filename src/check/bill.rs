@@ -72,18 +72,25 @@ pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<B
     let config = request.registry.configured(&request.overrides)?;
     let listing = list(request, false)?;
     let calls_by = listing.invocations;
-    let calls = calls_by.values().sum();
+    let calls: usize = calls_by.values().sum();
     let configuration = super::configuration(&config);
     let call = call(&config.root, &configuration)?;
     let unseen = newest(&config.root, &configuration, request.registry)?
         .map(|report| unseen(&config, &report));
     let jobs = config.at_once();
+    let turns_of_a_call = listing.further_turns as f64 / calls.max(1) as f64;
+    let paced = |calls: usize| {
+        let starts = calls as f64 * (1.0 + turns_of_a_call);
+        let most = config.limits.max_per_minute;
+        most.map_or(0.0, |most| starts * 60.0 / most.get() as f64)
+    };
     let spent = |calls: usize| Spent {
         calls,
-        // Fewer calls than jobs all run at the same time.
-        seconds: call
-            .as_ref()
-            .map(|call| call.seconds * calls.div_ceil(jobs) as f64),
+        // Fewer calls than jobs all run at the same time, and the rate limit spreads their starts.
+        seconds: call.as_ref().map(|call| {
+            let paid = call.seconds * calls.div_ceil(jobs) as f64;
+            paid.max(paced(calls))
+        }),
         tokens: call
             .as_ref()
             .and_then(|call| Some((call.tokens? * calls as f64).round() as u64)),

@@ -134,6 +134,93 @@ fn a_function_and_a_file_of_records_decide() {
     green_and_red(&project, ("app.py", &worse), "evidence.agrees_with_labels");
 }
 
+const CONVERSES: &str = r#"said = {}
+
+def decide(
+    input,
+    conversation_id: str,
+    turn: int = 1,
+):
+    """Pays where hail was told of in any turn."""
+    said[conversation_id] = said.get(conversation_id, "") + str(input)
+    return "yes" if "hail" in said[conversation_id] else "no"
+"#;
+
+/// Conversations of three turns; the first or the second of them says what happened.
+fn conversations(field: &str) -> String {
+    let lines = (0..12).map(|at: usize| {
+        let told = |hail: bool| if hail { "hail" } else { "rain" };
+        let (first, second) = (at.is_multiple_of(4), at.is_multiple_of(2));
+        let turns = json!([
+            {"claim": format!("There was {} in street {at}.", told(first))},
+            {"photos": [format!("A roof after {} in street {at}.", told(second)), format!("House {at}.")]},
+            format!("So, is house {at} covered?"),
+        ]);
+        let expected = if first || second { "yes" } else { "no" };
+        json!({"id": format!("c{at:02}"), field: turns, "expected": expected}).to_string() + "\n"
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_function_that_asks_for_its_conversation_is_given_the_turns_of_the_records() {
+    for field in ["turns", "conversation"] {
+        let (_remote, project) =
+            fresh(&[("app.py", CONVERSES), ("data.jsonl", &conversations(field))]);
+        let shown = answered(
+            &project,
+            &[
+                ("What does your pipeline do? [1] ", ""),
+                ("as `module:function`) [app:decide] ", ""),
+                ("to see its output? (yes or no) [yes] ", ""),
+                ("Which types should govern the decision? ", "1,2"),
+                ("Measure ", ""),
+            ],
+        );
+        for words in [
+            &format!("`{field}` has the turns of a conversation"),
+            "the decision is `decision`",
+            "12 of 12 cases have a label",
+        ] {
+            assert!(shown.contains(words), "{words}: {shown}");
+        }
+        let config = project.read("kelvin.yaml");
+        let records = format!("\nrecords: {{turns: \"{field}\"}}\n");
+        assert!(config.contains(&records), "{config}");
+        if field == "turns" {
+            let forgets = CONVERSES.replace("said.get(conversation_id, \"\") + ", "");
+            green_and_red(
+                &project,
+                ("app.py", &forgets),
+                "evidence.agrees_with_labels",
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_true_of_many_records_is_told_once() {
+    // This pipeline asks for no conversation, so it is given the records as they are, and none has a text of its own.
+    let takes_all = "def decide(record):\n    return 'yes'\n";
+    let (_remote, project) = fresh(&[
+        ("app.py", takes_all),
+        (
+            "data.jsonl",
+            &conversations("exchanges")
+                .replace("\"So, ", "[\"So, ")
+                .replace("covered?\"", "covered?\"]"),
+        ),
+    ]);
+    let said = project.kelvin(&["init", "--yes"]).expect(1);
+    let told = "data.jsonl: there is nothing to perturb: the record has no text that is a unit";
+    assert_eq!(said.stdout.matches(told).count(), 1, "{}", said.stdout);
+    assert!(
+        said.stdout.contains(&format!("{told} (12 cases)")),
+        "{}",
+        said.stdout
+    );
+}
+
 const SEARCHES: &str = r#"PAGES = {
     "returns": "You may return a product within thirty days.",
     "shipping": "We ship a parcel to any country in a week.",

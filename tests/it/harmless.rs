@@ -185,6 +185,8 @@ fn a_change_of_listed_files_alone_costs_no_call_and_passes_with_a_word_of_its_ow
     assert_eq!(report["run"]["fingerprints"]["pipeline"], Value::Null);
     let page = project.read("kelvin/report.html");
     assert!(page.contains("unaffected"), "the page says it too");
+    let page = project.read("kelvin/report.md");
+    assert!(page.starts_with("# Kelvin check: "), "{page}");
     // Nothing was measured for this commit, so nothing is kept for it.
     let said = project.kelvin(&["baseline", "save"]).expect(1);
     assert!(

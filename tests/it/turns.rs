@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::project::{Project, Said};
+use crate::wizard::Typist;
 
 const CASES: usize = 8;
 
@@ -181,6 +182,36 @@ fn an_agent_that_keeps_its_conversation_is_grounded_and_each_turn_is_shown() {
     for (id, turns) in in_order(&project) {
         assert_eq!(turns.len(), 3, "{id}");
     }
+}
+
+#[test]
+fn each_turn_counts_for_the_time_that_a_rate_limit_takes() {
+    let project = with_agent(REMEMBERS, conversation);
+    project.check();
+    let limited = format!("{TURNS}\nmax_per_minute: 600");
+    configured(&project, FUNCTION, &limited);
+    // Three turns a call, and ten of them a second.
+    let paced = |calls: f64| calls * 3.0 / 10.0;
+    let said = project
+        .kelvin(&["check", "--forecast", "--format", "json"])
+        .expect(0);
+    let bill: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    for side in ["check", "gate_at_most"] {
+        let number = |key: &str| bill[side][key].as_f64().expect("it is known");
+        let apart = (number("seconds") - paced(number("calls"))).abs();
+        assert!(apart < 1e-6, "{side}: {bill}");
+    }
+
+    let mut typist = Typist::of_command(&project, "check --confirm --no-history");
+    typist.answer("; go on? ", "n\r");
+    let (_, shown) = typist.end();
+    let (before, after) = shown
+        .split_once(" more invocations, about ")
+        .expect("a forecast");
+    let digits = before.rsplit(|sign: char| !sign.is_ascii_digit()).next();
+    let calls: f64 = digits.and_then(|digits| digits.parse().ok()).expect(&shown);
+    let seconds = format!("{:.0} s;", paced(calls));
+    assert!(after.starts_with(&seconds), "{seconds} {shown}");
 }
 
 #[test]

@@ -27,6 +27,11 @@ pub(crate) struct Typist {
 
 impl Typist {
     pub(crate) fn start(project: &Project, arguments: &str) -> Self {
+        Self::of_command(project, &format!("init {arguments}"))
+    }
+
+    /// Types into a command.
+    pub(crate) fn of_command(project: &Project, command: &str) -> Self {
         let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC);
         // Were the other end inherited, the terminal would never be closed.
         let controller = controller.expect("a terminal");
@@ -40,7 +45,7 @@ impl Typist {
         };
         // `setsid --ctty` makes it the terminal that a hang-up is told of. Under `nohup` the tests themselves ignore it, and
         // so would every program that they start.
-        let line = format!("exec env --default-signal=HUP setsid --ctty kelvin init {arguments}");
+        let line = format!("exec env --default-signal=HUP setsid --ctty kelvin {command}");
         let child = project
             .pasted(&line)
             .env("TERM", "xterm")

@@ -73,6 +73,13 @@ impl<'c> CasesToRun<'c> {
             scorer: &*self.scorer,
         }
     }
+
+    /// How many inputs a call with a case hands over.
+    fn turns_of(&self, place: usize) -> usize {
+        let input = self.corpus.cases[place].input();
+        let turns = self.settings.records.turns.as_ref();
+        turns.map_or(1, |turns| turns.place.count(input))
+    }
 }
 
 impl Items for CasesToRun<'_> {
@@ -170,6 +177,15 @@ impl Items for CasesToRun<'_> {
         }
         let baselines = self.places.len() * replays.max(repeats);
         listing.invocations.insert("baseline", baselines);
+        // The variants of a case have as many turns as the case.
+        listing.further_turns = of_each
+            .iter()
+            .zip(&self.places)
+            .map(|((variants, ..), &place)| {
+                let calls = replays.max(repeats) + variants.len() * repeats;
+                calls * (self.turns_of(place) - 1)
+            })
+            .sum();
         for (variants, counts, notices) in of_each {
             listing.variants.extend(variants);
             listing.notices.extend(notices);

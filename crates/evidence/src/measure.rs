@@ -60,7 +60,7 @@ impl<'a> Measurement<'a> {
 
         let answered = self.answered();
         let tasks = self.todo(&answered);
-        if self.runner.stopped() || !proceed(self.forecast(tasks.len())) {
+        if self.runner.stopped() || !proceed(self.forecast(&tasks)) {
             return Ok(());
         }
         self.run_tasks("variants", tasks)?;
@@ -204,8 +204,8 @@ impl<'a> Measurement<'a> {
         unusable_decision(&task.case, failure, self.survey.config).map_or(Ok(()), Err)
     }
 
-    fn forecast(&self, invocations: usize) -> Forecast {
-        let config = self.survey.config;
+    fn forecast(&self, tasks: &[Task]) -> Forecast {
+        let (config, invocations) = (self.survey.config, tasks.len());
         let seconds: Vec<f64> = self
             .survey
             .places
@@ -217,14 +217,20 @@ impl<'a> Measurement<'a> {
             .collect();
         let mean = seconds.iter().sum::<f64>() / seconds.len().max(1) as f64;
         let paid = mean * invocations as f64 / config.at_once() as f64;
-        let paced = config
-            .limits
-            .max_per_minute
-            .map_or(0.0, |most| invocations as f64 * 60.0 / most.get() as f64);
+        let paced = config.limits.max_per_minute.map_or(0.0, |most| {
+            self.starts(tasks) as f64 * 60.0 / most.get() as f64
+        });
         Forecast {
             invocations,
             seconds: paid.max(paced),
         }
+    }
+
+    /// How many starts the rate limit counts: each turn of a conversation is one.
+    fn starts(&self, tasks: &[Task]) -> usize {
+        let turns = self.survey.settings.records.turns.as_ref();
+        let of_task = |task| turns.map_or(1, |turns| turns.place.count(&self.inputs.text(task)));
+        tasks.iter().map(of_task).sum()
     }
 }
 

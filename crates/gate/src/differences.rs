@@ -245,7 +245,7 @@ impl fmt::Display for Incomparable {
                     Ending::Complete => "came to its end",
                     Ending::Interrupted => "was stopped before its end",
                     Ending::DryRun => "was a dry run",
-                    Ending::Failed => "has no baseline invocation that succeeded",
+                    Ending::Failed => "has a probe that got no answer at all",
                     Ending::Changed => {
                         "counts for nothing, since the code of the pipeline changed during it"
                     }

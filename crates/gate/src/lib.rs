@@ -475,6 +475,7 @@ impl<'a> Gate<'a> {
                     certain,
                     bad,
                     runs,
+                    valueless: broken::is_unanswered(case),
                 });
             }
         }

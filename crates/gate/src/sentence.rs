@@ -395,9 +395,13 @@ pub(super) fn broken(
     let metric = cases
         .first()
         .map_or_else(String::new, |case| name(&case.metric));
-    let worse = match of_failures {
-        true => "without the answers that the base gave".to_owned(),
-        false => format!("worse than on the base by half or more in {metric}"),
+    let by_half = format!("worse than on the base by half or more in {metric}");
+    let valueless = cases.iter().filter(|case| case.valueless).count();
+    let worse = match (of_failures, valueless) {
+        (true, _) => "without the answers that the base gave".to_owned(),
+        (false, 0) => by_half,
+        (false, all) if all == cases.len() => format!("without a value of {metric}"),
+        (false, _) => format!("{by_half}, or without a value of it"),
     };
     let seen = match cases {
         [BrokenCase { bad, runs: 1, .. }] if *bad == 1 => format!("its one run is {worse}"),

@@ -224,10 +224,13 @@ pub struct BrokenCase {
     pub metric: String,
     /// Whether that is certain enough to say so.
     pub certain: bool,
-    /// How many runs were worse than the base by half or more.
+    /// How many runs were worse than the base by half or more, or had no value.
     pub bad: usize,
     /// How many runs there were.
     pub runs: usize,
+    /// Whether no run has a value, where the base has one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub valueless: bool,
 }
 
 impl MetricVerdict {

@@ -128,6 +128,9 @@ pub struct Listing {
     /// How many more invocations the re-runs of a side may take than [`RUNS_OF_THE_SUITE`] times all of these.
     #[serde(skip)]
     pub more_reruns: usize,
+    /// The turns of conversations beyond the first of each invocation: every turn is a start of its own for the rate limit.
+    #[serde(skip)]
+    pub further_turns: usize,
     /// The variants of the items, in the order in which they are planned.
     pub variants: Vec<ListedVariant>,
     /// The caps and skips.

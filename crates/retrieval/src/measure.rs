@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::RetrievalSettings;
 use super::golden::GoldenQuery;
@@ -166,11 +166,34 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
             .map(|(id, _)| id.as_str())
             .collect()
     };
-    let failed = those(&|run| run.failure.is_some());
+    let failures = |query: &QueryRecord| {
+        let runs = query.runs.iter();
+        runs.filter(|run| run.failure.is_some()).count()
+    };
+    let (failed, in_part): (Vec<&str>, Vec<&str>) = those(&|run| run.failure.is_some())
+        .into_iter()
+        .partition(|id| {
+            let query = &section.items[*id];
+            failures(query) == query.runs.len()
+        });
     tell(
         Code::own("queries_failed"),
         failed,
         "failed, and count 0 in the ranking measures",
+    );
+    // What a query found in its other runs counts.
+    let shares = in_part.iter().map(|id| &section.items[*id]);
+    let shares: BTreeSet<(usize, usize)> = shares
+        .map(|query| (failures(query), query.runs.len()))
+        .collect();
+    let which = match shares.first() {
+        Some((failed, runs)) if shares.len() == 1 => format!("{failed} of {runs}"),
+        _ => "some of their".to_owned(),
+    };
+    tell(
+        Code::own("queries_failed"),
+        in_part,
+        &format!("failed in {which} runs, which count 0 in the ranking measures"),
     );
     let missing = those(&|run| run.missing);
     tell(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::governing;
-use super::kind::{LABELS, is_name};
+use super::kind::{CONVERSATIONS, LABELS, are_turns, is_name};
 use super::steps::{Steps, settings};
 use super::survey::{Survey, field};
 use crate::cli::again::Again;
@@ -75,8 +75,20 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
                 let count = counted(corpus.cases.len(), "case");
                 let types = counted(governing::types(&corpus).len(), "type");
                 steps.tell(&format!("{count} with {types} of units"))?;
+                let mut told: Vec<(String, usize)> = Vec::new();
                 for notice in notices {
-                    steps.tell(&format!("  {}", safe::line(&notice.text)))?;
+                    let text = safe::line(&notice.text);
+                    match told.iter_mut().find(|(known, _)| *known == text) {
+                        Some((_, cases)) => *cases += 1,
+                        None => told.push((text, 1)),
+                    }
+                }
+                for (text, cases) in told {
+                    let count = match cases {
+                        1 => String::new(),
+                        many => format!(" ({many} cases)"),
+                    };
+                    steps.tell(&format!("  {text}{count}"))?;
                 }
                 steps.said.cases = Some(cases);
                 return Ok(corpus);
@@ -101,7 +113,8 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
     }
 }
 
-/// Takes the name and the label of a case from the fields of a record. What is a label is never given to the pipeline.
+/// Takes the name, the label and the turns of a case from the fields of a record. What is a label is never given to the
+/// pipeline, and turns are given only to one that asks for its conversation.
 fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::Result<()> {
     steps.said.fields.clear();
     let Some(file) = survey.file(cases) else {
@@ -119,6 +132,16 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
         if label != "expected" {
             steps.said.fields.push(("expected".to_owned(), label));
         }
+    }
+    let run = steps.said.run.as_deref().unwrap_or_default();
+    if survey.converses(run)
+        && let Some(turns) = field(record, &CONVERSATIONS, &are_turns)
+    {
+        let shown = safe::line(&turns);
+        steps.tell(&format!(
+            "`{shown}` has the turns of a conversation: the pipeline is given one after the other"
+        ))?;
+        steps.said.fields.push(("turns".to_owned(), turns));
     }
     Ok(())
 }

@@ -139,6 +139,9 @@ pub(super) const LABELS: [&str; 12] = [
     "ground_truth",
 ];
 
+/// The names of a field that holds the turns of a conversation.
+pub(super) const CONVERSATIONS: [&str; 3] = ["turns", "conversation", "messages"];
+
 /// How many characters a label, or the name of a document, has at most.
 const NAME: usize = 60;
 
@@ -164,6 +167,16 @@ pub(super) fn names_documents(value: &Value) -> bool {
         Value::String(text) if text.contains(';') => !text.contains('\n'),
         value => is_name(value) && !value.is_boolean(),
     }
+}
+
+/// Whether a value is a list of what a pipeline can be given one after the other; an answer of its own is no turn.
+pub(super) fn are_turns(value: &Value) -> bool {
+    let is_turn = |turn: &Value| match turn {
+        Value::Object(fields) => fields.get("role").is_none_or(|role| role != "assistant"),
+        turn => turn.is_string(),
+    };
+    let turns = value.as_array();
+    turns.is_some_and(|turns| !turns.is_empty() && turns.iter().all(is_turn))
 }
 
 /// Whether a value is a text.

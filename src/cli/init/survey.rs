@@ -1,5 +1,6 @@
 //! What lies in the folder of a pipeline: Python functions that may be it, and files with records. Nothing is run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
@@ -30,6 +31,8 @@ const OTHERS: [&str; 5] = [
 pub(super) struct Survey {
     /// The functions, as `module:function`.
     functions: Vec<String>,
+    /// Those of them that ask for the conversation that an input belongs to.
+    conversing: BTreeSet<String>,
     /// The files with records, by path.
     pub(super) data: Vec<DataFile>,
     /// The files with recorded traces: the flag with which `kelvin import` reads each, and its path.
@@ -62,7 +65,12 @@ impl Survey {
             if below.starts_with("cases/") && name.ends_with(".md") {
                 survey.has_cases = true;
             } else if name.ends_with(".py") {
-                survey.functions.extend(functions(&file, below));
+                for (function, converses) in functions(&file, below) {
+                    if converses {
+                        survey.conversing.insert(function.clone());
+                    }
+                    survey.functions.push(function);
+                }
             } else if !OTHERS.contains(&name) && !below.starts_with("cases/") {
                 let is_small = fs::metadata(&file).is_ok_and(|data| data.len() <= MOST_BYTES);
                 let Some(form) = RowForm::of_file(&file).filter(|_| is_small) else {
@@ -105,6 +113,11 @@ impl Survey {
         }
     }
 
+    /// Whether an answer names a function that asks for the conversation that an input belongs to.
+    pub(super) fn converses(&self, run: &str) -> bool {
+        self.conversing.contains(run)
+    }
+
     /// The file of records at a path.
     pub(super) fn file(&self, path: &str) -> Option<&DataFile> {
         let bare = path.trim_start_matches("./");
@@ -143,8 +156,8 @@ pub(super) fn is_identifier(text: &str) -> bool {
         && letters.all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
-/// The public functions at the top of a file that take something.
-fn functions(file: &Path, below: &str) -> Vec<String> {
+/// The public functions at the top of a file that take something, and whether each asks for its conversation.
+fn functions(file: &Path, below: &str) -> Vec<(String, bool)> {
     let name = below.rsplit('/').next().unwrap_or(below);
     let is_other = name.starts_with("test_")
         || name.ends_with("_test.py")
@@ -163,13 +176,43 @@ fn functions(file: &Path, below: &str) -> Vec<String> {
     }
     let text = String::from_utf8_lossy(&text);
     let module = parts.join(".");
-    let names = text.lines().filter_map(|line| {
-        let line = line.strip_prefix("async ").unwrap_or(line);
-        let (name, parameters) = line.strip_prefix("def ")?.split_once('(')?;
-        let takes = !parameters.trim_start().starts_with(')');
-        (takes && !name.starts_with('_') && name != "main").then(|| name.trim().to_owned())
+    let mut rest = &*text;
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let (line, further) = rest.split_once('\n').unwrap_or((rest, ""));
+        let from = rest.strip_prefix("async ").unwrap_or(rest);
+        let name = line.strip_prefix("async ").unwrap_or(line);
+        let name = name
+            .strip_prefix("def ")
+            .and_then(|name| name.split_once('('));
+        if let Some((name, parameters)) = name {
+            let takes = !parameters.trim_start().starts_with(')');
+            if takes && !name.starts_with('_') && name != "main" {
+                let address = format!("{module}:{}", name.trim());
+                found.push((address, asks_for_its_conversation(from)));
+            }
+        }
+        rest = further;
+    }
+    found
+}
+
+/// Whether the parameters of the function at the beginning of a text, which may stand on several lines, have the token of
+/// a conversation among them.
+fn asks_for_its_conversation(text: &str) -> bool {
+    let (_, inside) = text.split_once('(').unwrap_or_default();
+    let mut depth = 1_usize;
+    let end = inside.find(|sign| {
+        match sign {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
     });
-    names.map(|name| format!("{module}:{name}")).collect()
+    let parameters = inside[..end.unwrap_or(inside.len())].split(',');
+    let mut names = parameters.filter_map(|one| one.split([':', '=']).next());
+    names.any(|name| name.trim() == "conversation_id")
 }
 
 /// The first of these fields that a record has, in the spelling of the record, where its value fits.

@@ -112,7 +112,16 @@ fn decides(said: &Request) -> String {
     };
     let records = match fields("records", said) {
         line if line.is_empty() => line,
-        line => format!("# Which fields of a record are its name and its label.\n{line}"),
+        line => {
+            let has_turns = said.fields.iter().any(|(name, _)| name == "turns");
+            let what = match has_turns {
+                true => {
+                    "its name, its label and its turns, which the pipeline is given one after the other"
+                }
+                false => "its name and its label",
+            };
+            format!("# Which fields of a record are {what}.\n{line}")
+        }
     };
     format!(
         "{how}\n\

@@ -254,6 +254,12 @@ impl BadRuns {
     }
 }
 
+/// Whether the head gave no value at all where the base gave one.
+pub(super) fn is_unanswered(case: &PairedCase) -> bool {
+    let (paired, lost) = pair(std::slice::from_ref(case));
+    paired.is_empty() && !lost.is_empty()
+}
+
 fn median(losses: &[f64]) -> f64 {
     let mut sorted = losses.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

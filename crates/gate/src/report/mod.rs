@@ -153,13 +153,14 @@ impl Report {
     }
 
     /// Whether `kelvin eval` made the report. It calls nothing, whereas a finished check has called the
-    /// pipeline, or an earlier check had. The report of another tool does not say what was called.
+    /// pipeline, or an earlier check had, or has copied the figures of the base. The report of another tool does not say
+    /// what was called.
     pub fn is_evaluation(&self) -> bool {
         let session = &self.run.session;
         let cost = &session.cost;
         let asked =
             session.judge_cost.is_some() || cost.invocations + cost.cache_hits + cost.resumed > 0;
-        let is_ours = self.tool.name == "kelvin";
+        let is_ours = self.tool.name == "kelvin" && session.copied_from.is_none();
         is_ours && self.run.ending == Ending::Complete && !asked && self.probes.has_answers()
     }
 }

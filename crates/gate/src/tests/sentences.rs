@@ -1,4 +1,5 @@
 use super::*;
+use crate::differences::Incomparable;
 
 /// The reasons, one a line.
 fn text(verdict: &Verdict) -> String {
@@ -78,6 +79,44 @@ fn a_loss_and_a_broken_case_are_named() {
     `m` rose from 0.5500 to 1.0000 over 20 cases, by 0.4500 (the limit is 0.0500), and the pipeline is declared deterministic; spread over many cases, most in `case-00`, `case-01`, `case-02`
     cases `case-00`, `case-01`, `case-02` and 6 more broke: their runs are worse than on the base by half or more in `m`
     ");
+}
+
+#[test]
+fn a_case_that_gives_no_value_any_more_is_told_as_that() {
+    let head = |lost: usize, bad: usize| {
+        let names: Vec<String> = (0..40).map(|at| format!("case-{at:02}")).collect();
+        let cells = |at| match at {
+            at if at < lost => vec![vec![None; 3]; 9],
+            at if at < lost + bad => nine(9, 3),
+            _ => nine(0, 3),
+        };
+        let all = names.iter().enumerate();
+        let cases: Vec<_> = all.map(|(at, name)| (name.as_str(), cells(at))).collect();
+        Report::default().with("m", &cases)
+    };
+    let told = |lost, bad| {
+        let verdict = stored(&exact(), &head(0, 0), &head(lost, bad));
+        let text = text(&verdict);
+        let line = text.lines().find(|line| line.contains(" broke: "));
+        let valueless = verdict.broken_cases.iter().filter(|case| case.valueless);
+        (line.unwrap_or_default().to_owned(), valueless.count())
+    };
+    insta::assert_snapshot!(told(1, 0).0, @"case `case-00` broke: its one run is without a value of `m`");
+    insta::assert_snapshot!(told(2, 0).0, @"cases `case-00`, `case-01` broke: their runs are without a value of `m`");
+    insta::assert_snapshot!(told(1, 1).0, @"cases `case-00`, `case-01` broke: their runs are worse than on the base by half or more in `m`, or without a value of it");
+    assert_eq!([told(0, 1).1, told(1, 1).1, told(2, 0).1], [0, 1, 2]);
+}
+
+#[test]
+fn a_run_without_answers_is_told_in_words_that_fit_every_probe() {
+    let failed = Incomparable::Ending {
+        side: kelvin_record::ComparedSide::Head,
+        ending: kelvin_record::Ending::Failed,
+    };
+    assert_eq!(
+        failed.to_string(),
+        "the run of the head has a probe that got no answer at all"
+    );
 }
 
 #[test]

@@ -226,6 +226,33 @@ fn ret_09_ret_10_failed_and_missing_queries_count_zero_are_listed_and_counted() 
 }
 
 #[test]
+fn a_query_that_failed_in_some_runs_only_is_told_as_that() {
+    let known = golden(json!({ "expected_chunk_ids": ["x#1"] }));
+    let run = |fails: &u8| match fails {
+        0 => judged(&known, hits(&["x#1"]), None),
+        _ => failed(&known),
+    };
+    let told = |queries: &[&[u8]]| -> Vec<String> {
+        let asked = queries.iter().map(|_| (known.clone(), failed(&known)));
+        let mut record = record(asked.collect());
+        for (query, fails) in record.items.values_mut().zip(queries) {
+            query.runs = fails.iter().map(run).collect();
+        }
+        notices(&record).into_iter().map(|one| one.text).collect()
+    };
+    let in_one_run =
+        "1 of 2 queries failed in 1 of 3 runs, which count 0 in the ranking measures: q1";
+    assert_eq!(told(&[&[0, 0, 0], &[0, 1, 0]]), [in_one_run]);
+    assert_eq!(
+        told(&[&[1, 1, 1], &[0, 1, 0], &[1, 1, 0]]),
+        [
+            "1 of 3 queries failed, and count 0 in the ranking measures: q0",
+            "2 of 3 queries failed in some of their runs, which count 0 in the ranking measures: q1, q2",
+        ]
+    );
+}
+
+#[test]
 fn ret_11_queries_of_the_run_that_are_not_judged_are_listed() {
     let mut record = record(Vec::new());
     record.basis.unknown = vec!["stranger".to_owned()];

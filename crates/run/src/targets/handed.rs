@@ -54,7 +54,7 @@ impl TurnsPlace {
     }
 
     /// How many inputs a call hands over.
-    pub(crate) fn count(&self, input: &str) -> usize {
+    pub fn count(&self, input: &str) -> usize {
         self.find(input).map_or(1, |turns| turns.len())
     }
 }

@@ -134,11 +134,12 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
     } else {
         (Tone::Caution, rate)
     };
+    // The rate gives every case the same weight, so it is another share than that of these answers.
+    let (missing, all) = (metric.n_failed, metric.n);
     let text = format!(
-        "{} of {} inputs got no answer ({:.0} %): the figures cover the rest only",
-        metric.n_failed,
-        metric.n,
-        rate * 100.0
+        "{missing} of {all} answers {} missing ({:.0} %): the figures cover the rest only",
+        if missing == 1 { "is" } else { "are" },
+        100.0 * missing as f64 / all as f64
     );
     Some(Weighted::new(tone, weight, Phrase::text(text)))
 }

@@ -79,6 +79,7 @@ fn what_is_not_known_cannot_be_approved() {
         certain: true,
         bad: 3,
         runs: 3,
+        valueless: false,
     }];
     let broken = Reason {
         code: ReasonCode::BrokenCases,

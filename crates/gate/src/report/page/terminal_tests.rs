@@ -195,7 +195,7 @@ fn m5_a_run_that_mostly_failed_says_so_first() {
         .find(|line| line.starts_with("! "))
         .expect("a diagnosis");
     assert!(
-        first.contains("56 of 64 inputs got no answer (88 %)"),
+        first.contains("56 of 64 answers are missing (88 %)"),
         "{text}"
     );
     fits(&text);

@@ -98,10 +98,23 @@ fn m5_failures_are_told_before_the_figures_that_they_hollow_out() {
     assert_eq!(
         said(&report)[..2],
         [
-            "39 of 48 inputs got no answer (81 %): the figures cover the rest only",
+            "39 of 48 answers are missing (81 %): the figures cover the rest only",
             "Half is known: invariance was not measured, since `no variant could be made; the \
              notices say why`"
         ]
+    );
+}
+
+#[test]
+fn the_share_of_missing_answers_is_that_of_the_counts_beside_it() {
+    let mut report = fixture::good();
+    // Each case counts alike in the rate, and the cases that fail were asked more often than the others.
+    let rate = report.metrics.get_mut("evidence.failure_rate");
+    let rate = rate.expect("a rate");
+    (rate.value, rate.n, rate.n_failed) = (Some(0.09), 608, 86);
+    assert_eq!(
+        said(&report)[1],
+        "86 of 608 answers are missing (14 %): the figures cover the rest only"
     );
 }
 

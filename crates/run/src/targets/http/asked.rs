@@ -114,7 +114,7 @@ impl HttpTarget {
         };
         let mut headers = self.headers.clone();
         for (name, value) in &self.settings.headers {
-            if value.contains(body::TEMPLATE) {
+            if body::is_template(value) {
                 let filled = body::of_conversation(value, turn);
                 let filled = [(name, &filled.map_err(|why| unfilled("headers", why))?)];
                 for (name, value) in wire::plain(filled) {

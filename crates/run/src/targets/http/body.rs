@@ -103,7 +103,7 @@ fn value(input: &HandedInput<'_>) -> minijinja::Value {
 ///
 /// Why it is no template.
 pub(super) fn of_conversation(template: &str, turn: &HandedTurn) -> Result<String, String> {
-    if !template.contains(TEMPLATE) {
+    if !is_template(template) {
         return Ok(template.to_owned());
     }
     let mut environment = Environment::new();
@@ -128,7 +128,7 @@ pub(super) fn address(
     input: &HandedInput<'_>,
     call: &str,
 ) -> Result<String, String> {
-    if !template.contains(TEMPLATE) {
+    if !is_template(template) {
         return Ok(template.to_owned());
     }
     filled(
@@ -211,8 +211,12 @@ fn names_one_of(template: &str, names: &[&str]) -> bool {
     named.is_ok_and(|named| names.iter().any(|name| named.contains(*name)))
 }
 
-/// With this begins what a template puts in.
-pub(super) const TEMPLATE: &str = "{{";
+/// Whether a text is to be filled: it has something that is put in, or a block that decides what is.
+pub(super) fn is_template(text: &str) -> bool {
+    ["{{", "{%", "{#"]
+        .iter()
+        .any(|begins| text.contains(begins))
+}
 
 /// The turn of a conversation as it is put in before there is one.
 pub(super) fn some_turn() -> HandedTurn {
@@ -370,7 +374,25 @@ mod tests {
         let path = of_conversation("/{{ conversation_id }}/{{ turn }}", &turn);
         assert_eq!(path.as_deref(), Ok("/c0de/2"));
         assert!(of_conversation("/{{ case }}", &turn).is_err());
+        let first = "{% if turn == 1 %}new{% else %}old{% endif %}";
+        assert_eq!(of_conversation(first, &turn).as_deref(), Ok("old"));
         assert_eq!(example("http://h/{{ turn }}/{port}"), "http://h/1/{port}");
+    }
+
+    #[test]
+    fn an_address_with_blocks_alone_is_a_template() {
+        let url = "http://h/{% if input.kind == 'a' %}first{% else %}second{% endif %}";
+        let of = |text: &str| {
+            let input = HandedInput {
+                text: text.into(),
+                is_record: true,
+                file: None,
+                turn: None,
+            };
+            address(url, &input, "c4ll")
+        };
+        assert_eq!(of(r#"{"kind": "a"}"#).as_deref(), Ok("http://h/first"));
+        assert_eq!(of(r#"{"kind": "b"}"#).as_deref(), Ok("http://h/second"));
     }
 
     #[test]

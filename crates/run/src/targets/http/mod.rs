@@ -136,7 +136,7 @@ pub(crate) fn http_problems<'s>(
     if after
         .split(['/', '?'])
         .next()
-        .is_some_and(|host| host.contains(body::TEMPLATE))
+        .is_some_and(body::is_template)
     {
         tell(
             "url",

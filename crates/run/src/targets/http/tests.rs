@@ -548,6 +548,11 @@ fn values_that_cannot_work_are_told_by_their_key() {
             "there is no `start`",
         ),
         (
+            json!({ "url": "http://{% if input %}a{% endif %}/" }),
+            "url",
+            "in the name of its host",
+        ),
+        (
             json!({ "url": "http://a", "decision": "result.label" }),
             "decision",
             "found `result.label`",

@@ -159,6 +159,7 @@ fn a_pass_in_which_a_case_may_have_broken_says_what_would_decide() {
         certain: false,
         bad: 3,
         runs: 3,
+        valueless: false,
     });
     let page = page(&report, &judgement, &[], 60_000);
     assert!(!page.contains("Nothing to do"), "{page}");
