@@ -10,7 +10,9 @@ function, so a folder may be listed somewhat before its time.
 import re
 import sys
 from collections import defaultdict
+from pathlib import Path
 
+HERE = Path(__file__).resolve().parents[1]
 SIGNS = {"$LT$": "<", "$GT$": ">", "$RF$": "&", "$BP$": "*", "$C$": ",", "$u20$": " ", "$u7b$": "{", "$u7d$": "}",
          "$u5b$": "[", "$u5d$": "]", "$u27$": "'", "$LP$": "(", "$RP$": ")", "..": "::"}
 
@@ -78,9 +80,11 @@ ONCE = re.compile(r"augment_|configure::schema|configured::owners|PATTERNS|NAMES
 
 
 def room(place, here):
-    """The file of one of our functions; none for any other."""
+    """The file of one of our functions; none for any other. The standard library has functions whose names hold types of
+    ours, and folders `src` of its own."""
     found = re.search(r"(?:^|/)((?:crates/[a-z]+/)?src/.*\.rs)$", place.get(here) or "")
-    return found.group(1) if found and "kelvin" in here and not here.startswith("_ZN") else None
+    is_ours = found and (HERE / found.group(1)).is_file() and "kelvin" in here and not here.startswith("_ZN")
+    return found.group(1) if is_ours else None
 
 
 def walk(place, edges, begin):
