@@ -20,6 +20,8 @@ use kelvin_record::{Ending, Metric, estimate, family};
 const FAILING: f64 = 0.2;
 /// Whole swaps of a type move the decision where their sensitivity is at least this.
 const MOVES: f64 = 0.20;
+/// An agreement with the labels below this is worth a diagnosis.
+const AGREEING: f64 = 0.9;
 /// A kind whose invariance is below this is worth a diagnosis.
 const DRIFTING: f64 = 0.9;
 /// Above this noise floor, two answers to the same input differ often enough to matter.
@@ -86,6 +88,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     let mut found = interrupted;
     let standing = Standing::of(run);
     found.extend(failures(run));
+    found.extend(unlike_labels(run));
     found.extend(standing.and_then(|standing| follows::not_told(run, standing)));
     if standing != Some(Standing::Constant) {
         found.extend(follows::hardly_followed(run));
@@ -142,6 +145,33 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
         100.0 * missing as f64 / all as f64
     );
     Some(Weighted::new(tone, weight, Phrase::text(text)))
+}
+
+/// Answers that are not those of the labels: a pipeline may follow all evidence, and the wrong way round.
+fn unlike_labels(run: &EvidenceRun<'_>) -> Option<Weighted> {
+    let metric = run.metrics.get("evidence.agrees_with_labels")?;
+    let agreement = metric.value.filter(|value| *value < AGREEING)?;
+    let labelled = metric.per_case.iter();
+    let labelled: Vec<(&String, f64)> = labelled
+        .filter_map(|(name, case)| Some((name, case.value?)))
+        .collect();
+    let other = labelled.iter().filter(|(_, value)| *value < 1.0);
+    let other: Vec<&str> = other.map(|(name, _)| name.as_str()).collect();
+    let tone = if agreement < 0.5 {
+        Tone::Alarm
+    } else {
+        Tone::Caution
+    };
+    let text = Phrase::text(format!(
+        "it answers otherwise than labelled in {} of {}, first in ",
+        other.len(),
+        counted(labelled.len(), "case")
+    ));
+    Some(Weighted::new(
+        tone,
+        1.0 - agreement,
+        text.name(*other.first()?),
+    ))
 }
 
 /// Names the single cases that are not as they should be, which no mean shows.

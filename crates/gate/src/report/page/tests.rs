@@ -119,6 +119,32 @@ fn the_share_of_missing_answers_is_that_of_the_counts_beside_it() {
 }
 
 #[test]
+fn answers_that_are_not_those_of_the_labels_stand_out() {
+    let told = |right: usize| {
+        let mut report = fixture::good();
+        let names: Vec<String> = report.cases().keys().cloned().collect();
+        let values: Vec<[Option<f64>; 1]> = (0..names.len())
+            .map(|at| [Some(f64::from(u8::from(at >= names.len() - right)))])
+            .collect();
+        let items = names.iter().zip(&values);
+        let items = items.map(|(name, value)| (name.as_str(), &value[..]));
+        let metric = kelvin_record::Metric::mean_of_items(items);
+        let id = "evidence.agrees_with_labels".to_owned();
+        report.metrics.insert(id, metric);
+        said(&report)
+    };
+    assert!(told(12)[0].starts_with("Nothing stands out"));
+    assert_eq!(
+        told(0),
+        ["It answers otherwise than labelled in 12 of 12 cases, first in `case_000`"]
+    );
+    assert_eq!(
+        told(10)[0],
+        "It answers otherwise than labelled in 2 of 12 cases, first in `case_000`"
+    );
+}
+
+#[test]
 fn nothing_measured_is_never_healthy() {
     for report in [fixture::unmeasured(), fixture::dry_run(), fixture::half()] {
         let chapter = &run_page(&report).chapters[0];
