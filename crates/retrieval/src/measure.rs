@@ -240,11 +240,11 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
     }
     if !section.basis.unknown.is_empty() {
         let unknown: Vec<&str> = section.basis.unknown.iter().map(String::as_str).collect();
-        let text = format!(
-            "{} queries of the run are not judged and in no figure: {}",
-            unknown.len(),
-            listed(&unknown)
-        );
+        let what = match unknown.len() {
+            1 => "1 query of the run is".to_owned(),
+            many => format!("{many} queries of the run are"),
+        };
+        let text = format!("{what} not judged and in no figure: {}", listed(&unknown));
         notices.push(Notice::new(Code::own("unknown_queries"), text));
     }
     notices

@@ -249,13 +249,14 @@ fn parts(screen: &mut Screen, breakdown: &Breakdown<'_>, rows: usize) {
 fn failures(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) {
     let failed = page.failed();
     for one in failed.iter().take(room.told) {
-        let said = one.last_line();
+        let message = safe::line(&one.failure.message);
+        // What a worker says of an error is often what it also prints last.
+        let said = one.last_line().filter(|line| !message.contains(line));
         let said = said.map_or_else(String::new, |line| format!(": {line}"));
         let text = format!(
-            "{}/{}: {}{said}",
+            "{}/{}: {message}{said}",
             safe::cut(one.item, 24),
             safe::cut(one.place, 30),
-            safe::line(&one.failure.message),
         );
         screen.wrapped(Ink::Bad, "x", &text, room.reasons);
     }

@@ -1,7 +1,7 @@
 //! The comparison of two retrieval runs, as people see it.
 
 use super::{OversizedHit, QueryChange, QueryOutcome, RetrievalChange};
-use kelvin_page::{Block, Column, ComparisonPage, Phrase, Table, TableRow, display, safe};
+use kelvin_page::{Block, Column, ComparisonPage, Phrase, Table, TableRow, counted, display, safe};
 
 /// How many rows a table has.
 const LISTED: usize = 50;
@@ -150,12 +150,15 @@ impl RetrievalChange {
             0 => String::new(),
             open => format!(", {open} open"),
         };
+        let losses = match count(QueryOutcome::Loss) {
+            1 => "1 loss".to_owned(),
+            losses => format!("{losses} losses"),
+        };
         format!(
-            "{} wins, {} losses, {} regressions, {} draws{open}",
-            count(QueryOutcome::Win),
-            count(QueryOutcome::Loss),
-            count(QueryOutcome::Regression),
-            count(QueryOutcome::Draw)
+            "{}, {losses}, {}, {}{open}",
+            counted(count(QueryOutcome::Win), "win"),
+            counted(count(QueryOutcome::Regression), "regression"),
+            counted(count(QueryOutcome::Draw), "draw")
         )
     }
 }

@@ -258,7 +258,7 @@ fn ret_11_queries_of_the_run_that_are_not_judged_are_listed() {
     record.basis.unknown = vec!["stranger".to_owned()];
     let told = notices(&record);
     assert_eq!(told.len(), 1);
-    assert!(told[0].text.contains("1 queries of the run are not judged"));
+    assert!(told[0].text.contains("1 query of the run is not judged"));
     assert!(told[0].text.contains("stranger"));
 }
 

@@ -57,6 +57,23 @@ fn a_noisy_run_on_a_screen() {
 }
 
 #[test]
+fn an_error_that_a_worker_also_printed_is_said_once() {
+    let mut report = fixture::unmeasured();
+    for case in fixture::cases(&mut report).values_mut() {
+        case.baseline = vec![fixture::failed(
+            "KeyError: 'rule'",
+            "Trace\nKeyError: 'rule'\n",
+        )];
+    }
+    let text = shown(&report);
+    assert!(
+        text.contains("x case_000/baseline: KeyError: 'rule'\n"),
+        "{text}"
+    );
+    fits(&text);
+}
+
+#[test]
 fn a_run_of_one_case_on_a_screen() {
     insta::assert_snapshot!(shown(&fixture::half()));
 }
