@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context as _, bail};
 use kelvin_system::git::Oid;
 
+use super::branch::KeptOnBranch;
 use super::remote::Remote;
 use super::{Baseline, Branch, Hint, Login, commit, find, tree};
 use crate::registry::Registry;
@@ -71,11 +72,11 @@ pub(crate) fn of_commit(
     };
     let from_branch = || -> anyhow::Result<(Vec<u8>, String)> {
         let branch = Branch::new(&repo, &remote, &settings.branch);
-        let find = || -> anyhow::Result<Option<Oid>> {
-            let mut kept = branch.kept()?.into_iter();
-            let found =
-                kept.find(|kept| kept.commit == commit && kept.configuration == configuration);
-            Ok(found.map(|kept| kept.blob))
+        // As for a gate on a laptop, what was kept in this clone alone comes first.
+        let local = Branch::local(&repo, &remote, &settings.branch);
+        let find = || -> anyhow::Result<Option<KeptOnBranch>> {
+            let mut kept = local.kept()?.into_iter().chain(branch.kept()?);
+            Ok(kept.find(|kept| kept.commit == commit && kept.configuration == configuration))
         };
         // A report that is already here needs no network.
         let mut found = find()?;
@@ -87,10 +88,14 @@ pub(crate) fn of_commit(
             }
         }
         let name = &settings.branch;
-        let blob = found.with_context(|| {
+        let kept = found.with_context(|| {
             format!("the branch `{name}` has no report of `{configuration}` for this commit{why}")
         })?;
-        Ok((tree::blob(&repo, &remote, blob)?, name.clone()))
+        let place = match kept.local {
+            true => format!("{name} of this clone"),
+            false => name.clone(),
+        };
+        Ok((tree::blob(&repo, &remote, kept.blob)?, place))
     };
     let mut tried: Vec<Tried> = Vec::new();
     let sources: [(Source, &Read<'_>); 2] =

@@ -45,6 +45,27 @@ fn a_save_says_where_it_writes_and_what_is_there_before_it_writes() {
 }
 
 #[test]
+fn a_report_that_is_kept_in_this_clone_alone_is_that_of_its_revision() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    project.check();
+    let none = project.kelvin(&["compare", "rev:main", "latest"]).expect(1);
+    assert!(none.stderr.contains("has no report"), "{}", none.stderr);
+    project.kelvin(&["baseline", "save", "--local"]).expect(0);
+    branch(&project, "worse", CONSTANT);
+    project.check();
+    let said = project.kelvin(&["compare", "rev:main", "latest", "--format", "json"]);
+    let judgement: serde_json::Value = serde_json::from_str(&said.expect(0).stdout).expect("JSON");
+    assert_eq!(judgement["base"]["source"], "branch");
+    assert_eq!(judgement["base"]["place"], "kelvin-reports of this clone");
+    let sensitivity = &judgement["metrics"]["evidence.sensitivity"];
+    assert_eq!(
+        (&sensitivity["base"], &sensitivity["head"]),
+        (&1.0.into(), &0.0.into())
+    );
+}
+
+#[test]
 fn a_report_that_was_measured_with_another_configuration_is_refused() {
     let (_remote, url) = bare();
     let project = pushed(&url, GROUNDED);
