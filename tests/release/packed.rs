@@ -50,6 +50,14 @@ fn version() -> &'static str {
 }
 
 #[test]
+fn no_entry_of_the_release_profile_keeps_the_symbols_of_the_program() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).expect("read");
+    assert!(manifest.contains("[profile.dist]") && manifest.contains("strip = \"symbols\""));
+    let entry = format!("[profile.dist.package.{}]", env!("CARGO_PKG_NAME"));
+    assert!(!manifest.contains(&entry), "{entry}");
+}
+
+#[test]
 fn the_same_binary_packs_to_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for place in ["one", "another"] {
