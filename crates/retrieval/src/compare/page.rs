@@ -336,7 +336,7 @@ mod tests {
             let shown = row.replace("&#8203;", "");
             assert_eq!(shown, expected);
         }
-        assert_eq!(rows[9], "1 wins, 2 losses, 1 regressions, 0 draws.");
+        assert_eq!(rows[9], "1 win, 2 losses, 1 regression, 0 draws.");
         let what: Vec<&str> = rows[13..17]
             .iter()
             .map(|row| {
@@ -360,7 +360,7 @@ mod tests {
         let change = change();
         let page = terminal::render_comparison(&change.as_page());
         assert!(
-            page.contains("1 wins, 2 losses, 1 regressions, 0 draws"),
+            page.contains("1 win, 2 losses, 1 regression, 0 draws"),
             "{page}"
         );
         assert!(page.contains("fallback_doc_span"), "{page}");

@@ -284,8 +284,8 @@ mod tests {
     #[test]
     fn a_program_gets_nothing_of_what_an_earlier_one_printed_or_did_to_the_same_pipe() {
         let left = shell(
-            "python3 -c 'import fcntl, os; [fcntl.fcntl(n, fcntl.F_SETFL, os.O_NONBLOCK) for n in (1, 2)]'; \
-             head -c 1000000 /dev/zero | tr '\\0' y >&2; (sleep 60; echo late) & echo early",
+            "head -c 1000000 /dev/zero | tr '\\0' y >&2; (sleep 60; echo late) & echo early; \
+             python3 -c 'import fcntl, os; [fcntl.fcntl(n, fcntl.F_SETFL, os.O_NONBLOCK) for n in (1, 2)]'",
         );
         let much = shell("head -c 1000000 /dev/zero | tr '\\0' x; echo end >&2");
         for _ in 0..3 {
@@ -304,11 +304,14 @@ mod tests {
     fn a_program_has_the_variables_of_this_one_and_its_own_sorted_by_their_names() {
         let mut program = SupervisedProgram::new("env", Path::new("/"));
         program.envs([("KELVIN_SAMPLE", "1=2"), ("HOME", "/home of another")]);
-        let ours = std::env::vars().filter(|(name, _)| name != "HOME");
-        let ours = ours.map(|(name, value)| format!("{name}={value}"));
         let (_, output, _) = printed(&program);
         let output = format!("\n{}", String::from_utf8_lossy(&output));
-        for wanted in ours.chain(["KELVIN_SAMPLE=1=2".into(), "HOME=/home of another".into()]) {
+        let path = std::env::var("PATH").expect("it is set");
+        for wanted in [
+            format!("\nPATH={path}\n"),
+            "\nKELVIN_SAMPLE=1=2\n".to_owned(),
+            "\nHOME=/home of another\n".to_owned(),
+        ] {
             assert!(output.contains(&wanted), "{wanted} in {output}");
         }
         assert_eq!(output.matches("\nHOME=").count(), 1);
