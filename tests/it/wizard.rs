@@ -16,6 +16,9 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::project::{GROUNDED, Project};
 
+/// Only a program that hangs takes this long: a loaded machine may need a minute for what it measures meanwhile.
+const PATIENCE: Duration = Duration::from_secs(180);
+
 /// A program on a terminal of its own, which the test types into.
 pub(crate) struct Typist {
     /// The other end; none once the terminal is closed.
@@ -99,7 +102,7 @@ impl Typist {
         let start = Instant::now();
         while !self.shown().contains(question) {
             assert!(
-                start.elapsed() < Duration::from_secs(30),
+                start.elapsed() < PATIENCE,
                 "no `{question}`: {}",
                 self.shown()
             );
@@ -122,7 +125,7 @@ impl Typist {
                 Some(status) => break status,
                 None => thread::sleep(Duration::from_millis(10)),
             }
-            if start.elapsed() > Duration::from_secs(30) {
+            if start.elapsed() > PATIENCE {
                 let _ = self.child.kill();
                 panic!("it goes on: {}", self.shown());
             }
