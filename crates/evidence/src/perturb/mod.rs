@@ -427,52 +427,6 @@ impl Variant {
     }
 }
 
-#[cfg(test)]
-mod tests;
-
-#[cfg(test)]
-mod registry {
-    use std::collections::BTreeSet;
-    use std::fs;
-    use std::path::Path;
-
-    use super::*;
-
-    #[test]
-    fn every_file_that_is_a_kind_is_registered_under_its_name() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perturb");
-        let mut files = BTreeSet::new();
-        for entry in fs::read_dir(folder).expect("the sources are there") {
-            let path = entry.expect("listed").path();
-            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
-                continue;
-            };
-            let source = if path.is_dir() {
-                path.join("mod.rs")
-            } else {
-                path.clone()
-            };
-            let text = fs::read_to_string(source).expect("a source is text");
-            let is_kind = text.contains("\nimpl Perturbation for ");
-            if is_kind {
-                files.insert(stem.to_owned());
-            }
-        }
-        let names: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
-        let distinct: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        assert_eq!(files, distinct);
-        assert_eq!(names.len(), distinct.len());
-        assert_eq!(names[..4], ["reorder", "pad_length", "pad_content", "swap"]);
-        for kind in ALL {
-            assert_eq!(
-                find(kind.name()).map(|found| found.name()),
-                Some(kind.name())
-            );
-            assert!(!kind.describe().is_empty());
-        }
-    }
-}
-
 impl Notes {
     /// Compares the pieces of a variant with the units of its case.
     fn of(
@@ -527,5 +481,51 @@ impl Notes {
             notes.detail.insert((*name).to_owned(), value.clone());
         }
         notes
+    }
+}
+
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+mod registry {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn every_file_that_is_a_kind_is_registered_under_its_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perturb");
+        let mut files = BTreeSet::new();
+        for entry in fs::read_dir(folder).expect("the sources are there") {
+            let path = entry.expect("listed").path();
+            let Some(stem) = path.file_stem().and_then(|stem| stem.to_str()) else {
+                continue;
+            };
+            let source = if path.is_dir() {
+                path.join("mod.rs")
+            } else {
+                path.clone()
+            };
+            let text = fs::read_to_string(source).expect("a source is text");
+            let is_kind = text.contains("\nimpl Perturbation for ");
+            if is_kind {
+                files.insert(stem.to_owned());
+            }
+        }
+        let names: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
+        let distinct: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(files, distinct);
+        assert_eq!(names.len(), distinct.len());
+        assert_eq!(names[..4], ["reorder", "pad_length", "pad_content", "swap"]);
+        for kind in ALL {
+            assert_eq!(
+                find(kind.name()).map(|found| found.name()),
+                Some(kind.name())
+            );
+            assert!(!kind.describe().is_empty());
+        }
     }
 }
