@@ -354,4 +354,19 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::NotFound, "{error}");
         }
     }
+
+    #[test]
+    fn a_program_runs_in_the_folder_that_has_the_name_now() {
+        let around = tempfile::tempdir().expect("a folder");
+        let folder = around.path().join("again");
+        let mut program = SupervisedProgram::new("touch", &folder);
+        program.args(["made"]);
+        for _ in 0..4 {
+            fs::create_dir(&folder).expect("made");
+            let (end, ..) = printed(&program);
+            assert!(matches!(end, ProcessEnd::Exited(status) if status.success()));
+            assert!(folder.join("made").is_file());
+            fs::remove_dir_all(&folder).expect("removed");
+        }
+    }
 }

@@ -1,7 +1,6 @@
-//! Starts a program for a supervisor. The standard library would make the whole environment anew for every program, and
-//! without `posix_spawn` for a folder it would copy the page tables too; together a tenth of what a short call costs.
+//! Starts a program for a supervisor. The standard library would make the whole environment anew for every program. Where
+//! the C library cannot set a folder for `posix_spawn`, it would copy the page tables of this process too.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::{CStr, CString, OsStr, OsString};
@@ -22,8 +21,6 @@ use super::SupervisedProgram;
 pub(super) struct Spawner {
     /// The variables of this process as `NAME=VALUE`, by their names.
     inherited: BTreeMap<OsString, CString>,
-    /// The working folder of this process, as far as a program had one.
-    folder: RefCell<PathBuf>,
     attributes: PosixSpawnAttr,
 }
 
@@ -53,7 +50,6 @@ impl Spawner {
         attributes.set_sigmask(&SigSet::empty())?;
         Ok(Self {
             inherited: inherited.collect(),
-            folder: RefCell::default(),
             attributes,
         })
     }
@@ -68,11 +64,9 @@ impl Spawner {
         program: &SupervisedProgram,
         streams: [&impl AsFd; 3],
     ) -> io::Result<Pid> {
-        // One program at a time runs below this process, and nothing in it has a relative path.
-        if *self.folder.borrow() != program.folder {
-            rustix::process::chdir(&program.folder)?;
-            self.folder.replace(program.folder.clone());
-        }
+        // One program at a time runs below this process, which itself uses no relative path. The folder is entered for
+        // each program, since another one may have taken its name.
+        rustix::process::chdir(&program.folder)?;
         let mut actions = PosixSpawnFileActions::init()?;
         for (stream, number) in streams.iter().zip(0..) {
             actions.add_dup2(stream.as_fd().as_raw_fd(), number)?;
