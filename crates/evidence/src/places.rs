@@ -181,7 +181,7 @@ pub(crate) struct ReadPart {
 /// A part has to be read nearly always, and the rest nearly never: a smaller difference is told by the curve alone.
 const READ: f64 = 0.8;
 const UNREAD: f64 = 0.35;
-/// From so many cases, and so many places outside of the part, on something is told.
+/// The fewest cases, and the fewest places outside of the part, with which the page says anything about places.
 const CASES: usize = 3;
 const OUTSIDE: usize = 5;
 /// In a list that keeps its order, neutral text outside of the part moves hardly any decision.

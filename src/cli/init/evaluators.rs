@@ -48,7 +48,7 @@ impl Evaluator {
     }
 }
 
-/// Whether no answer is about a pipeline that would be run case by case.
+/// Whether a suite may be all that is set up here: no option names a pipeline or cases.
 pub(super) const fn may_be_all(request: &Request) -> bool {
     request.run.is_none()
         && request.kind.is_none()

@@ -231,7 +231,7 @@ impl InvariantInputs<'_> {
     }
 }
 
-/// Whether two invariants of the same name cannot be one figure. Each judge has a place of its own under the name of its
+/// Whether two invariants of the same name are different ones, so that they cannot share one figure. Each judge has a place of its own under the name of its
 /// invariant, so a judged check has no second form.
 fn differs(one: &InvariantKeys, other: &InvariantKeys) -> bool {
     let is_judged = |keys: &InvariantKeys| matches!(keys.check, CheckKeys::LlmAsJudge(_));

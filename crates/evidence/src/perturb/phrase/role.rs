@@ -62,7 +62,8 @@ const PERSONS: &[&str] = &[
     "contractor",
 ];
 
-/// Things that are passed or failed. In a sentence without one of these words, time passes and pumps fail.
+/// Things that are passed or failed. Without one of these words, "pass" and "fail" mean something else: time passes, and
+/// pumps fail.
 const TESTS: &[&str] = &[
     "assessment",
     "audit",
