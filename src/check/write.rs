@@ -153,7 +153,8 @@ fn html(
     })
 }
 
-/// The input and the output of an item in the folder of the report, with paths relative to it, as far as they are there.
+/// The input, the output and the conversation of an item in the folder of the report, with paths relative to it, as far as
+/// they are there.
 fn files_of(report: &Report, out: &Path, probe: &str, item: &str) -> Vec<(&'static str, String)> {
     let Some(kind) = report.probes.kind(probe) else {
         return Vec::new();
@@ -168,7 +169,8 @@ fn files_of(report: &Report, out: &Path, probe: &str, item: &str) -> Vec<(&'stat
     let input = run::INPUTS.iter().find_map(|name| found(name));
     let input = input.map(|path| ("input", path));
     let output = found(run::OUTPUT).map(|path| ("output", path));
-    input.into_iter().chain(output).collect()
+    let turns = found(run::CONVERSATION).map(|path| ("conversation", path));
+    input.into_iter().chain(output).chain(turns).collect()
 }
 
 fn run_files(

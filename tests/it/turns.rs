@@ -152,6 +152,43 @@ fn in_order(project: &Project) -> BTreeMap<String, Vec<(String, usize)>> {
     all
 }
 
+/// The turns of a call as they stand in its folder.
+fn kept(project: &Project, folder: &str) -> Value {
+    project.json(&format!("kelvin/{folder}/conversation.json"))
+}
+
+#[test]
+fn what_an_agent_said_in_each_turn_stands_beside_its_last_answer() {
+    let project = with_agent(REMEMBERS, conversation);
+    project.check();
+    let turns = &conversation(4)["turns"];
+    let ought: Vec<Value> = (1..=3)
+        .zip(["deny", "deny", "approve"])
+        .map(|(turn, said)| json!({"turn": turn, "input": turns[turn - 1], "output": {"decision": said}}))
+        .collect();
+    assert_eq!(kept(&project, "c4/baseline"), json!(ought));
+    let output = project.json("kelvin/c4/baseline/output.json");
+    assert_eq!(output, ought[2]["output"]);
+    fs::rename(project.path("kelvin"), project.path("base")).expect("moved");
+
+    // Where an answer changes, its page leads there.
+    let denies = "def decide(input, conversation_id):\n    return 'deny'\n";
+    project.write("app.py", denies);
+    let gate = ["gate", "--no-history", "--baseline", "base/report.json"];
+    project.kelvin(&gate).expect(3);
+    let html = project.read("kelvin/report.html");
+    assert!(html.contains("c4&#x2f;baseline&#x2f;conversation.json\""));
+
+    // An answer of the cache is the last one alone.
+    project.kelvin(&["check"]).expect(0);
+    assert!(project.path("kelvin/c4/baseline/output.json").exists());
+    assert!(
+        !project
+            .path("kelvin/c4/baseline/conversation.json")
+            .exists()
+    );
+}
+
 #[test]
 fn an_agent_that_keeps_its_conversation_is_grounded_and_each_turn_is_shown() {
     let project = with_agent(REMEMBERS, conversation);
@@ -341,6 +378,9 @@ fn conversations_in_company_have_the_figures_of_those_apart() {
     together.check();
     let metrics = |project: &Project| project.json("kelvin/report.json")["metrics"].clone();
     assert_eq!(metrics(&together), metrics(&apart));
+    for case in (0..CASES).map(|at| format!("c{at}/baseline")) {
+        assert_eq!(kept(&together, &case), kept(&apart, &case), "{case}");
+    }
     in_order(&together);
 }
 
@@ -482,6 +522,9 @@ fn a_failure_in_a_turn_fails_the_call_and_another_attempt_is_another_conversatio
     let items = &project.json("kelvin/report.json")["probes"]["evidence"]["items"];
     assert_eq!(items["c6"]["failed"], json!(0));
     assert_ne!(items["c5"]["failed"], json!(0));
+    let turns = kept(&project, "c5/baseline");
+    let has_output = |turn: usize| turns[turn - 1].get("output").is_some();
+    assert_eq!([1, 2, 3].map(has_output), [true, false, false], "{turns}");
 
     // A call that is made again begins with the first turn.
     let broken = || {
@@ -650,6 +693,9 @@ fn a_service_gets_the_conversation_in_its_address_its_headers_and_its_body() {
     project.check();
     let metrics = |project: &Project| project.json("kelvin/report.json")["metrics"].clone();
     assert_eq!(metrics(&project), metrics(&function));
+    let turns = kept(&project, "c4/baseline");
+    let said = [0, 1, 2].map(|turn| turns[turn]["output"]["decision"].clone());
+    assert_eq!(said, ["?", "?", "approve"].map(Value::from));
 
     for (url, more, told) in [
         (

@@ -30,7 +30,7 @@ use kelvin_system::pipeline::Made;
 
 pub use journal::so_far;
 pub use runner::{Program, Rules, Runner, RunnerSettings, Start, Step};
-pub use tree::{CALL, INPUTS, OUTPUT, Premises, folder_of};
+pub use tree::{CALL, CONVERSATION, INPUTS, OUTPUT, Premises, folder_of};
 
 /// The files that the pipeline itself created in the interrupted runs with these output folders.
 pub fn made<'a>(outs: impl Iterator<Item = &'a PathBuf>) -> Made {

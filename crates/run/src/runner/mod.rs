@@ -333,6 +333,14 @@ impl<'a> Runner<'a> {
                 if has_output && !is_written {
                     OUTPUT.with_borrow(|output| leaf.write_output(output))?;
                 }
+                if let Some(turns) = &self.settings.rules.turns {
+                    OUTPUT.with_borrow(|last| {
+                        let earlier = reply.earlier.iter().map(Vec::as_slice);
+                        let last = has_output.then_some(&**last);
+                        let outputs: Vec<&[u8]> = earlier.chain(last).collect();
+                        leaf.write_conversation(&turns.conversation(text, &outputs))
+                    })?;
+                }
                 let observed = self.observe(has_output, &reply);
                 let keeps = result.is_ok() && self.settings.reader.keeps_streams();
                 return Ok(Some(Outcome {

@@ -9,6 +9,7 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Ended, Invocation};
@@ -51,6 +52,27 @@ impl TurnsPlace {
             };
         }
         serde_json::from_str(value.get()).ok()
+    }
+
+    /// A conversation for whoever reads the folder of its call: a JSON array with the turns of an input and the output of
+    /// each, as far as there are any.
+    pub(crate) fn conversation(&self, input: &str, outputs: &[&[u8]]) -> Vec<u8> {
+        let turns = self.find(input).unwrap_or_default();
+        let lines = turns.iter().zip(1..).map(|(turn, number)| {
+            let output = outputs.get(number - 1).map(|output| {
+                let is_json = serde_json::from_slice::<&RawValue>(output).is_ok();
+                let text = String::from_utf8_lossy(output);
+                let output = match is_json {
+                    true => text.trim().to_owned(),
+                    false => Value::from(text).to_string(),
+                };
+                format!(",\"output\":{output}")
+            });
+            let output = output.unwrap_or_default();
+            format!("{{\"turn\":{number},\"input\":{turn}{output}}}")
+        });
+        let lines: Vec<String> = lines.collect();
+        format!("[\n{}\n]\n", lines.join(",\n")).into_bytes()
     }
 
     /// How many inputs a call hands over.

@@ -190,6 +190,18 @@ pub struct Reply {
     /// The answer of the pipeline itself, where a target around that of the pipeline has put something
     /// else into the output.
     pub own_output: Option<Vec<u8>>,
+    /// The outputs of the turns of a conversation before the one with which the call ended, in their order.
+    pub earlier: Vec<Vec<u8>>,
+}
+
+impl Ended {
+    /// The same end, after these outputs of earlier turns of its conversation.
+    fn after(mut self, earlier: Vec<Vec<u8>>) -> Self {
+        if let Self::Answered(reply) | Self::Failed { reply, .. } = &mut self {
+            reply.earlier = earlier;
+        }
+        self
+    }
 }
 
 /// The settings that every target is opened with.

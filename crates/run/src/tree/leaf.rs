@@ -15,6 +15,8 @@ use super::sweep;
 pub(super) const INPUT: &str = "input.md";
 /// The name of the file that the pipeline writes.
 pub const OUTPUT: &str = "output.json";
+/// The name of the file with the turns of a conversation and the output of each.
+pub const CONVERSATION: &str = "conversation.json";
 
 /// The files of one task.
 #[derive(Debug)]
@@ -107,6 +109,11 @@ impl Leaf {
     /// Writes an output for an answer without a call.
     pub(crate) fn write_output(&self, bytes: &[u8]) -> anyhow::Result<()> {
         self.write(&self.output, bytes)
+    }
+
+    /// Writes a conversation beside the output of its last turn.
+    pub(crate) fn write_conversation(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.write(&self.path.join(CONVERSATION), bytes)
     }
 
     /// The output, if it has at most `most` bytes; none where there is no such output.

@@ -19,7 +19,7 @@ use kelvin_base::digest::Fields;
 use kelvin_base::file;
 
 pub(super) use leaf::Leaf;
-pub use leaf::OUTPUT;
+pub use leaf::{CONVERSATION, OUTPUT};
 pub(super) use place::AttemptPlace;
 pub use place::{CALL, Premises};
 

@@ -1,5 +1,6 @@
 //! Asks a service: one call is one request to the configured address, and no other host is ever asked.
 
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -221,6 +222,9 @@ impl HttpTarget {
         let mut service = None;
         let mut answer = Vec::new();
         for (at, input) in inputs.iter().enumerate() {
+            if at > 0 {
+                reply.earlier.push(mem::take(&mut answer));
+            }
             let mut once = |service: &mut Option<Arc<HostedService>>| {
                 if at == 0 {
                     *service = self.host.as_ref().map(ServiceHost::service).transpose()?;

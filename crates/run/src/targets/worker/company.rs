@@ -22,8 +22,8 @@ use super::source::{WorkerSource, failed, printed};
 use super::{InCompany, refused};
 use crate::targets::command::Tail;
 use crate::targets::handed::{self, HandedInput, HandedTurn};
-use crate::targets::{Ended, Invocation};
-use kelvin_base::failure::{Failure, FailureKind, Streams};
+use crate::targets::{Ended, Invocation, Reply};
+use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_system::signal::timespec;
 
 /// How long a call waits for others that could go in one message with it.
@@ -31,8 +31,8 @@ const LINGER: Duration = Duration::from_millis(20);
 
 /// The end of a call that was made in company.
 pub(super) enum SharedEnd {
-    /// An answer, what was printed meanwhile, and whether the process had answered nothing before the call.
-    Answered(Vec<u8>, Streams, bool),
+    /// An answer, and what else came of the call.
+    Answered(Vec<u8>, Box<Reply>),
     /// Another end that is its own.
     Ended(Box<Ended>),
     /// Nothing is known of it; it has to be asked again alone.
@@ -48,6 +48,8 @@ struct SharedCall {
     turn: Option<HandedTurn>,
     /// The messages that follow the answer: the further turns of a conversation.
     later: VecDeque<SharedMessage>,
+    /// The answers to the turns before.
+    earlier: Vec<Vec<u8>>,
     since: Instant,
     to: Sender<SharedEnd>,
 }
@@ -71,11 +73,12 @@ impl SharedMessage {
 }
 
 impl SharedCall {
-    /// Goes on to the next turn, if there is one.
-    fn goes_on(&mut self) -> bool {
+    /// Goes on to the next turn, if there is one, and keeps the answer to this one.
+    fn goes_on(&mut self, answer: &[u8]) -> bool {
         let Some(next) = self.later.pop_front() else {
             return false;
         };
+        self.earlier.push(answer.to_vec());
         SharedMessage {
             id: self.id,
             asked: self.asked,
@@ -86,10 +89,17 @@ impl SharedCall {
 
     /// Ends the call; a failure in a conversation says in which turn.
     fn end(self, mut end: SharedEnd) {
-        if let (Some(turn), SharedEnd::Ended(ended)) = (&self.turn, &mut end)
-            && let Ended::Failed { failure, .. } = &mut **ended
-        {
-            failure.message = turn.said(&failure.message);
+        match &mut end {
+            SharedEnd::Answered(_, reply) => reply.earlier = self.earlier,
+            SharedEnd::Ended(ended) => {
+                if let Ended::Failed { failure, reply } = &mut **ended {
+                    reply.earlier = self.earlier;
+                    if let Some(turn) = &self.turn {
+                        failure.message = turn.said(&failure.message);
+                    }
+                }
+            }
+            SharedEnd::Unknown => {}
         }
         // Whoever asked waits for it.
         let _ = self.to.send(end);
@@ -194,6 +204,7 @@ impl Company {
                     asked: first.asked,
                     turn: first.turn,
                     later: messages,
+                    earlier: Vec::new(),
                     since,
                     to,
                 });
@@ -652,8 +663,8 @@ impl Host {
             Err(error) => Err(error),
         };
         // The process that has heard a turn gets the next one too.
-        if let (Ok(_), Some(serving)) = (&end, &mut self.serving)
-            && self.flying[at].call.goes_on()
+        if let (Ok(answer), Some(serving)) = (&end, &mut self.serving)
+            && self.flying[at].call.goes_on(answer)
         {
             let flying = &mut self.flying[at];
             flying.deadline = Instant::now() + self.hall.source.site.timeout;
@@ -673,7 +684,14 @@ impl Host {
         }
         let streams = printed(&log);
         call.end(match end {
-            Ok(output) => SharedEnd::Answered(output, streams, is_first),
+            Ok(output) => {
+                let reply = Reply {
+                    streams,
+                    is_first,
+                    ..Reply::default()
+                };
+                SharedEnd::Answered(output, Box::new(reply))
+            }
             Err((code, message)) => SharedEnd::Ended(Box::new(refused(code, &message, streams))),
         });
         Ok(())

@@ -306,9 +306,7 @@ impl WorkerTarget {
     /// The end of a call that was made in company: where nothing is known of it, it is asked alone.
     fn shared(&self, call: &Invocation<'_>, end: SharedEnd, output: &mut Vec<u8>) -> Ended {
         match end {
-            SharedEnd::Answered(answer, streams, is_first) => {
-                self.answered(answer, (streams, is_first), output)
-            }
+            SharedEnd::Answered(answer, reply) => self.answered(answer, *reply, output),
             SharedEnd::Ended(ended) => *ended,
             SharedEnd::Unknown => {
                 let _one = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
@@ -317,22 +315,14 @@ impl WorkerTarget {
         }
     }
 
-    fn answered(
-        &self,
-        answer: Vec<u8>,
-        (streams, is_first): (Streams, bool),
-        output: &mut Vec<u8>,
-    ) -> Ended {
+    fn answered(&self, answer: Vec<u8>, reply: Reply, output: &mut Vec<u8>) -> Ended {
         let most = self.source.site.max_output_bytes;
         if answer.len() as u64 > most {
-            return failed(Failure::too_large(most).printed(streams), None);
+            let failure = Failure::too_large(most).printed(reply.streams);
+            return failed(failure, None).after(reply.earlier);
         }
         *output = answer;
-        Ended::Answered(Reply {
-            streams,
-            is_first,
-            ..Reply::default()
-        })
+        Ended::Answered(reply)
     }
 
     /// A worker that has no call, or a new one.
@@ -408,19 +398,26 @@ impl WorkerTarget {
         };
         // The process that has heard a turn gets the next one too.
         let mut input = first;
+        let mut earlier = Vec::new();
         for next in later {
-            if !matches!(end, ExchangeEnd::Answered(_)) {
+            let ExchangeEnd::Answered(answer) = end else {
                 break;
-            }
+            };
+            earlier.push(answer);
             input = next;
             let (id, asked) = message(next);
             end = worker.ask(&id, &asked, source.limits(), &mut log, &stray);
         }
-        input.ended(match end {
+        let ended = match end {
             ExchangeEnd::Answered(answer) => {
                 let is_first = worker.calls <= 1;
                 self.keep(worker);
-                self.answered(answer, (printed(&log), is_first), output)
+                let reply = Reply {
+                    streams: printed(&log),
+                    is_first,
+                    ..Reply::default()
+                };
+                self.answered(answer, reply, output)
             }
             ExchangeEnd::Refused(code, message) => {
                 self.keep(worker);
@@ -431,7 +428,8 @@ impl WorkerTarget {
                 drop(worker.kill());
                 Ended::Interrupted
             }
-        })
+        };
+        input.ended(ended).after(earlier)
     }
 }
 
