@@ -63,11 +63,17 @@ impl Readings<'_> {
         let text = format!(
             "{this}; by the labels of the base the verdict is {word}, and by its own it is {own_word}"
         );
-        match is_bad(&verdict) {
-            true => verdict
+        match (is_bad(&verdict), less_right(&verdict, &own)) {
+            (true, _) => verdict
                 .reasons
                 .insert(0, relabelled(Some(Effect::Warn), text)),
-            false => verdict.reasons.push(relabelled(None, text)),
+            (false, Some(lower)) => {
+                let text = format!("{text}; {lower}");
+                verdict
+                    .reasons
+                    .insert(0, relabelled(Some(Effect::Warn), text));
+            }
+            (false, None) => verdict.reasons.push(relabelled(None, text)),
         }
         (verdict, by_base)
     }
@@ -239,6 +245,25 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
         });
     }
     (!told.is_empty()).then(|| told.join(" and "))
+}
+
+/// What a pipeline that is no worse loses by the labels of the change: the first gated metric that they lower by more than
+/// a drop may be. Either such labels are wrong or the pipeline is, and was on the base.
+fn less_right(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
+    by_base.metrics.iter().find_map(|(id, metric)| {
+        let (old, new) = (metric.head?, by_head.metrics.get(id)?.head?);
+        let loss = if metric.lower_is_better {
+            new - old
+        } else {
+            old - new
+        };
+        let is_less = metric.policy == Attention::Gate && loss > metric.max_drop;
+        is_less.then(|| {
+            format!(
+                "by the labels of the base `{id}` of this change is {old:.4}, and by its own it is {new:.4}"
+            )
+        })
+    })
 }
 
 fn said(word: Word) -> String {

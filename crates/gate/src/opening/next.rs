@@ -111,6 +111,12 @@ fn fine(verdict: &Verdict) -> Phrase {
     if let Some(advice) = answers.find_map(ChangedAnswers::advice) {
         return advice;
     }
+    let mut reasons = verdict.reasons.iter();
+    if reasons.any(|reason| reason.code == ReasonCode::Relabelled && reason.effect.is_some()) {
+        return Phrase::text(
+            "Look at the labels that this change edits: by them the pipeline is right less often than by those of the base.",
+        );
+    }
     let types: Vec<&str> = verdict.unseen_types().collect();
     match types.as_slice() {
         [] => Phrase::text("Nothing to do."),
