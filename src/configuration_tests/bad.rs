@@ -106,6 +106,13 @@ pub(super) fn keys() -> Vec<Bad> {
         ),
         with("max_attempts: 3", &["`max_attempts` belongs under `retry`"]),
         with(
+            "records: {label: verdict}",
+            &[
+                "known here: expected, id,",
+                "`label` is a key of `gate.approval`",
+            ],
+        ),
+        with(
             "retry: {seed: 3}",
             &["unknown key `seed` in `retry`", "belongs at the top level"],
         ),

@@ -50,7 +50,7 @@ fn a_misspelt_key_of_a_registered_kind_is_an_error_with_its_line_and_a_hint() {
     let elsewhere =
         refusal("toy: {run: 'say {input} {output}', words: moo}\nretry: {words: moo}\n");
     assert!(
-        elsewhere.contains("`words` belongs under `toy`"),
+        elsewhere.contains("`words` is a key of `toy`"),
         "{elsewhere}"
     );
 }

@@ -35,16 +35,19 @@ pub(super) fn unknown_key(key: &str, path: &[String], schema: &Value, root: &Val
     if let Some(near) = nearest(key, &known) {
         return format!("did you mean `{near}`?");
     }
-    if let Some(section) = home(key, root, "") {
-        return match &*section {
-            "" => format!(
-                "`{key}` belongs at the top level, not under `{}`",
-                path.join(".")
-            ),
-            section => format!("`{key}` belongs under `{section}`"),
-        };
+    let known = known.join(", ");
+    match home(key, root, "").as_deref() {
+        Some("") => format!(
+            "`{key}` belongs at the top level, not under `{}`",
+            path.join(".")
+        ),
+        // Whoever writes it within a section may well mean that section, and another of its keys.
+        Some(section) if !path.is_empty() => {
+            format!("known here: {known}; `{key}` is a key of `{section}`")
+        }
+        Some(section) => format!("`{key}` belongs under `{section}`"),
+        None => format!("known here: {known}"),
     }
-    format!("known here: {}", known.join(", "))
 }
 
 /// What to do about a word that is not on the list.
