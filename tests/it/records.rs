@@ -343,3 +343,42 @@ fn a_label_in_a_record_counts_and_is_not_given_to_the_pipeline() {
     let input = project.read("kelvin/q0/baseline/input.json");
     assert!(!input.contains("expected"), "{input}");
 }
+
+#[test]
+fn cases_that_a_change_adds_move_no_figure_of_those_before() {
+    let record = |at: usize, limit: usize| {
+        json!({
+            "id": format!("c{at:02}"),
+            "claim": format!("The claim is over {} euros.", 100 + at * 37 % 500),
+            "policy": format!("The policy pays up to {limit} euros."),
+            "notes": [format!("Called on day {at}."), "The customer is polite."],
+        })
+    };
+    let before = (0..12).map(|at| record(at, 300 + at % 3 * 50));
+    // The policy of each of these covers its claim, and that of an earlier case often does not.
+    let added = (12..18).map(|at| record(at, 900));
+    let pays = "import re, json, sys\n\
+                amount = lambda text: int(re.search(r\"(\\d+) euros\", text).group(1))\n\
+                record = json.load(open(sys.argv[1]))\n\
+                pays = amount(record[\"claim\"]) <= amount(record[\"policy\"])\n\
+                json.dump({\"decision\": \"pay\" if pays else \"refuse\"}, open(sys.argv[2], \"w\"))\n";
+    let project = of_records(before.clone(), pays, "governing_types: [claim, policy]");
+    project.check();
+    fs::rename(project.path("kelvin"), project.path("base")).expect("moved");
+    let lines = before.chain(added).map(|record| format!("{record}\n"));
+    project.write("cases.jsonl", &lines.collect::<String>());
+    project
+        .kelvin(&["gate", "--no-history", "--baseline", "base/report.json"])
+        .expect(0);
+    let judgement = project.json("kelvin/gate.json");
+    let metrics = judgement["metrics"].as_object().expect("metrics");
+    assert!(metrics.contains_key("evidence.following.policy"));
+    for (id, metric) in metrics {
+        assert_eq!(metric["drop"], json!(0.0), "{id}: {metric}");
+        assert_eq!(metric["base"], metric["head"], "{id}");
+    }
+    // The report itself has all cases.
+    let whole = project.figure("following.policy");
+    let compared = &metrics["evidence.following.policy"]["head"];
+    assert_ne!(&whole, compared);
+}

@@ -3,8 +3,9 @@
 use super::{Assembly, MetricFinding};
 use crate::compare::{MetricPair, loss};
 use crate::governing::TypeDecision;
-use crate::look::{GUARD, Look};
+use crate::look::{self, GUARD, Look};
 use crate::policy::Attention;
+use crate::subject::gated_metric;
 use crate::unpaired;
 use crate::verdict::{Cause, CellCounts, Driver, MetricVerdict, SwapsVerdict};
 use kelvin_record::Direction;
@@ -37,6 +38,13 @@ impl Assembly<'_> {
                 .map(|(name, _)| *name)
                 .collect(),
         };
+        // Only what is decided by something else than its mean has no look though it can be compared.
+        let is_looked_at = self.decisions.contains_key(id) || self.incomparable.is_some();
+        let common = match look {
+            Some(look) => Some((look.base, look.head)),
+            None if is_looked_at => None,
+            None => means_of_both(pair),
+        };
         let whole = &pair.coverage.whole;
         let lost = pair.coverage.lost.keys();
         MetricVerdict {
@@ -45,9 +53,13 @@ impl Assembly<'_> {
             policy,
             headline: pair.headline,
             lower_is_better: pair.direction == Direction::Lower,
-            base: look.map_or(pair.base, |look| Some(value(look.base))),
-            head: look.map_or(pair.head, |look| Some(value(look.head))),
-            drop: rounded(look.map_or_else(|| drop_of_values(pair), |look| Some(look.drop))),
+            base: common.map_or(pair.base, |(base, _)| Some(value(base))),
+            head: common.map_or(pair.head, |(_, head)| Some(value(head))),
+            drop: rounded(match (look, common) {
+                (Some(look), _) => Some(look.drop),
+                (None, Some((base, head))) => Some(head - base),
+                (None, None) => drop_of_values(pair),
+            }),
             max_drop: self.policy.max_drop(id),
             at_least: rounded(look.and_then(|look| look.lower)),
             confidence: look
@@ -96,6 +108,18 @@ fn swaps(decision: &TypeDecision) -> SwapsVerdict {
 /// Replaces a figure that differs from 0 only by rounding by 0.
 fn rounded(figure: Option<f64>) -> Option<f64> {
     figure.map(|figure| if figure.abs() < ROUNDING { 0.0 } else { figure })
+}
+
+/// The mean losses over the cells that both sides measured, where these are not all cells. Cases that a change adds
+/// would else move a figure that no case has moved.
+fn means_of_both(pair: &MetricPair<'_>) -> Option<(f64, f64)> {
+    let metric = gated_metric(pair, 0.0, (&[], &|_| false));
+    let (base, head) = look::means(&metric.cases)?;
+    let is_reported = |mean: f64, reported: Option<f64>| {
+        reported.is_some_and(|value| (loss(pair.direction, value) - mean).abs() < GUARD)
+    };
+    let are_all = is_reported(base, pair.base) && is_reported(head, pair.head);
+    (!are_all).then_some((base, head))
 }
 
 /// How much worse the head is, by the values in the two reports.

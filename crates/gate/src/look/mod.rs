@@ -212,6 +212,20 @@ impl Look {
     }
 }
 
+/// The mean loss of the base and that of the head, over the cells that both sides have; none where there are none.
+pub fn means(cases: &[PairedCase]) -> Option<(f64, f64)> {
+    let (paired, _) = pair(cases);
+    (!paired.is_empty()).then(|| (mean(&paired, Paired::base), mean(&paired, Paired::head)))
+}
+
+fn mean(paired: &[Paired], loss: impl Fn(&Paired) -> f64) -> f64 {
+    let total: f64 = paired.iter().map(Paired::samples).sum();
+    let losses = paired
+        .iter()
+        .map(|case| case.samples() / total * loss(case));
+    losses.sum()
+}
+
 /// Looks once.
 ///
 /// # Errors
@@ -227,13 +241,7 @@ pub fn look(cases: &[PairedCase], question: &LookSettings) -> Result<Look, Unmea
         return Err(Unmeasured::Coverage { lost, of: measured });
     }
     let total: f64 = paired.iter().map(Paired::samples).sum();
-    let mean = |loss: &dyn Fn(&Paired) -> f64| -> f64 {
-        paired
-            .iter()
-            .map(|case| case.samples() / total * loss(case))
-            .sum()
-    };
-    let drop = mean(&Paired::difference);
+    let drop = mean(&paired, Paired::difference);
     let alpha = question.alpha / question.gated.max(1) as f64;
     let spread = noise::spread(&paired, total, drop, question.noise);
     let bounds = spread.bounds(drop, alpha);
@@ -267,8 +275,8 @@ pub fn look(cases: &[PairedCase], question: &LookSettings) -> Result<Look, Unmea
         outcome,
         reason,
         basis: spread.basis,
-        base: mean(&Paired::base),
-        head: mean(&Paired::head),
+        base: mean(&paired, Paired::base),
+        head: mean(&paired, Paired::head),
         drop,
         lower: bounds.lower,
         upper,
