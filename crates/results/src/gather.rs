@@ -220,10 +220,14 @@ fn metrics(
         }
         let range = own.and_then(|own| own.range);
         if let Some([low, high]) = range {
-            let mut scores = results.rows.iter().filter_map(|row| row.scores.get(name));
-            if let Some(outside) = scores.find(|score| !(low..=high).contains(*score)) {
+            let mut scores = results
+                .rows
+                .iter()
+                .filter_map(|row| Some((&row.case, row.scores.get(name)?)));
+            if let Some((case, outside)) = scores.find(|(_, score)| !(low..=high).contains(*score))
+            {
                 return Err(format!(
-                    "`{name}` is {outside} in a sample, outside of its `range` [{low}, {high}]"
+                    "`{name}` is {outside} in the case `{case}`, outside of its `range` [{low}, {high}]"
                 ));
             }
         }
@@ -508,7 +512,10 @@ mod tests {
         let what = refused(serde_json::json!({
             "metrics": { "pass": { "better": "higher", "range": [0, 1] } }
         }));
-        assert!(what.contains("outside of its `range`"), "{what}");
+        assert!(
+            what.contains("`pass` is 3 in the case `a`, outside of its `range` [0, 1]"),
+            "{what}"
+        );
         let good = serde_json::json!({
             "metrics": { "stars": { "column": "pass", "better": "higher", "range": [1, 5] } }
         });
