@@ -7,6 +7,7 @@ use kelvin_gate::provenance::Tried;
 use kelvin_gate::verdict::{Verdict, Word};
 use kelvin_record::Ending;
 use kelvin_record::settings::{BaselineSettings, FailOrWarn};
+use kelvin_system::git::Closed;
 
 /// The judgement of a change without a baseline: there is none, it could not be asked for, or it is turned off.
 /// `ending`: how the run of the change ended; a run that measured nothing never passes, whether there is a baseline or
@@ -42,11 +43,17 @@ pub(super) fn judged(settings: &BaselineSettings, found: &Baseline, ending: Endi
             Judgement::without_base(verdict, tried.clone())
         }
         Baseline::None(tried) => {
+            let is_outside = tried
+                .iter()
+                .any(|tried| tried.why == Closed::Absent.to_string());
+            let makes_one = match is_outside {
+                true => "`--baseline` names the report of another version",
+                false => "`kelvin baseline save` on the base branch makes one",
+            };
             let verdict = Verdict::without_base(
                 Word::NoBaseline,
                 required(Effect::Warn),
-                "there is no baseline to compare with; `kelvin baseline save` on the base branch \
-                 makes one",
+                format!("there is no baseline to compare with; {makes_one}"),
             );
             Judgement::without_base(verdict, tried.clone())
         }

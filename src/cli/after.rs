@@ -63,6 +63,8 @@ pub(super) fn after(
             let is_off = judgement.tried.is_empty();
             match is_off {
                 true => view(args).next(),
+                // Without a commit no report can be kept in git.
+                false if checked.report.run.session.commit.is_none() => name_a_base(args),
                 false => keep_a_base(args, configured.as_ref()),
             }
         }
@@ -259,6 +261,15 @@ fn once_committed(args: &CheckArgs, more: Option<NonZeroUsize>) -> String {
         ),
         _ => String::new(),
     }
+}
+
+/// The next step for a gate outside of git, where only a file can be the base.
+fn name_a_base(args: &CheckArgs) -> String {
+    Again::kelvin("gate")
+        .config(args.config())
+        .given("--out", args.out())
+        .flag("--baseline", "base.json")
+        .next_when("with the report of the version to compare with as `base.json`")
 }
 
 /// The next step for a gate that has found no base.

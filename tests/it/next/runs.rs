@@ -1,7 +1,8 @@
+use std::fs;
 use std::process::{Command, Stdio};
 
 use super::{committed, follow, project, views, worse};
-use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Said, counting};
+use crate::project::{CONSTANT, FIRST_UNIT, GROUNDED, Project, Said, counting};
 
 #[test]
 fn a_check_of_some_cases_into_a_folder_goes_on_with_these_and_there() {
@@ -279,4 +280,24 @@ fn a_gate_without_anything_to_compare_with_says_how_to_get_it() {
     let said = project.kelvin(&["gate", "--out=the report"]).expect(0);
     assert!(said.stdout.contains("Gate         pass"), "{}", said.stdout);
     views(&project, &said, "the report");
+}
+
+#[test]
+fn a_gate_outside_of_git_asks_for_a_file_and_for_nothing_that_git_would_keep() {
+    let project = Project::new(GROUNDED);
+    let said = project.kelvin(&["gate"]).expect(0);
+    let words: Vec<&str> = said.stdout.split_whitespace().collect();
+    let told =
+        "there is no baseline to compare with; `--baseline` names the report of another version";
+    assert!(words.join(" ").contains(told), "{}", said.stdout);
+    assert!(!said.stdout.contains("baseline save"), "{}", said.stdout);
+    let line = "\nnext, with the report of the version to compare with as `base.json`: kelvin gate --baseline=base.json\n";
+    assert!(said.stdout.contains(line), "{}", said.stdout);
+    fs::copy(
+        project.path("kelvin/report.json"),
+        project.path("base.json"),
+    )
+    .expect("copied");
+    let said = project.kelvin(&["gate", "--baseline=base.json"]).expect(0);
+    assert!(said.stdout.contains("Gate         pass"), "{}", said.stdout);
 }
