@@ -49,10 +49,10 @@ pub(super) struct CheckArgs {
     seed: Option<u64>,
     /// How often each input is run, instead of `repeats` in the configuration. 5 make a good base to compare
     /// with.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::whole::<1_000>)]
     repeats: Option<NonZeroUsize>,
     /// How many invocations run at the same time, instead of `jobs` in the configuration.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::whole::<1_024>)]
     jobs: Option<NonZeroUsize>,
     /// The folder for inputs, outputs and reports [default: `kelvin` beside the configuration].
     #[arg(long, value_name = "DIR")]

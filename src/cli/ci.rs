@@ -43,7 +43,7 @@ pub(super) struct CiArgs {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// How many invocations run at the same time, instead of `jobs` in the configuration.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::whole::<1_024>)]
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     gate: GateOptions,

@@ -88,10 +88,10 @@ pub(super) struct GateOptions {
     budget: Option<Spending>,
     /// How often each input of a base is run, instead of `baseline.repeats`: on a push, whose report is kept,
     /// and where the gate measures the base itself.
-    #[arg(long, value_name = "N", value_parser = base_repeats)]
+    #[arg(long, value_name = "N", value_parser = super::whole::<1_000>)]
     base_repeats: Option<NonZeroUsize>,
     /// How often a doubtful input of a change may be run in all, instead of `gate.budget.head_repeats`.
-    #[arg(long, value_name = "N", value_parser = head_repeats)]
+    #[arg(long, value_name = "N", value_parser = super::whole::<100>)]
     head_repeats: Option<NonZeroUsize>,
 }
 
@@ -143,22 +143,6 @@ fn max_drop(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(drop) if (0.0..=2.0).contains(&drop) => Ok(drop),
         _ => Err("a number from 0 to 2, for example 0.05".to_owned()),
-    }
-}
-
-fn base_repeats(text: &str) -> Result<NonZeroUsize, String> {
-    whole(text, 1_000)
-}
-
-fn head_repeats(text: &str) -> Result<NonZeroUsize, String> {
-    whole(text, 100)
-}
-
-/// Parses a whole number from 1 up to the limit of the configuration.
-fn whole(text: &str, most: usize) -> Result<NonZeroUsize, String> {
-    match text.trim().parse::<NonZeroUsize>() {
-        Ok(number) if number.get() <= most => Ok(number),
-        _ => Err(format!("a whole number from 1 to {most}")),
     }
 }
 

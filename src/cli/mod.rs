@@ -37,6 +37,7 @@ mod view;
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write as _};
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -155,6 +156,14 @@ impl Command {
             | Self::Baseline(_)
             | Self::Cache(_) => false,
         }
+    }
+}
+
+/// Parses a whole number from 1 up to the limit that the configuration has for it too.
+fn whole<const MOST: usize>(text: &str) -> Result<NonZeroUsize, String> {
+    match text.trim().parse::<NonZeroUsize>() {
+        Ok(number) if number.get() <= MOST => Ok(number),
+        _ => Err(format!("a whole number from 1 to {MOST}")),
     }
 }
 

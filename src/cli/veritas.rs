@@ -29,7 +29,7 @@ pub(super) struct VeritasArgs {
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// How often every invocation is made, each time anew [default: `quality.live_runs`, else 3]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = super::whole::<1_000>)]
     live_runs: Option<NonZeroUsize>,
     /// Says what the verdict would be, and leaves nothing behind: no report, no history, no request for
     /// approval.

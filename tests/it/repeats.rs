@@ -129,6 +129,9 @@ fn a_doubtful_input_is_run_as_often_as_asked_and_what_cannot_be_asked_is_refused
         ("--base-repeats", "0", "1000"),
         ("--base-repeats", "1001", "1000"),
         ("--base-repeats", "-1", "1000"),
+        ("--repeats", "0", "1000"),
+        ("--jobs", "0", "1024"),
+        ("--jobs", "1025", "1024"),
     ] {
         let said = project
             .kelvin(&["gate", &format!("{option}={wrong}")])

@@ -47,10 +47,10 @@ pub(super) struct CalibrateArgs {
     #[arg(long, value_name = "SCORE", default_value_t = 0.5, value_parser = pass)]
     pass: f64,
     /// How often the same copy is graded, for the noise of the judge.
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = crate::cli::whole::<1_000>)]
     repeats: NonZeroUsize,
     /// How many calls are made at the same time, instead of `jobs` in the configuration.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::whole::<1_024>)]
     jobs: Option<NonZeroUsize>,
     /// The folder for the calls [default: `kelvin-calibrate` beside the configuration].
     #[arg(long, value_name = "DIR")]

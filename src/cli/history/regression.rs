@@ -36,7 +36,7 @@ pub(super) struct RegressionArgs {
     #[arg(long, value_name = "PATH", conflicts_with_all = ["name", "metrics"])]
     traces: Option<PathBuf>,
     /// How many live measurements of each version a judgement needs.
-    #[arg(long, value_name = "N", default_value = "3")]
+    #[arg(long, value_name = "N", default_value = "3", value_parser = crate::cli::whole::<1_000>)]
     live_runs: NonZeroUsize,
     /// Ends with exit code 3 if a mean dropped, or if there is too little to tell.
     #[arg(long)]
