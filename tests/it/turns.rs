@@ -180,7 +180,10 @@ fn what_an_agent_said_in_each_turn_stands_beside_its_last_answer() {
     assert!(html.contains("c4&#x2f;baseline&#x2f;conversation.json\""));
 
     // An answer of the cache is the last one alone.
-    project.kelvin(&["check"]).expect(0);
+    configured(&project, FUNCTION, &format!("{TURNS}\ncache: true"));
+    project.check();
+    assert_eq!(kept(&project, "c4/baseline")[2]["turn"], json!(3));
+    project.check();
     assert!(project.path("kelvin/c4/baseline/output.json").exists());
     assert!(
         !project
