@@ -247,8 +247,8 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
     (!told.is_empty()).then(|| told.join(" and "))
 }
 
-/// What a pipeline that is no worse loses by the labels of the change: the first gated metric that they lower by more than
-/// a drop may be. Either such labels are wrong or the pipeline is, and was on the base.
+/// What a pipeline that is no worse loses by the labels of the change: the first gated metric that they lower. Either such
+/// labels are wrong or the pipeline is, and was on the base.
 fn less_right(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
     by_base.metrics.iter().find_map(|(id, metric)| {
         let (old, new) = (metric.head?, by_head.metrics.get(id)?.head?);
@@ -257,7 +257,7 @@ fn less_right(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
         } else {
             old - new
         };
-        let is_less = metric.policy == Attention::Gate && loss > metric.max_drop;
+        let is_less = metric.policy == Attention::Gate && loss > GUARD;
         is_less.then(|| {
             format!(
                 "by the labels of the base `{id}` of this change is {old:.4}, and by its own it is {new:.4}"
