@@ -80,6 +80,28 @@ fn what_is_measured_is_told_and_how_it_is_run_is_not() {
 }
 
 #[test]
+fn a_check_that_is_new_or_gone_is_told_by_its_name() {
+    let check = |name: &str, value: &str| {
+        format!(
+            "  {name}: {{description: It says {value}, check: {{type: contains, value: {value}}}}}\n"
+        )
+    };
+    let begun = "scenarios: tasks.jsonl\ninvariants:\n";
+    let one = format!("{begun}{}", check("one", "ok"));
+    let two = format!("{one}{}", check("two", "no"));
+    let measured = |base: &str, head: &str| told(base, head)[&Edited::Measured].clone();
+    assert_eq!(measured(&one, &two), ["invariants.two unset → set"]);
+    assert_eq!(measured(&two, &one), ["invariants.two set → unset"]);
+    let other = format!("{begun}{}", check("one", "nothing"));
+    let ought = [
+        "invariants.one.check.value ok → nothing",
+        "invariants.one.description It says ok → It says nothing",
+    ];
+    assert_eq!(measured(&one, &other), ought);
+    assert!(measured("", &one).contains(&"invariants unset → set".to_owned()));
+}
+
+#[test]
 fn the_layout_of_a_file_is_not_its_data() {
     for (base, head, is_same) in [
         (

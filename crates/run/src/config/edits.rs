@@ -27,11 +27,14 @@ pub enum Edited {
 pub struct Edit {
     /// Its path, with dots.
     pub key: String,
-    /// Its value on the base.
+    /// Its value on the base; [`SET`] for a section that the head lacks.
     pub base: Option<String>,
-    /// Its value on the head.
+    /// Its value on the head; [`SET`] for a section that the base lacks.
     pub head: Option<String>,
 }
+
+/// Stands for all settings of a section of which one side has none.
+const SET: &str = "set";
 
 impl fmt::Display for Edit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -55,20 +58,63 @@ pub fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Ve
         let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();
         keys.sort();
         keys.dedup();
-        let differing: Vec<Edit> = keys
+        let mut differing: Vec<Edit> = keys
             .into_iter()
             .filter(|key| before.get(*key) != after.get(*key))
-            .map(|key| Edit {
-                key: key.clone(),
-                base: before.get(key).cloned(),
-                head: after.get(key).cloned(),
+            .map(|key| {
+                let edit = Edit {
+                    key: key.clone(),
+                    base: before.get(key).cloned(),
+                    head: after.get(key).cloned(),
+                };
+                // Of a rule each line is read; of a check that is new, its name.
+                match edited {
+                    Edited::Measured => edit.of_section(&before, &after),
+                    Edited::Baseline | Edited::Gate | Edited::Name => edit,
+                }
             })
             .collect();
+        differing.dedup();
         if !differing.is_empty() {
             edits.insert(edited, differing);
         }
     }
     Ok(edits)
+}
+
+impl Edit {
+    /// The edit of the whole section that one side lacks, where it has more than this setting.
+    fn of_section(
+        self,
+        before: &BTreeMap<String, String>,
+        after: &BTreeMap<String, String>,
+    ) -> Self {
+        let (lacks, has) = match (&self.base, &self.head) {
+            (None, Some(_)) => (before, after),
+            (Some(_), None) => (after, before),
+            _ => return self,
+        };
+        let ends = self.key.match_indices('.').map(|(end, _)| end);
+        let count = |settings: &BTreeMap<String, String>, section: &str| {
+            let within = |key: &String| {
+                let rest = key.strip_prefix(section);
+                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            };
+            settings.keys().filter(|key| within(key)).count()
+        };
+        let section = ends
+            .map(|end| &self.key[..end])
+            .find(|section| count(lacks, section) == 0 && count(has, section) > 1);
+        let Some(section) = section else {
+            return self;
+        };
+        let set = |side: &Option<String>| side.as_ref().map(|_| SET.to_owned());
+        Self {
+            key: section.to_owned(),
+            base: set(&self.base),
+            head: set(&self.head),
+        }
+    }
 }
 
 /// The parts of a configuration that are compared.
