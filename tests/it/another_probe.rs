@@ -1,6 +1,7 @@
 //! A probe that is a crate of its own, outside the workspace, goes the whole way: `tests/toy`. What it shows of its items
 //! are its own words.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,12 +13,21 @@ fn built() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_kelvin"));
     let target = program.ancestors().nth(2).expect("the target folder");
     fs::copy(root.join("Cargo.lock"), toy.join("Cargo.lock")).expect("copied");
-    let build = Command::new(env!("CARGO"))
+    let mut build = Command::new(env!("CARGO"));
+    build
         .args(["build", "--offline", "--manifest-path"])
         .arg(toy.join("Cargo.toml"))
-        .env("CARGO_TARGET_DIR", target)
-        .output()
-        .expect("cargo runs");
+        .env("CARGO_TARGET_DIR", target);
+    // The build script of a crate looks at variables that Cargo sets for a test. With others than before it would be built
+    // anew, and so would all that stands on it: here, and in the next build of the workspace.
+    let of_this_test = |name: &str| {
+        let begins = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+        begins.iter().any(|begun| name.starts_with(begun))
+    };
+    for (name, _) in env::vars().filter(|(name, _)| of_this_test(name)) {
+        build.env_remove(name);
+    }
+    let build = build.output().expect("cargo runs");
     let said = String::from_utf8_lossy(&build.stderr);
     assert!(build.status.success(), "{said}");
     target.join("debug/kelvin-toy")
