@@ -159,7 +159,7 @@ impl Command {
     }
 }
 
-/// Parses a whole number from 1 up to the limit that the configuration has for it too.
+/// Parses a whole number from 1 up to a limit.
 fn whole<const MOST: usize>(text: &str) -> Result<NonZeroUsize, String> {
     match text.trim().parse::<NonZeroUsize>() {
         Ok(number) if number.get() <= MOST => Ok(number),

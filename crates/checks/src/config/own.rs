@@ -231,8 +231,8 @@ impl InvariantInputs<'_> {
     }
 }
 
-/// Whether two invariants of the same name are different ones, so that they cannot share one figure. Each judge has a place of its own under the name of its
-/// invariant, so a judged check has no second form.
+/// Whether two invariants of the same name are different ones, so that they cannot share one figure. Each judge has a
+/// place of its own under the name of its invariant, so a judged check has no second form.
 fn differs(one: &InvariantKeys, other: &InvariantKeys) -> bool {
     let is_judged = |keys: &InvariantKeys| matches!(keys.check, CheckKeys::LlmAsJudge(_));
     is_judged(one)

@@ -38,7 +38,7 @@ impl Assembly<'_> {
                 .map(|(name, _)| *name)
                 .collect(),
         };
-        // Only what is decided by something else than its mean has no look though it can be compared.
+        // A metric that its swaps decide, or that is shown only, has no look and can be compared all the same.
         let is_looked_at = self.decisions.contains_key(id) || self.incomparable.is_some();
         let common = match look {
             Some(look) => Some((look.base, look.head)),
@@ -110,8 +110,8 @@ fn rounded(figure: Option<f64>) -> Option<f64> {
     figure.map(|figure| if figure.abs() < ROUNDING { 0.0 } else { figure })
 }
 
-/// The mean losses over the cells that both sides measured, where these are not all cells. Cases that a change adds
-/// would else move a figure that no case has moved.
+/// The mean losses over the cells that both sides measured; none where these are all cells, so that the values of the
+/// reports hold. Without this, cases that a change adds would move a figure although no case has moved.
 fn means_of_both(pair: &MetricPair<'_>) -> Option<(f64, f64)> {
     let metric = gated_metric(pair, 0.0, (&[], &|_| false));
     let (base, head) = look::means(&metric.cases)?;
