@@ -63,7 +63,7 @@ impl Readings<'_> {
         let text = format!(
             "{this}; by the labels of the base the verdict is {word}, and by its own it is {own_word}"
         );
-        match (is_bad(&verdict), less_right(&verdict, &own)) {
+        match (is_bad(&verdict), worse_labels(&verdict, &own)) {
             (true, _) => verdict
                 .reasons
                 .insert(0, relabelled(Some(Effect::Warn), text)),
@@ -247,21 +247,41 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
     (!told.is_empty()).then(|| told.join(" and "))
 }
 
-/// What a pipeline that is no worse loses by the labels of the change: the first gated metric that they lower. Either such
-/// labels are wrong or the pipeline is, and was on the base.
-fn less_right(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
-    by_base.metrics.iter().find_map(|(id, metric)| {
-        let (old, new) = (metric.head?, by_head.metrics.get(id)?.head?);
-        let loss = if metric.lower_is_better {
-            new - old
-        } else {
-            old - new
+/// What a pipeline that is no worse loses by the labels of the change: the first gated metric that they lower, else the
+/// first that they judge over fewer items. Either such labels are wrong or the pipeline is, and was on the base; and where
+/// a label is taken away, nothing tells any more whether that answer is right.
+fn worse_labels(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
+    let gated = || {
+        let metrics = by_base.metrics.iter();
+        let gated = metrics.filter(|(_, metric)| metric.policy == Attention::Gate);
+        gated.map(|(id, metric)| (id, metric, by_head.metrics.get(id)))
+    };
+    let lower = gated().find_map(|(id, metric, own)| {
+        let (old, new) = (metric.head?, own?.head?);
+        let loss = match metric.lower_is_better {
+            true => new - old,
+            false => old - new,
         };
-        let is_less = metric.policy == Attention::Gate && loss > GUARD;
-        is_less.then(|| {
+        (loss > GUARD).then(|| {
             format!(
                 "by the labels of the base `{id}` of this change is {old:.4}, and by its own it is {new:.4}"
             )
+        })
+    });
+    lower.or_else(|| {
+        gated().find_map(|(id, metric, own)| {
+            let left = own.map_or(0, |own| own.cases);
+            let items = by_base.nouns_of(id).items;
+            let judged = match left {
+                0 => "none".to_owned(),
+                left => left.to_string(),
+            };
+            (left < metric.cases).then(|| {
+                format!(
+                    "its own labels judge {judged} of the {} {items} that those of the base judge",
+                    metric.cases
+                )
+            })
         })
     })
 }

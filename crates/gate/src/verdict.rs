@@ -456,6 +456,12 @@ impl Verdict {
         self.reasons.iter().any(|reason| reason.code == code)
     }
 
+    /// Whether there is a reason with this code that counts against the change.
+    pub fn tells_against(&self, code: ReasonCode) -> bool {
+        let mut reasons = self.reasons.iter();
+        reasons.any(|reason| reason.code == code && reason.effect.is_some())
+    }
+
     /// Lets the job pass: every failing reason becomes a warning.
     pub fn let_pass(&mut self) {
         self.passed = true;

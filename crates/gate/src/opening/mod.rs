@@ -35,6 +35,9 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
             warn("passes, but not what is new")
         }
         (true, Word::Pass) if verdict.has_lost_items() => warn("passes on what is left"),
+        (true, Word::Pass) if verdict.tells_against(ReasonCode::Relabelled) => {
+            warn("passes by the labels of the base")
+        }
         (true, Word::Pass) => fine("pass"),
         (true, Word::Unaffected) => fine("unaffected"),
         (true, Word::NoBaseline) => (

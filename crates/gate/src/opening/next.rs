@@ -111,10 +111,9 @@ fn fine(verdict: &Verdict) -> Phrase {
     if let Some(advice) = answers.find_map(ChangedAnswers::advice) {
         return advice;
     }
-    let mut reasons = verdict.reasons.iter();
-    if reasons.any(|reason| reason.code == ReasonCode::Relabelled && reason.effect.is_some()) {
+    if verdict.tells_against(ReasonCode::Relabelled) {
         return Phrase::text(
-            "Look at the labels that this change edits: by them the pipeline is right less often than by those of the base.",
+            "Look at the labels that this change edits: the reasons say what they change.",
         );
     }
     let types: Vec<&str> = verdict.unseen_types().collect();

@@ -126,7 +126,11 @@ impl OpeningView {
         let Some(opening) = &page.opening else {
             return Ok(None);
         };
-        let reason = |reason: &Phrase| reason.each_foreign(|text| safe::cut(text, REASON));
+        let reason = |reason: &Phrase| {
+            let mut reason = reason.each_foreign(|text| safe::cut(text, REASON));
+            reason.capitalize();
+            reason
+        };
         let reasons = opening.reasons.iter();
         let mut reasons = reasons.map(|text| reason(&Phrase::marked(text)));
         let answers = opening.answers.iter();

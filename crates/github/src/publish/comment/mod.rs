@@ -24,7 +24,7 @@ use kelvin_gate::approval::Approval;
 use kelvin_gate::judgement::prose;
 use kelvin_gate::opening::opening;
 use kelvin_gate::report::Report;
-use kelvin_page::{Phrase, PhrasePart, markdown, safe};
+use kelvin_page::{Phrase, PhrasePart, capitalized, markdown, safe};
 use tables::{cases, figures, metrics, other_answers, wrong_answers};
 use words::{caveats, claim, differences, foot, notices, reasons, reproduce, unposted, whence};
 
@@ -220,7 +220,7 @@ fn verdict(publication: &Publication<'_>, columns: usize) -> String {
     let changes = said
         .changes
         .map_or_else(String::new, |changes| format!(", {changes}"));
-    let reason = prose(&safe::cut(&said.reasons[0], columns));
+    let reason = capitalized(&prose(&safe::cut(&said.reasons[0], columns)));
     let reason = match &said.lead {
         Some(lead) => format!("**{}**\n\n{reason}", shown(lead, columns)),
         None => format!("**{reason}**"),
