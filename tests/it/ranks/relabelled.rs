@@ -61,6 +61,25 @@ fn labels_that_are_corrected_while_the_search_stays_pass_and_are_told() {
 }
 
 #[test]
+fn labels_that_are_taken_away_are_told_first_although_nothing_is_worse() {
+    let project = project(&by_chunk, DETERMINISTIC);
+    base(&project, &|at| ranked(at, Some(1)));
+    write_golden(&project, QUERIES, &|at| match at < 3 {
+        true => json!({}),
+        false => by_chunk(at),
+    });
+    let (said, judgement) = gate(&project, 0);
+    assert_eq!(judgement["verdict"], "pass", "{}", said.stdout);
+    let (code, text) = first(&judgement);
+    assert_eq!(code, "relabelled", "{}", said.stdout);
+    let told = "its own labels judge 10 of the 13 queries that those of the base judge";
+    assert!(text.ends_with(told), "{text}");
+    let page = project.read("kelvin/gate.md");
+    assert!(page.contains("passes by the labels of the base"), "{page}");
+    assert!(!page.contains("Nothing to do"), "{page}");
+}
+
+#[test]
 fn what_the_labels_of_the_change_alone_tell_to_be_lost_is_red_too() {
     let project = project(&by_chunk, DETERMINISTIC);
     base(&project, &|at| ranked(at, Some(1)));

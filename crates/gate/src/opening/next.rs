@@ -112,9 +112,7 @@ fn fine(verdict: &Verdict) -> Phrase {
         return advice;
     }
     if verdict.tells_against(ReasonCode::Relabelled) {
-        return Phrase::text(
-            "Look at the labels that this change edits: the reasons say what they change.",
-        );
+        return Phrase::text("Look at the labels that this change edits.");
     }
     let types: Vec<&str> = verdict.unseen_types().collect();
     match types.as_slice() {
