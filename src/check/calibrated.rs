@@ -124,13 +124,14 @@ pub(super) fn judge_the_judges(
         verdict.passed = false;
         verdict.verdict = verdict.verdict.max(Word::Unmeasured);
     }
-    // Reasons that fail the job come first; a more important reason stays before this one.
-    let failing = |reason: &Reason| reason.effect == Some(Effect::Fail);
-    let at = verdict
-        .reasons
-        .iter()
-        .filter(|reason| failing(reason))
-        .count();
+    // Reasons that fail the job come first, and so does what nothing is said of; a more important reason stays before
+    // this one.
+    let before = |reason: &Reason| {
+        let foremost = [ReasonCode::LeftOut, ReasonCode::BaseNotChecked];
+        reason.effect == Some(Effect::Fail) || foremost.contains(&reason.code)
+    };
+    let last = verdict.reasons.iter().rposition(before);
+    let at = last.map_or(0, |last| last + 1);
     verdict.reasons.splice(at..at, reasons);
 }
 

@@ -52,14 +52,12 @@ impl fmt::Display for VariantChange {
 }
 
 impl CaseChange {
-    /// Whether its value changed by half of a scale from 0 to 1.
+    /// Whether its value changed by half of a scale from 0 to 1, or by half of what it was where that is more: half a
+    /// second is little of twenty.
     pub fn is_by_half(&self) -> bool {
         const HALF: f64 = 0.5;
-        let apart = self
-            .base
-            .zip(self.head)
-            .map(|(base, head)| (base - head).abs());
-        apart.is_some_and(|apart| apart >= HALF - GUARD)
+        let both = self.base.zip(self.head);
+        both.is_some_and(|(base, head)| (base - head).abs() >= HALF * base.abs().max(1.0) - GUARD)
     }
 
     /// Whether the case got worse.
@@ -174,4 +172,28 @@ fn flipped(metric: &MetricPair<'_>, case: &CasePair<'_>) -> Vec<VariantChange> {
         .collect();
     moved.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     moved.into_iter().map(|(_, variant)| variant).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_a_large_value_is_not_half_of_one() {
+        let by_half = |base: f64, head: f64| {
+            let change = CaseChange {
+                metric: "m".to_owned(),
+                case: "c".to_owned(),
+                change: Change::Loss,
+                base: Some(base),
+                head: Some(head),
+                flipped: Vec::new(),
+                variants: Vec::new(),
+                not_comparable: 0,
+            };
+            change.is_by_half()
+        };
+        assert!(by_half(1.0, 0.5) && by_half(0.0, 0.5) && by_half(2.0, 9.0));
+        assert!(!by_half(1.0, 0.6) && !by_half(20.0, 20.6));
+    }
 }

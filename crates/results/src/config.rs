@@ -86,7 +86,7 @@ pub struct SuiteSettings {
     #[serde(default = "a_tenth")]
     #[schemars(range(min = 0, max = 1))]
     pub max_missing: f64,
-    /// The share of the samples that may be errors. With more of them nothing counts as measured.
+    /// The share of samples that may be errors, where each case counts alike. With more of them nothing is measured.
     #[serde(default = "a_tenth")]
     #[schemars(range(min = 0, max = 1))]
     pub max_errors: f64,

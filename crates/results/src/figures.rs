@@ -217,7 +217,8 @@ fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) ->
     // The comparison allows for the rounding of the sum: one of ten is not more than 10 %.
     (share > basis.max_errors + 1e-9).then(|| {
         format!(
-            "{:.1} % of the samples are errors, more than `max_errors` ({} %) allows; the first is that of `{}`",
+            "{:.1} % of the samples are errors where each case counts alike, more than `max_errors` ({} %) allows; the first \
+             is that of `{}`",
             share * 100.0,
             basis.max_errors * 100.0,
             first.unwrap_or_default()

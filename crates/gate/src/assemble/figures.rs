@@ -53,8 +53,8 @@ impl Assembly<'_> {
             policy,
             headline: pair.headline,
             lower_is_better: pair.direction == Direction::Lower,
-            base: common.map_or(pair.base, |(base, _)| Some(value(base))),
-            head: common.map_or(pair.head, |(_, head)| Some(value(head))),
+            base: common.map_or(pair.base, |(base, _)| rounded(Some(value(base)))),
+            head: common.map_or(pair.head, |(_, head)| rounded(Some(value(head)))),
             drop: rounded(match (look, common) {
                 (Some(look), _) => Some(look.drop),
                 (None, Some((base, head))) => Some(head - base),

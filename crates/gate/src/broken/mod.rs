@@ -160,8 +160,18 @@ impl UsualBreaks {
         if runs.head.first() != Some(&true) {
             return BrokenFinding::Clear;
         }
+        // The rows of one name may stand in a file in an order of their own, the bad ones first on both sides. So what the
+        // first runs say of a case, all of its runs have to say too.
+        let all_bad = runs.head.iter().filter(|is_bad| **is_bad).count();
+        let all_runs = runs.head.len();
+        if all_bad * runs.base <= runs.bad_base * all_runs {
+            return BrokenFinding::Clear;
+        }
         if self.deterministic {
             return BrokenFinding::Broken { bad: 1, runs: 1 };
+        }
+        if self.log_e_value(&runs, all_bad, all_runs) < 0.0 {
+            return BrokenFinding::Clear;
         }
         // What the configuration demands, and that there is an answer at all, is known to hold on the base after one
         // good run.
@@ -177,8 +187,8 @@ impl UsualBreaks {
             so_sure = log_e_value;
             if may_be_certain && log_e_value >= self.enough {
                 return BrokenFinding::Broken {
-                    bad,
-                    runs: before + 1,
+                    bad: all_bad,
+                    runs: all_runs,
                 };
             }
             if log_e_value < 0.0 {

@@ -64,6 +64,25 @@ fn a_case_that_is_well_again_when_run_again_is_dropped() {
 }
 
 #[test]
+fn rows_of_one_name_that_stand_in_the_same_order_on_both_sides_break_nothing() {
+    let half: Vec<f64> = [[1.0; 20], [0.0; 20]].concat();
+    let mut better = half.clone();
+    better[19] = 0.0;
+    let mut slightly_worse = half.clone();
+    slightly_worse[20] = 1.0;
+    for head in [&half, &better, &slightly_worse] {
+        assert_eq!(judge(&suite(11, &half, head)), BrokenFinding::Clear);
+    }
+    let guard = UsualBreaks::of(&suite(11, &half, &half), 1, (true, Demand::default()));
+    assert_eq!(
+        guard.judge(&case(&half, &half), false),
+        BrokenFinding::Clear
+    );
+    let finding = judge(&suite(11, &half, &[1.0; 40]));
+    assert_eq!(finding, BrokenFinding::Broken { bad: 40, runs: 40 });
+}
+
+#[test]
 fn a_first_run_that_is_less_than_half_worse_raises_nothing() {
     assert_eq!(
         judge(&suite(20, &[0.0; 3], &[0.49, 1.0, 1.0])),

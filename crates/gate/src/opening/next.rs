@@ -5,7 +5,7 @@ use crate::answers::ChangedAnswers;
 use crate::approval::{Approval, State};
 use crate::changes::CaseChange;
 use crate::policy::Attention;
-use crate::verdict::{ReasonCode, Verdict, Word};
+use crate::verdict::{Cause, MetricVerdict, ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
 use kelvin_record::Nouns;
 
@@ -77,12 +77,12 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
                 .filter(|metric| metric.policy != Attention::Info);
             let has_dropped = dropped.any(|metric| metric.beyond().is_some());
             let first = worst.filter(|_| has_dropped);
-            first
-                .map_or_else(Phrase::default, |case| look(judgement, case).and(" "))
-                .and(
-                    "The reasons say what could not be measured. Where calls failed, the log of the run has the last lines \
-                     that the pipeline printed.",
-                )
+            let begun = first.map_or_else(Phrase::default, |case| look(judgement, case).and(" "));
+            unmeasured(verdict, begun)
+        }
+        (Word::Inconclusive, worst) if !may_be_noise(verdict) => {
+            let begun = worst.map_or_else(Phrase::default, |case| look(judgement, case).and(" "));
+            undecided_by_runs(verdict, begun)
         }
         (Word::Inconclusive, Some(case)) => {
             let begun = Phrase::text("It may be noise. ").then(look(judgement, case));
@@ -104,6 +104,50 @@ fn worst_by_half(judgement: &Judgement) -> Option<&CaseChange> {
     })
 }
 
+/// The gated metrics of a verdict.
+fn gated(verdict: &Verdict) -> impl Iterator<Item = (&String, &MetricVerdict)> {
+    let metrics = verdict.metrics.iter();
+    metrics.filter(|(_, metric)| metric.policy == Attention::Gate)
+}
+
+/// Whether an open verdict is open because of noise, so that more runs would decide it.
+fn may_be_noise(verdict: &Verdict) -> bool {
+    let is_wide = |metric: &MetricVerdict| {
+        metric.verdict == Word::Inconclusive
+            && !matches!(metric.cause, Cause::Unjudged | Cause::Edited)
+    };
+    verdict.tells(ReasonCode::DoubtfulCases) || gated(verdict).any(|(_, metric)| is_wide(metric))
+}
+
+/// The next step where a verdict is open, and more runs of the same would leave it open.
+fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
+    begun.and(match verdict.tells(ReasonCode::MeasuredAsBase) {
+        true => "Edit what is measured in a change of its own: then both can be judged.",
+        false => "Look at what the reasons name: more runs would not decide it.",
+    })
+}
+
+/// The next step where something could not be measured.
+fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
+    let items = verdict.common_nouns().items;
+    let begun = begun.and("The reasons say what could not be measured.");
+    let has_failed = |(id, metric): (&String, &MetricVerdict)| {
+        metric.cause == Cause::Incomparable
+            || (id.ends_with("failure_rate") && metric.head.is_some_and(|head| head > 0.0))
+    };
+    if gated(verdict).any(has_failed) {
+        return begun.and(
+            " Where calls failed, the log of the run has the last lines that the pipeline printed.",
+        );
+    }
+    match verdict.has_lost_items() {
+        true => begun.and(format!(
+            " Where {items} were only renamed, give them the names of the base: they are compared by name."
+        )),
+        false => begun,
+    }
+}
+
 /// The next step for a change that passes. "Nothing to do" is a claim: it is made only where everything
 /// was looked at, and no answer differs.
 fn fine(verdict: &Verdict) -> Phrase {
@@ -114,11 +158,36 @@ fn fine(verdict: &Verdict) -> Phrase {
     if verdict.tells_against(ReasonCode::Relabelled) {
         return Phrase::text("Look at the labels that this change edits.");
     }
+    let Nouns { item, items } = verdict.common_nouns();
+    if verdict.tells(ReasonCode::LeftOut) {
+        return Phrase::text("Run the gate without ")
+            .name("--probe")
+            .and(" before this is merged: nothing is said of what was left out.");
+    }
+    if verdict.tells(ReasonCode::AddedBroken) {
+        return Phrase::text(format!(
+            "Look at what is new: it does not do what is demanded of every {item}."
+        ));
+    }
+    if verdict.has_lost_items() {
+        return Phrase::text(format!(
+            "See that the {items} which were removed had to go: nothing is said of them."
+        ));
+    }
+    if gated(verdict).any(|(_, metric)| metric.cause == Cause::New) {
+        return Phrase::text(
+            "Look at the figures that are new: the base has none to compare them with.",
+        );
+    }
+    if verdict.tells(ReasonCode::UncalibratedJudge) {
+        return Phrase::text("Put the judge on trial once, with ")
+            .name("kelvin calibrate")
+            .and(": nothing else is to do.");
+    }
     let types: Vec<&str> = verdict.unseen_types().collect();
     match types.as_slice() {
         [] => Phrase::text("Nothing to do."),
         [first, others @ ..] => {
-            let items = verdict.common_nouns().items;
             let begun = Phrase::text(format!("Add {items} in which ")).name(*first);
             let all = others
                 .iter()

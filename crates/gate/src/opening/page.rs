@@ -1,7 +1,6 @@
 //! The whole opening as one value, with the answers that went wrong and the figures of both sides.
 
 use super::{calm, gist, next, reason, word};
-use crate::answers::ChangedAnswers;
 use crate::judgement::{change, said, sense, value};
 use crate::policy::Attention;
 use crate::verdict::{MetricVerdict, ReasonCode, Word};
@@ -9,7 +8,7 @@ use crate::{Judgement, answers};
 use kelvin_page::{
     ANSWERS, Column, FlippedAnswer, Opening, Phrase, Status, Table, TableCell, TableRow,
 };
-use kelvin_record::Flip;
+use kelvin_record::{Flip, probe_of};
 
 /// The number of answers that went wrong and are shown in full.
 const FLIPS: usize = 3;
@@ -37,12 +36,13 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let again = judgement.reproduce.as_ref();
     let again = again.filter(|_| !judgement.asks_nothing());
     let before = verdict.metrics.iter();
-    let answers = || verdict.answers.values();
     // What an edit of the rules or a missing base says of the whole verdict comes before any answer, and so does a type
     // of evidence that decides now and did not before: that is why answers are others.
     let is_of_figures = reason(judgement)
         .is_none_or(|reason| reason.metric.is_some() || reason.code == ReasonCode::OtherAnswers);
     let is_told_by_answers = is_of_figures && verdict.new_types().next().is_none();
+    // The answers of another probe may have got better: they do not say what this metric lost.
+    let about = reason(judgement).and_then(|reason| Some(probe_of(reason.metric.as_deref()?)));
     Opening {
         tone,
         mark,
@@ -50,8 +50,10 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
         gist: gist(judgement),
         changes: verdict.changes(),
         lead: answers::lead(&judgement.flips, verdict).or_else(|| {
-            let mut answers = answers().filter(|_| is_told_by_answers);
-            answers.find_map(ChangedAnswers::lead)
+            let mut answers = verdict.answers.iter().filter(|(probe, _)| {
+                is_told_by_answers && about.is_none_or(|about| about == probe.as_str())
+            });
+            answers.find_map(|(_, changed)| changed.lead())
         }),
         reasons,
         next: match &judgement.approval {

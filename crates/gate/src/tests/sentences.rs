@@ -141,3 +141,16 @@ fn a_hostile_name_stays_on_its_line() {
     }
     assert_eq!(verdict.metrics["m"].drivers[0].case, hostile);
 }
+
+#[test]
+fn a_value_that_is_0_but_for_rounding_has_no_sign() {
+    for count in 2..40 {
+        let (whole, nothing) = (suite(count, 0, 0, 3), suite(count, count, 9, 1));
+        let verdict = stored(&Policy::default(), &whole, &nothing);
+        let mut values = verdict.metrics.values().filter_map(|metric| metric.head);
+        assert!(
+            values.all(|value| !format!("{value:.4}").starts_with('-')),
+            "{count}"
+        );
+    }
+}

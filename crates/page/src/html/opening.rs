@@ -48,7 +48,7 @@ pub(super) struct OpeningView {
 #[derive(Serialize)]
 struct AnswersView {
     title: Option<String>,
-    notes: Vec<String>,
+    notes: Vec<Phrase>,
     item: String,
     /// The rows as HTML. Each is rendered alone, so that their views are never in memory together.
     rows: Vec<String>,
@@ -189,7 +189,11 @@ impl AnswersView {
         });
         Ok(Self {
             title: list.title.as_deref().map(capitalized),
-            notes: list.notes.iter().map(|note| capitalized(note)).collect(),
+            notes: list
+                .notes
+                .iter()
+                .map(|note| Phrase::marked(&capitalized(note)))
+                .collect(),
             item: safe::cut(&list.item, 60),
             rows: rows.collect::<io::Result<_>>()?,
             left: list.left + list.rows.len().saturating_sub(ANSWERS),

@@ -18,6 +18,15 @@ const OF_REACHING: [&str; 9] = [
     "cache",
 ];
 
+/// The keys of a section that say where its inputs are, and what their fields are called there.
+const OF_INPUTS: [&str; 5] = [
+    "golden",
+    "golden_fields",
+    "corpus",
+    "prompts",
+    "prompt_fields",
+];
+
 /// The text of a configuration that measures as `base` does and reaches the pipeline as `head` does; none
 /// where one of the two is not a mapping.
 pub fn measuring_as(base: &str, head: &str) -> Option<String> {
@@ -29,9 +38,21 @@ pub fn measuring_as(base: &str, head: &str) -> Option<String> {
     for (name, section) in base.iter_mut() {
         if let (Some(section), Some(Value::Object(of_head))) =
             (section.as_object_mut(), head.get(name))
-            && section.contains_key("run")
         {
-            reach(section, of_head);
+            if section.contains_key("run") {
+                reach(section, of_head);
+            }
+            if OF_INPUTS.iter().any(|key| section.contains_key(*key)) {
+                take_over(section, of_head, &OF_INPUTS);
+            }
+            let candidate = section.get_mut("candidate").and_then(Value::as_object_mut);
+            let of_head = of_head.get("candidate").and_then(Value::as_object);
+            if let (Some(candidate), Some(of_head)) = (candidate, of_head)
+                && candidate.contains_key("run")
+                && of_head.contains_key("run")
+            {
+                take_over(candidate, of_head, &["run"]);
+            }
         }
     }
     if !models.is_empty() {
@@ -46,10 +67,15 @@ pub fn measuring_as(base: &str, head: &str) -> Option<String> {
 
 /// Takes over how the pipeline is reached.
 fn reach(base: &mut Map<String, Value>, head: &Map<String, Value>) {
-    for key in OF_REACHING {
-        match head.get(key) {
-            Some(value) => base.insert(key.to_owned(), value.clone()),
-            None => base.remove(key),
+    take_over(base, head, &OF_REACHING);
+}
+
+/// Takes over the values of these keys.
+fn take_over(base: &mut Map<String, Value>, head: &Map<String, Value>, keys: &[&str]) {
+    for key in keys {
+        match head.get(*key) {
+            Some(value) => base.insert((*key).to_owned(), value.clone()),
+            None => base.remove(*key),
         };
     }
 }
@@ -98,6 +124,20 @@ mod tests {
                 "seed": 3,
                 "jobs": 2,
                 "retrieval": {"run": "new", "k": 3},
+            })
+        );
+    }
+
+    #[test]
+    fn where_the_inputs_of_a_probe_lie_is_that_of_the_head() {
+        let base = "retrieval: {run: old, golden: a.jsonl, k: 3}\ngrading: {prompts: a, candidate: {run: old}, max_errors: 1}\n";
+        let head = "retrieval: {run: new, golden: b.csv, golden_fields: {query: q}, k: 9}\n\
+                    grading: {prompts: b, candidate: {run: new}, max_errors: 0}\n";
+        assert_eq!(
+            joined(base, head),
+            json!({
+                "retrieval": {"run": "new", "golden": "b.csv", "golden_fields": {"query": "q"}, "k": 3},
+                "grading": {"prompts": "b", "candidate": {"run": "new"}, "max_errors": 1},
             })
         );
     }

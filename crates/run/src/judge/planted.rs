@@ -329,6 +329,12 @@ impl PlantedAnswers {
                 disguise.plural()
             ));
         }
+        if let Some(fault) = Fault::ALL.into_iter().find(|fault| self.prefers(*fault)) {
+            return Proof::Failed(format!(
+                "the judge cannot be believed in this run: it took {} for better ones",
+                fault.plural()
+            ));
+        }
         if let Some(why) = self.silence() {
             return Proof::Failed(why);
         }
@@ -365,6 +371,17 @@ impl PlantedAnswers {
             .filter_map(|pair| Some(pair.whole? - pair.copy?))
             .collect();
         stats::mean(&gaps)
+    }
+
+    /// Whether the judge puts every copy with this fault and without a disguise above the whole answer. A judge that likes
+    /// short answers is right about all that is made longer, which is most of what is planted.
+    fn prefers(&self, fault: Fault) -> bool {
+        /// Fewer copies may all be wrong by the noise of a sound judge.
+        const LEAST: usize = 3;
+        let plain = self.pairs.iter().filter(|pair| pair.disguise.is_none());
+        let of_fault = plain.filter(|pair| pair.fault == fault);
+        let rights: Vec<f64> = of_fault.filter_map(PlantedPair::right).collect();
+        rights.len() >= LEAST && rights.iter().sum::<f64>() <= EQUAL
     }
 
     /// The sentence where the judge gave no grade to many planted answers.
@@ -665,6 +682,47 @@ mod tests {
         assert!(dressed.contains("worse answers in bold type"), "{dressed}");
         let refuses = why(&|kind, worth, _| kind.is_none().then_some(worth));
         assert!(refuses.contains("no grade to 16 of 16"), "{refuses}");
+    }
+
+    #[test]
+    fn a_judge_that_likes_short_answers_is_thrown_out_although_it_is_right_about_most() {
+        let planted = |is_right: &dyn Fn(Fault, Option<Disguise>) -> bool| {
+            let pairs = (0..24).map(|at| {
+                let fault = [Fault::Truncated, Fault::Contradicted][at % 2];
+                let disguises = [
+                    None,
+                    Some(Disguise::Dressed),
+                    Some(Disguise::Padded),
+                    Some(Disguise::Obedient),
+                ];
+                let disguise = disguises[(at + at / 4) % 4];
+                PlantedPair {
+                    item: format!("p{at}"),
+                    fault,
+                    disguise,
+                    whole: Some(0.5),
+                    plain: None,
+                    is_chosen: true,
+                    copy: Some(f64::from(u8::from(!is_right(fault, disguise)))),
+                }
+            });
+            PlantedAnswers {
+                pairs: pairs.collect(),
+                ..batch(1, &|_, _, _| Some(1.0))
+            }
+        };
+        let short = planted(&|fault, disguise| {
+            let is_half = fault == Fault::Truncated;
+            !is_half || matches!(disguise, Some(Disguise::Padded | Disguise::Obedient))
+        });
+        let Proof::Failed(why) = short.proof() else {
+            panic!("{:?}", short.proof());
+        };
+        assert!(
+            why.ends_with("it took half answers for better ones"),
+            "{why}"
+        );
+        assert!(matches!(planted(&|_, _| true).proof(), Proof::Given { .. }));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::more;
 use crate::publish::Publication;
 use kelvin_gate::answers::ChangedAnswers;
 use kelvin_gate::compare::Change;
-use kelvin_gate::judgement::{said, sense};
+use kelvin_gate::judgement::{prose, said, sense};
 use kelvin_gate::policy::Attention;
 use kelvin_gate::verdict::MetricVerdict;
 use kelvin_gate::{Judgement, answers};
@@ -92,7 +92,7 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
         }
         more(&mut page, list.rows.len() + list.left, LISTED, "answers");
         for note in &list.notes {
-            let _ = writeln!(page, "\n{}.", capitalized(&safe::markdown(note, 200)));
+            let _ = writeln!(page, "\n{}.", capitalized(&prose(&safe::cut(note, 200))));
         }
         if is_folded {
             page.push_str("\n</details>\n");

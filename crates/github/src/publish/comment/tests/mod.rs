@@ -1,14 +1,17 @@
+use std::collections::BTreeMap;
+
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::*;
 use crate::publish::Excerpt;
 use kelvin_base::usage::Usage;
+use kelvin_gate::answers::{ChangedAnswer, ChangedAnswers};
 use kelvin_gate::compare::{Change, Measured, compare};
-use kelvin_gate::policy::{Effect, Policy};
+use kelvin_gate::policy::{Attention, Effect, Policy};
 use kelvin_gate::provenance::{Source, Tried};
 use kelvin_gate::report::fixture;
 use kelvin_gate::reproduce::Reproduction;
-use kelvin_gate::verdict::{BrokenCase, Verdict, Word};
+use kelvin_gate::verdict::{BrokenCase, Reason, ReasonCode, Verdict, Word};
 use kelvin_gate::{Gate, Next, changes};
 
 mod remarks;
@@ -137,6 +140,45 @@ fn a_regression_is_told_in_the_first_lines() {
 }
 
 #[test]
+fn another_answer_of_one_probe_does_not_stand_for_the_loss_in_another() {
+    let (base, head) = (fixture::good(), fixture::bad());
+    let mut judgement = judged(&base, &head);
+    let better = ChangedAnswers {
+        item: "prompt".to_owned(),
+        items: "prompts".to_owned(),
+        same: 3,
+        other: 1,
+        gone: 0,
+        new: 0,
+        varied: 0,
+        varied_on_base: 0,
+        once: true,
+        answers: vec![ChangedAnswer {
+            item: "p1".to_owned(),
+            asked: None,
+            expected: Some("Paris".to_owned()),
+            base: "I do not know.".to_owned(),
+            head: "Paris".to_owned(),
+            hits: None,
+            beside: BTreeMap::new(),
+        }],
+    };
+    judgement
+        .verdict
+        .answers
+        .insert("another".to_owned(), better);
+    let page = page(&head, &judgement, &[], 60_000);
+    is_whole(&page);
+    let reason = page.lines().nth(2).expect("a reason");
+    assert!(
+        reason.starts_with("**`evidence.") && !reason.contains("p1"),
+        "{reason}"
+    );
+    let note = "noise of the pipeline; `repeats: 3` would.";
+    assert!(page.contains(note), "{page}");
+}
+
+#[test]
 fn a_pass_says_that_there_is_nothing_to_do() {
     let report = fixture::good();
     let judgement = judged(&report, &report);
@@ -147,6 +189,91 @@ fn a_pass_says_that_there_is_nothing_to_do() {
         "{page}"
     );
     assert!(page.contains("\nNothing to do.\n"));
+}
+
+#[test]
+fn a_pass_that_leaves_something_out_does_not_say_that_there_is_nothing_to_do() {
+    let report = fixture::good();
+    let told = |code: ReasonCode| {
+        let mut judgement = judged(&report, &report);
+        let reason = Reason {
+            code,
+            effect: Some(Effect::Warn),
+            metric: None,
+            text: "it is told".to_owned(),
+        };
+        judgement.verdict.reasons.insert(0, reason);
+        page(&report, &judgement, &[], 60_000)
+    };
+    for (code, advice) in [
+        (ReasonCode::LeftOut, "Run the gate without `--probe`"),
+        (ReasonCode::AddedBroken, "Look at what is new: "),
+        (ReasonCode::UncalibratedJudge, "Put the judge on trial once"),
+    ] {
+        let page = told(code);
+        assert!(!page.contains("Nothing to do"), "{page}");
+        assert!(page.contains(advice), "{page}");
+    }
+    let mut judgement = judged(&report, &report);
+    let turnover = judgement.verdict.turnover.values_mut().next();
+    turnover.expect("a kind of items").removed = 1;
+    let page = page(&report, &judgement, &[], 60_000);
+    assert!(
+        page.contains("See that the cases which were removed had to go"),
+        "{page}"
+    );
+}
+
+#[test]
+fn more_runs_are_advised_only_where_noise_leaves_a_verdict_open() {
+    let report = fixture::good();
+    let mut judgement = judged(&report, &report);
+    judgement.verdict.verdict = Word::Inconclusive;
+    let open = |judgement: &Judgement| page(&report, judgement, &[], 60_000);
+    let alone = open(&judgement);
+    assert!(!alone.contains("would decide."), "{alone}");
+    judgement.verdict.reasons.insert(
+        0,
+        Reason {
+            code: ReasonCode::MeasuredAsBase,
+            effect: Some(Effect::Warn),
+            metric: None,
+            text: "it was not measured by what the base has".to_owned(),
+        },
+    );
+    let settings = open(&judgement);
+    assert!(
+        settings.contains("Edit what is measured in a change of its own"),
+        "{settings}"
+    );
+    let mut metrics = judgement.verdict.metrics.values_mut();
+    let metric = metrics.find(|metric| metric.policy == Attention::Gate);
+    metric.expect("a gated metric").verdict = Word::Inconclusive;
+    let noise = open(&judgement);
+    assert!(noise.contains("Running the job again"), "{noise}");
+}
+
+#[test]
+fn the_log_is_named_only_where_calls_failed() {
+    let report = fixture::good();
+    let mut judgement = judged(&report, &report);
+    judgement.verdict.verdict = Word::Unmeasured;
+    judgement.verdict.passed = false;
+    let whole = page(&report, &judgement, &[], 60_000);
+    assert!(
+        whole.contains("The reasons say what could not be measured."),
+        "{whole}"
+    );
+    assert!(!whole.contains("the log of the run"), "{whole}");
+    let rate = judgement.verdict.metrics.get_mut("evidence.failure_rate");
+    let rate = rate.expect("every check has it");
+    rate.policy = Attention::Gate;
+    rate.head = Some(0.5);
+    let failed = page(&report, &judgement, &[], 60_000);
+    assert!(
+        failed.contains("the log of the run has the last lines"),
+        "{failed}"
+    );
 }
 
 #[test]
