@@ -115,7 +115,7 @@ impl ChangedAnswers {
         losses: &BTreeMap<&str, f64>,
         is_exact: bool,
     ) -> Option<Self> {
-        let own = OwnAnswers::of(pairs);
+        let own = OwnAnswers::of(pairs, is_exact);
         let has = |answers: &[Option<_>]| answers.iter().any(Option::is_some);
         let counted = |is: (bool, bool)| {
             let items = pairs.items.iter();
