@@ -53,8 +53,8 @@ impl Assembly<'_> {
             policy,
             headline: pair.headline,
             lower_is_better: pair.direction == Direction::Lower,
-            base: common.map_or(pair.base, |(base, _)| Some(value(base))),
-            head: common.map_or(pair.head, |(_, head)| Some(value(head))),
+            base: rounded(common.map_or(pair.base, |(base, _)| Some(value(base)))),
+            head: rounded(common.map_or(pair.head, |(_, head)| Some(value(head)))),
             drop: rounded(match (look, common) {
                 (Some(look), _) => Some(look.drop),
                 (None, Some((base, head))) => Some(head - base),

@@ -197,3 +197,18 @@ fn a_rerun_of_edited_cases_that_the_budget_forbids_excuses_nothing() {
         (Word::Inconclusive, true)
     );
 }
+
+#[test]
+fn a_metric_that_fell_to_0_is_0_and_not_what_rounding_leaves() {
+    let of = |value: f64| {
+        let names: Vec<String> = (0..40).map(|at| format!("case-{at:02}")).collect();
+        let names = names.iter();
+        let cases: Vec<(&str, Vec<Vec<Option<f64>>>)> = names
+            .map(|name| (name.as_str(), vec![vec![Some(value); 3]]))
+            .collect();
+        Report::default().with("m", &cases)
+    };
+    let verdict = stored(&Policy::default(), &of(1.0), &of(0.0));
+    let head = verdict.metrics["m"].head.expect("a value");
+    assert_eq!(head.to_string(), "0");
+}
