@@ -424,9 +424,10 @@ impl Verdict {
             .any(|metric| metric.policy == Attention::Gate && metric.is_thin)
     }
 
-    /// Whether an item of the base is gone.
+    /// Whether an item of the base is gone, or an input that the base answered has no value.
     pub fn has_lost_items(&self) -> bool {
-        self.turnover.values().any(|turnover| turnover.removed > 0)
+        let mut turnovers = self.turnover.values();
+        turnovers.any(|turnover| turnover.removed > 0) || self.tells(ReasonCode::LostInputs)
     }
 
     /// The governing types whose loss this suite could not show, so that a pass says nothing about them.
