@@ -358,13 +358,18 @@ fn labels_that_the_change_edits_do_not_make_wrong_answers_right() {
             assert!(told.contains(edits), "{name}: {told}");
             assert!(told.contains(by_base), "{name}: {}", said.stdout);
             assert_eq!(judgement["passed"], json!(true), "{name}: {}", said.stdout);
-            // Where the pipeline is right less often by them, somebody should look at them.
-            let is_less_right = at == 0;
-            let lower = "of this change is 1.0000, and by its own it is 0.5000";
-            assert_eq!(told.contains(lower), is_less_right, "{name}: {told}");
+            // Where the pipeline is right less often by them, or in fewer cases, somebody should look at them.
+            let less = [
+                "of this change is 1.0000, and by its own it is 0.5000",
+                "is measured in 16 cases, and by its own in 8",
+                "is measured in 16 cases, and by its own in 0",
+            ][at];
+            assert!(told.contains(less), "{name}: {told}");
             let comment = tickets.project.read("kelvin/gate.md");
+            let first = "⚠️ Kelvin: passes by the labels of the base";
+            assert!(comment.contains(first), "{name}: {comment}");
             let look = comment.contains("Look at the labels that this change edits");
-            assert_eq!(look, is_less_right, "{name}: {comment}");
+            assert!(look, "{name}: {comment}");
         }
         // Nor is anybody harmed who has turned a case round and labels it anew.
         let turned = |project: &Project| {

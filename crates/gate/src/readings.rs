@@ -12,7 +12,7 @@ use crate::align::{AlignedReports, align_by};
 use crate::compare::{Measured, compare};
 use crate::report::Report;
 use kelvin_page::safe;
-use kelvin_record::{ComparedSide, ItemComparison, ItemComparisons, Viewpoint};
+use kelvin_record::{ComparedSide, ItemComparison, ItemComparisons, Nouns, Viewpoint};
 
 /// The two reports to read.
 #[derive(Clone, Debug)]
@@ -247,23 +247,41 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
     (!told.is_empty()).then(|| told.join(" and "))
 }
 
-/// What a pipeline that is no worse loses by the labels of the change: the first gated metric that they lower. Either such
-/// labels are wrong or the pipeline is, and was on the base.
+/// What a pipeline that is no worse loses by the labels of the change: the first gated metric that they lower, or that they
+/// leave fewer items. Either such labels are wrong or the pipeline is, and was on the base; and an item without its
+/// label is never again found to be wrong.
 fn less_right(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
-    by_base.metrics.iter().find_map(|(id, metric)| {
+    let gated = || {
+        let metrics = by_base.metrics.iter();
+        metrics.filter(|(_, metric)| metric.policy == Attention::Gate)
+    };
+    let lower = gated().find_map(|(id, metric)| {
         let (old, new) = (metric.head?, by_head.metrics.get(id)?.head?);
         let loss = if metric.lower_is_better {
             new - old
         } else {
             old - new
         };
-        let is_less = metric.policy == Attention::Gate && loss > GUARD;
-        is_less.then(|| {
+        (loss > GUARD).then(|| {
             format!(
                 "by the labels of the base `{id}` of this change is {old:.4}, and by its own it is {new:.4}"
             )
         })
-    })
+    });
+    let fewer = || {
+        gated().find_map(|(id, metric)| {
+            let left = by_head.metrics.get(id).map_or(0, |metric| metric.cases);
+            (left < metric.cases).then(|| {
+                let Nouns { item, items } = by_base.nouns_of(id);
+                let of = if metric.cases == 1 { item } else { items };
+                format!(
+                    "by the labels of the base `{id}` is measured in {} {of}, and by its own in {left}",
+                    metric.cases
+                )
+            })
+        })
+    };
+    lower.or_else(fewer)
 }
 
 fn said(word: Word) -> String {

@@ -430,6 +430,13 @@ impl Verdict {
         turnovers.any(|turnover| turnover.removed > 0) || self.tells(ReasonCode::LostInputs)
     }
 
+    /// Whether the change edits labels, is no worse by those of the base, and is right less often or in fewer items by
+    /// its own.
+    pub fn has_worse_labels(&self) -> bool {
+        let mut reasons = self.reasons.iter();
+        reasons.any(|reason| reason.code == ReasonCode::Relabelled && reason.effect.is_some())
+    }
+
     /// The governing types whose loss this suite could not show, so that a pass says nothing about them.
     pub fn unseen_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self

@@ -34,6 +34,9 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
         (true, Word::Pass) if verdict.tells(ReasonCode::AddedBroken) => {
             warn("passes, but not what is new")
         }
+        (true, Word::Pass) if verdict.has_worse_labels() => {
+            warn("passes by the labels of the base")
+        }
         (true, Word::Pass) if verdict.has_lost_items() => warn("passes on what is left"),
         (true, Word::Pass) => fine("pass"),
         (true, Word::Unaffected) => fine("unaffected"),

@@ -131,10 +131,10 @@ fn fine(verdict: &Verdict) -> Phrase {
     if let Some(advice) = answers.find_map(ChangedAnswers::advice) {
         return advice;
     }
-    let mut reasons = verdict.reasons.iter();
-    if reasons.any(|reason| reason.code == ReasonCode::Relabelled && reason.effect.is_some()) {
+    if verdict.has_worse_labels() {
         return Phrase::text(
-            "Look at the labels that this change edits: by them the pipeline is right less often than by those of the base.",
+            "Look at the labels that this change edits: by them the pipeline is right less often, or in fewer items, than \
+             by those of the base.",
         );
     }
     if verdict.tells(ReasonCode::AddedBroken) {
@@ -245,6 +245,7 @@ mod tests {
             removed(),
             passed(ReasonCode::LostInputs),
             passed(ReasonCode::AddedBroken),
+            passed(ReasonCode::Relabelled),
         ];
         for verdict in lacking {
             let (tone, step) = said(verdict);

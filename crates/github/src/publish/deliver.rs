@@ -241,6 +241,7 @@ fn is_quiet(judgement: &Judgement) -> bool {
         && judgement.verdict.changes().is_none()
         && !judgement.verdict.is_thin()
         && !judgement.verdict.has_lost_items()
+        && !judgement.verdict.has_worse_labels()
         && !judgement.verdict.tells(ReasonCode::Drift)
         && !judgement.verdict.tells(ReasonCode::OwnRules)
         && !judgement.cases.iter().any(|case| changed(case.change))
