@@ -25,7 +25,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             .and(format!(", or more {all} would decide."))
     };
     match (verdict.verdict, worst) {
-        _ if verdict.tells(ReasonCode::OwnRules) => Phrase::text(
+        _ if verdict.passed && verdict.tells(ReasonCode::OwnRules) => Phrase::text(
             "Somebody who is responsible for the rules should look at the edit before it is merged.",
         ),
         (Word::Inconclusive, _) if verdict.tells(ReasonCode::OrderMatters) => Phrase::text(
