@@ -111,7 +111,7 @@ pub(super) fn edited_files(
 
 /// The configuration of the base. It may name files that only the base has; then the files of the base are written
 /// first.
-fn read(
+pub(super) fn read(
     registry: Registry,
     text: &str,
     config: &Config,

@@ -33,11 +33,7 @@ pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Rule
     let with = (request.login.as_ref(), &request.hint);
     let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;
     let text = String::from_utf8(files.remove(0).ok()??).ok()?;
-    let base = request
-        .check
-        .registry
-        .configured_by(&text, &config.file)
-        .ok()?;
+    let (base, _) = measure::read(request.check.registry, &text, config, (commit, with))?;
     let mut before = config.clone();
     (before.gate, before.baseline) = (base.gate, base.baseline);
     // The command line is no part of the change, and applies to both.
@@ -142,7 +138,8 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest) -> Vec<Reason
         Err(error) if Unknown::is_in(&error) => return vec![not_fetched()],
         Err(_) => return Vec::new(),
     };
-    let commit = baseline::short(commit);
+    let oid = commit;
+    let commit = baseline::short(oid);
     let base = match files.remove(0) {
         Ok(Some(base)) => base,
         // A new configuration brings rules of its own.
@@ -159,13 +156,16 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest) -> Vec<Reason
         Err(_) => return Vec::new(),
     };
     let base = String::from_utf8_lossy(&base);
-    let edits = kelvin_base::file::read(&config.root.join(name)).and_then(|head| {
-        let read = |text: &str| request.check.registry.configured_by(text, &config.file);
-        config::edits(&read(&base)?, &read(&head)?)
-    });
-    let Ok(edits) = edits else {
+    let registry = request.check.registry;
+    let before = measure::read(registry, &base, config, (oid, with));
+    let head = kelvin_base::file::read(&config.root.join(name))
+        .and_then(|head| registry.configured_by(&head, &config.file));
+    let edits = before.zip(head.ok());
+    let edits = edits.and_then(|((before, _), head)| config::edits(&before, &head).ok());
+    let Some(edits) = edits else {
+        // Nobody knows what the old rules say, so that a pass is one under those of the change.
         return vec![warning(
-            ReasonCode::EditsRules,
+            ReasonCode::OwnRules,
             format!(
                 "`{}` of the base {commit} cannot be read by this kelvin, so whether this change \
                  edits the gate is not known",

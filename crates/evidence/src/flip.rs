@@ -54,7 +54,8 @@ pub(super) fn case_flip(
         };
         let key = match ought {
             Ought::Hold if moved_now > moved_then && was != is => (Some(was.clone()), is),
-            Ought::Move if moved_now == 0.0 && moved_then > 0.0 => (None, is),
+            // An answer that stayed the same is no nearer to its case than before: the case is answered otherwise.
+            Ought::Move if moved_now == 0.0 && moved_then > 0.0 && was != is => (None, is),
             _ => continue,
         };
         flips.entry(key).or_default().push((&variant.id, was));
@@ -180,6 +181,9 @@ mod tests {
             (flip.base.as_str(), flip.head.as_str()),
             ("\"approve\"", "\"deny\"")
         );
+        // Where the case itself is answered otherwise, the answer to the variant is as it was.
+        let turned = case("sensitivity", &[&[("approve", 0.0)], &[("deny", 1.0)]]);
+        assert_eq!(case_flip(&base, &turned, "ben", "evidence.following"), None);
         let base = case(
             "invariance",
             &[&[("deny", 0.0), ("deny", 0.0), ("deny", 0.0)]],

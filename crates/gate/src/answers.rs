@@ -115,7 +115,7 @@ impl ChangedAnswers {
         losses: &BTreeMap<&str, f64>,
         is_exact: bool,
     ) -> Option<Self> {
-        let own = OwnAnswers::of(pairs);
+        let own = OwnAnswers::of(pairs, is_exact);
         let has = |answers: &[Option<_>]| answers.iter().any(Option::is_some);
         let counted = |is: (bool, bool)| {
             let items = pairs.items.iter();
@@ -220,11 +220,11 @@ impl ChangedAnswers {
         // Two digests tell nothing more than that the answers differ.
         let told = match is_withheld(&first.head) || is_withheld(&first.base) {
             true => told.and(" is answered otherwise"),
-            false => told
-                .and(" is answered ")
-                .quote(bare(&first.head))
-                .and(" instead of ")
-                .quote(bare(&first.base)),
+            false => {
+                let (was, is) = beside_each_other(&first.base, &first.head);
+                let told = told.and(" is answered ").quote(is);
+                told.and(" instead of ").quote(was)
+            }
         };
         let told = match &first.expected {
             Some(expected) => told.and(" (expected ").quote(bare(expected)).and(")"),
@@ -273,12 +273,13 @@ impl ChangedAnswers {
 
 impl ChangedAnswer {
     fn row(&self) -> AnswerRow {
+        let (base, head) = beside_each_other(&self.base, &self.head);
         AnswerRow {
             item: self.item.clone(),
             asked: self.asked.clone(),
             expected: self.expected.as_deref().map(bare),
-            base: bare(&self.base),
-            head: bare(&self.head),
+            base,
+            head,
             hits: self.hits.as_ref().map(hits_beside),
             files: Vec::new(),
             beside: self
@@ -371,7 +372,7 @@ pub fn gone_wrong(
 /// The first of these answers in a sentence without its full stop; none where there is none.
 pub fn lead(flips: &[Flip], verdict: &Verdict) -> Option<Phrase> {
     let first = flips.first()?;
-    let (was, is) = (bare(&first.base), bare(&first.head));
+    let (was, is) = beside_each_other(&first.base, &first.head);
     let begun = Phrase::of_name(&first.item);
     let what = match first.ought {
         Ought::Hold => begun
@@ -405,10 +406,36 @@ pub fn extent(flip: &Flip) -> String {
     format!("in {} of {} {what}", flip.flipped, flip.of)
 }
 
+/// Two answers that differ, for people. The number 100 and the text "100" differ by the quotation marks alone, which
+/// stay then.
+pub fn beside_each_other(base: &str, head: &str) -> (String, String) {
+    let (was, is) = (bare(base), bare(head));
+    if was == is && base != head {
+        return (safe::line(base), safe::line(head));
+    }
+    (was, is)
+}
+
 /// An answer for people: a text without its quotation marks, anything else as JSON.
-pub fn bare(answer: &str) -> String {
+fn bare(answer: &str) -> String {
     match serde_json::from_str(answer) {
         Ok(serde_json::Value::String(text)) if !text.trim().is_empty() => safe::line(&text),
         _ => safe::line(answer),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_answers_that_differ_are_never_shown_alike() {
+        let shown = |base: &str, head: &str| {
+            let (was, is) = beside_each_other(base, head);
+            format!("{was} {is}")
+        };
+        assert_eq!(shown("\"pay\"", "\"refuse\""), "pay refuse");
+        assert_eq!(shown("100", "\"100\""), "100 \"100\"");
+        assert_eq!(shown("true", "\"true\""), "true \"true\"");
     }
 }

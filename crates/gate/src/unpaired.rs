@@ -37,10 +37,12 @@ pub(super) const fn has_turned(pair: &MetricPair<'_>) -> bool {
 }
 
 /// Whether so much has changed that the pairs alone tell little: less than half of the base's cells
-/// can be paired, or fewer than five cases.
-pub(super) const fn is_thin(pair: &MetricPair<'_>) -> bool {
+/// can be paired, or fewer than five cases. A base of fewer cases is small, and nothing has changed that: there it is
+/// a case that cannot be paired.
+pub(super) fn is_thin(pair: &MetricPair<'_>) -> bool {
     let whole = &pair.coverage.whole;
-    has_turned(pair) && (2 * whole.paired < whole.base || pair.coverage.cases < FEWEST_PAIRED)
+    let few = pair.coverage.cases < FEWEST_PAIRED.min(pair.coverage.base_cases);
+    has_turned(pair) && (2 * whole.paired < whole.base || few)
 }
 
 /// Looks at the cases of the same name; none where no input changed, or nothing can be compared.

@@ -425,8 +425,13 @@ impl Verdict {
     }
 
     /// Whether an item of the base is gone.
-    pub fn has_lost_items(&self) -> bool {
+    pub fn has_removed_items(&self) -> bool {
         self.turnover.values().any(|turnover| turnover.removed > 0)
+    }
+
+    /// Whether an item of the base is gone, or an input that the base answered has no value.
+    pub fn has_lost_items(&self) -> bool {
+        self.has_removed_items() || self.tells(ReasonCode::LostInputs)
     }
 
     /// The governing types whose loss this suite could not show, so that a pass says nothing about them.

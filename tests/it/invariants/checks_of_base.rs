@@ -205,3 +205,42 @@ fn a_database_that_a_change_fills_with_what_its_agent_no_longer_does_fails_by_th
         assert_eq!(told["effect"] == Value::Null, !is_red, "{told}");
     }
 }
+
+#[test]
+fn a_file_that_only_the_base_has_does_not_keep_its_rules_from_being_read() {
+    let (_remote, project) = checked();
+    let moves: [(&str, &str); 2] = [("check.sh", "look.sh"), ("tpl", "start")];
+    for (old, new) in moves {
+        for (agent, rules) in [
+            (GOOD, ""),
+            ("echo done", "gate: {max_drop: 1, on_broken_case: warn}\n"),
+        ] {
+            from_main(&project, "change");
+            git(project.root(), &["mv", old, new]);
+            project.write("agent.sh", &format!("# again\n{agent}"));
+            let settings = SETTINGS
+                .replace(
+                    "script: check.sh",
+                    &format!(
+                        "script: {}",
+                        if old == "check.sh" { new } else { "check.sh" }
+                    ),
+                )
+                .replace(
+                    "template: tpl",
+                    &format!("template: {}", if old == "tpl" { new } else { "tpl" }),
+                );
+            project.write("kelvin.yaml", &format!("{settings}{rules}"));
+            commit(&project, new);
+            let (said, judgement) = gate(&project);
+            assert_eq!(judgement["passed"], true, "{new}: {}", said.stdout);
+            let told = judgement["reasons"].to_string();
+            assert!(!told.contains("cannot be read"), "{new}: {told}");
+            // Nobody is told of rules that were not edited, and everybody of those that were.
+            let first = project.read("kelvin/gate.md");
+            let first = first.lines().next().expect("a line");
+            let by_own = first.contains("⚠️ Kelvin: passes under rules that this change made");
+            assert_eq!(by_own, !rules.is_empty(), "{new}: {first}");
+        }
+    }
+}

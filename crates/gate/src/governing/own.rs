@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::rule::{Answers, SuiteSide, SwapSuite, UsualAnswers};
+use super::rule::{Answers, E_MIN, SuiteSide, SwapSuite, UsualAnswers};
 use crate::compare::{AnswerPairs, FieldsBeside, ItemAnswers};
 use kelvin_record::Answer;
 
@@ -53,16 +53,23 @@ impl OtherAnswer<'_> {
 
 impl<'p> OwnAnswers<'p> {
     /// Compares the answers of one probe. An item without an answer on the head does not count as one with another
-    /// answer.
-    pub fn of(pairs: &'p AnswerPairs) -> Self {
+    /// answer. `is_exact`: whether the configuration says that the pipeline has no noise.
+    pub fn of(pairs: &'p AnswerPairs, is_exact: bool) -> Self {
         let items = pairs.items.iter();
+        let items: BTreeMap<&str, &ItemAnswers> =
+            items.map(|item| (item.name.as_str(), item)).collect();
         let suite = SwapSuite::of(pairs);
+        let runs = suite.cases.iter().map(|case| {
+            let (base, head) = &items[case.name.as_str()].itself;
+            (base.iter().flatten().count(), head.iter().flatten().count())
+        });
+        let runs: Vec<(usize, usize)> = runs.collect();
         Self {
-            items: items.map(|item| (item.name.as_str(), item)).collect(),
             is_changed: match &suite.answers {
-                Answers::Classes(base, head) => classes(base, head),
+                Answers::Classes(base, head) => classes(base, head, (&runs, is_exact)),
                 Answers::Numbers(base, head) => numbers(base, head),
             },
+            items,
             suite,
         }
     }
@@ -78,10 +85,16 @@ impl<'p> OwnAnswers<'p> {
         changed
             .filter_map(|(_, item)| {
                 let (base, head) = sides(item);
+                let (mut was, mut is) = (Answer::usual(base)?, Answer::usual(head)?);
+                // The rewrites may be answered as they were, and the item itself is not.
+                if was == is {
+                    was = Answer::usual(item.itself.0.iter().flatten())?;
+                    is = Answer::usual(item.itself.1.iter().flatten())?;
+                }
                 Some(OtherAnswer {
                     item,
-                    base: Answer::usual(base)?.shown(),
-                    head: Answer::usual(head)?.shown(),
+                    base: was.shown(),
+                    head: is.shown(),
                 })
             })
             .collect()
@@ -124,20 +137,56 @@ fn sides(item: &ItemAnswers) -> (impl Iterator<Item = &Answer>, impl Iterator<It
     (base, head)
 }
 
-fn classes(base: &SuiteSide<u32>, head: &SuiteSide<u32>) -> Vec<bool> {
+/// The items that changed: those whose usual answer does, over the item and its rewrites, or that of the item itself. `runs`: how
+/// many of the answers of each item are those to the item itself, on the base and on the head.
+fn classes(
+    base: &SuiteSide<u32>,
+    head: &SuiteSide<u32>,
+    (runs, is_exact): (&[(usize, usize)], bool),
+) -> Vec<bool> {
     let (mut before, after) = (UsualAnswers::of(base), UsualAnswers::of(head));
     // The noise of the base excuses a head, and more noise than that is a change. A base that was run once knows of none.
     if base.own.iter().all(|own| own.len() <= 1) {
         before.at_least(&after);
     }
-    let is_noisy = before.is_noisy();
+    let is_noisy = before.is_noisy() && !is_exact;
     let all = before.answers.len();
+    let itself = |side: &SuiteSide<u32>, runs: &dyn Fn(usize) -> usize| {
+        let own = side.own.iter().enumerate();
+        SuiteSide {
+            own: own.map(|(at, own)| own[..runs(at)].to_vec()).collect(),
+            swaps: Vec::new(),
+            draws: 0,
+        }
+    };
+    let alone = (
+        itself(base, &|at| runs[at].0),
+        itself(head, &|at| runs[at].1),
+    );
+    let usual = (UsualAnswers::of(&alone.0), UsualAnswers::of(&alone.1));
+    // The noise of an item is what differs between its runs. Only where no item was repeated its rewrites stand in for them.
+    let is_repeated = runs.iter().any(|(base, _)| *base > 1);
+    let noise = |at: usize| match (is_exact, is_repeated) {
+        (true, _) => E_MIN,
+        (false, true) => usual.0.e[at],
+        (false, false) => before.e[at],
+    };
+    let chance = |e: f64, usual: u32, (base, head): (&[u32], &[u32])| {
+        1.0 - is_usual(e, usual, base) + is_usual(e, usual, head)
+    };
     let mut chances: Vec<(f64, usize)> = (0..all)
-        .filter(|at| before.answers[*at] != after.answers[*at])
-        .map(|at| {
-            let (usual, e) = (before.answers[at], before.e[at]);
-            let is_another_on_base = 1.0 - is_usual(e, usual, &base.own[at]);
-            (is_another_on_base + is_usual(e, usual, &head.own[at]), at)
+        .filter_map(|at| {
+            let with_rewrites = (before.answers[at] != after.answers[at]).then(|| {
+                let own = (base.own[at].as_slice(), head.own[at].as_slice());
+                chance(before.e[at], before.answers[at], own)
+            });
+            let own = (alone.0.own[at].as_slice(), alone.1.own[at].as_slice());
+            let is_other = !own.0.is_empty() && !own.1.is_empty();
+            let is_other = is_other && usual.0.answers[at] != usual.1.answers[at];
+            // An item with rewrites has two chances to differ.
+            let by_itself = is_other.then(|| 2.0 * chance(noise(at), usual.0.answers[at], own));
+            let chances = with_rewrites.into_iter().chain(by_itself);
+            Some((chances.min_by(f64::total_cmp)?, at))
         })
         .collect();
     chances.sort_by(|(one, _), (other, _)| one.total_cmp(other));
@@ -255,7 +304,7 @@ mod tests {
     fn trials(noise: f64, of_head: usize, changed: usize) -> Vec<usize> {
         let trials = (0..400).map(|seed| {
             let pairs = pairs(seed, 24, noise, of_head, changed);
-            OwnAnswers::of(&pairs).changed().len()
+            OwnAnswers::of(&pairs, false).changed().len()
         });
         trials.collect()
     }
@@ -267,7 +316,7 @@ mod tests {
             assert!(wrong <= 12, "{noise} {of_head}: {wrong} of 400");
         }
         let pairs = pairs(1, 24, 0.15, 3, 0);
-        let (base, head) = OwnAnswers::of(&pairs).varied();
+        let (base, head) = OwnAnswers::of(&pairs, false).varied();
         assert!(base > 3 && head > 3, "{base} {head}");
     }
 
@@ -284,7 +333,7 @@ mod tests {
     fn a_head_that_answers_at_random_has_other_answers_than_a_steady_base() {
         for (seed, of_head) in (0..100).flat_map(|seed| [(seed, 1), (seed, 3)]) {
             let pairs = turned(seed, 24, (0.0, 0.75), of_head, 0);
-            let found = OwnAnswers::of(&pairs).changed().len();
+            let found = OwnAnswers::of(&pairs, false).changed().len();
             assert!(found >= 4, "{seed} {of_head}: {found}");
         }
     }
@@ -292,5 +341,52 @@ mod tests {
     #[test]
     fn without_noise_each_item_is_told_and_one_run_is_enough() {
         assert!(trials(0.0, 1, 1).iter().all(|found| *found == 1));
+    }
+
+    /// Twenty items with nine rewrites each, all answered alike, and one answer of the head to the first item itself.
+    fn rewritten(itself: &str, rewrites: [&str; 9], runs: (usize, usize)) -> AnswerPairs {
+        let text = |text: &str| Some(Answer::Text(text.to_owned()));
+        let item = |at: usize| {
+            let rewritten: Vec<Option<Answer>> = rewrites.iter().map(|one| text(one)).collect();
+            let now = if at == 0 { itself } else { "pay" };
+            ItemAnswers {
+                name: format!("item-{at:02}"),
+                itself: (vec![text("pay"); runs.0], vec![text(now); runs.1]),
+                own: (rewritten.clone(), rewritten),
+                ..ItemAnswers::default()
+            }
+        };
+        AnswerPairs {
+            items: (0..20).map(item).collect(),
+            ..AnswerPairs::default()
+        }
+    }
+
+    #[test]
+    fn an_item_is_answered_otherwise_though_its_rewrites_are_not() {
+        let steady = ["pay"; 9];
+        // Presentation moves these answers, on both sides alike.
+        let brittle = [
+            "pay", "refuse", "pay", "refuse", "pay", "refuse", "pay", "refuse", "pay",
+        ];
+        for (rewrites, runs, is_exact) in [
+            (steady, (1, 1), false),
+            (steady, (1, 2), false),
+            (steady, (1, 1), true),
+            (brittle, (1, 1), true),
+            (brittle, (3, 3), false),
+        ] {
+            let pairs = rewritten("refuse", rewrites, runs);
+            let own = OwnAnswers::of(&pairs, is_exact);
+            let told = own.changed();
+            let told: Vec<(&str, &str, &str)> = told
+                .iter()
+                .map(|other| (other.item.name.as_str(), &*other.base, &*other.head))
+                .collect();
+            let expected = [("item-00", "pay", "refuse")];
+            assert_eq!(told, expected, "{rewrites:?} {runs:?} {is_exact}");
+            let same = rewritten("pay", rewrites, runs);
+            assert!(OwnAnswers::of(&same, is_exact).changed().is_empty());
+        }
     }
 }

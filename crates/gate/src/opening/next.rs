@@ -25,7 +25,7 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             .and(format!(", or more {all} would decide."))
     };
     match (verdict.verdict, worst) {
-        _ if verdict.tells(ReasonCode::OwnRules) => Phrase::text(
+        _ if verdict.passed && verdict.tells(ReasonCode::OwnRules) => Phrase::text(
             "Somebody who is responsible for the rules should look at the edit before it is merged.",
         ),
         (Word::Inconclusive, _) if verdict.tells(ReasonCode::OrderMatters) => Phrase::text(
@@ -88,10 +88,29 @@ pub(super) fn next(judgement: &Judgement) -> Phrase {
             let begun = Phrase::text("It may be noise. ").then(look(judgement, case));
             more_would_tell(begun.and(" "))
         }
-        (Word::Inconclusive, None) => more_would_tell(Phrase::default()),
+        (Word::Inconclusive, None) => {
+            let mut answers = verdict.answers.values();
+            let advice = answers.find_map(ChangedAnswers::advice);
+            more_would_tell(advice.map_or_else(Phrase::default, |advice| advice.and(" ")))
+        }
         (_, Some(case)) => look(judgement, case),
-        (_, None) => Phrase::text("The table shows which metric fails the gate."),
+        (_, None) => beside_figures(verdict)
+            .unwrap_or_else(|| Phrase::text("The table shows which metric fails the gate.")),
     }
+}
+
+/// The next step where no metric fails the gate, so that no table can show which one.
+fn beside_figures(verdict: &Verdict) -> Option<Phrase> {
+    if gated(verdict).any(|(_, metric)| metric.verdict >= Word::Regression) {
+        return None;
+    }
+    if let Some(broken) = verdict.broken_cases.iter().find(|case| case.certain) {
+        let item = verdict.nouns_of(&broken.metric).item;
+        let look = Phrase::text(format!("Look first at {item} "));
+        return Some(look.name(&broken.case).and("."));
+    }
+    let mut answers = verdict.answers.values();
+    answers.find_map(ChangedAnswers::advice)
 }
 
 /// The first item that is worse by half of the scale, in a metric that is judged by its mean.
@@ -140,7 +159,7 @@ fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
             " Where calls failed, the log of the run has the last lines that the pipeline printed.",
         );
     }
-    match verdict.has_lost_items() {
+    match verdict.has_removed_items() {
         true => begun.and(format!(
             " Where {items} were only renamed, give them the names of the base: they are compared by name."
         )),
@@ -166,13 +185,12 @@ fn fine(verdict: &Verdict) -> Phrase {
     }
     if verdict.tells(ReasonCode::AddedBroken) {
         return Phrase::text(format!(
-            "Look at what is new: it does not do what is demanded of every {item}."
+            "Look at what is new: it does not do what is demanded of every {item}, and once this is merged nothing tells of \
+             it any more."
         ));
     }
     if verdict.has_lost_items() {
-        return Phrase::text(format!(
-            "See that the {items} which were removed had to go: nothing is said of them."
-        ));
+        return missing(verdict);
     }
     if gated(verdict).any(|(_, metric)| metric.cause == Cause::New) {
         return Phrase::text(
@@ -194,6 +212,20 @@ fn fine(verdict: &Verdict) -> Phrase {
                 .fold(begun, |all, other| all.and(" or ").name(*other));
             all.and(" alone decides: this suite cannot see its loss.")
         }
+    }
+}
+
+/// The next step where something that the base measured is missing.
+fn missing(verdict: &Verdict) -> Phrase {
+    let unseen = ": what is missing is compared with nothing, so that a drop there does not show.";
+    let mut metrics = verdict.metrics.iter();
+    match metrics.find_map(|(id, metric)| Some((id, metric.lost.first()?))) {
+        Some((id, first)) => {
+            let item = verdict.nouns_of(id).item;
+            let look = Phrase::text(format!("Look first at {item} "));
+            look.name(first).and(unseen)
+        }
+        None => Phrase::text("Look at what was removed").and(unseen),
     }
 }
 
@@ -224,5 +256,73 @@ const fn decision(approval: &Approval) -> &'static str {
         State::Approved => "The lower figures become the base once this is merged",
         State::Rejected => "A new commit asks again",
         State::TimedOut => "Nothing is ever approved by waiting; a new commit asks again",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::Turnover;
+    use crate::opening::word;
+    use crate::policy::Effect;
+    use crate::verdict::{BrokenCase, Reason};
+    use kelvin_page::Tone;
+
+    fn passed(code: ReasonCode) -> Verdict {
+        let mut verdict = Verdict::without_base(Word::Pass, Effect::Warn, "");
+        verdict.reasons = vec![Reason {
+            code,
+            effect: Some(Effect::Warn),
+            metric: None,
+            text: String::new(),
+        }];
+        verdict
+    }
+
+    /// The tone and the next step of a verdict.
+    fn said(verdict: Verdict) -> (Tone, String) {
+        let judgement = Judgement::without_base(verdict, Vec::new());
+        let (tone, _, _) = word(&judgement);
+        (tone, next(&judgement).show(|_, name| format!("`{name}`")))
+    }
+
+    #[test]
+    fn a_pass_without_something_of_the_base_is_never_calm_and_leaves_something_to_do() {
+        let removed = || {
+            let mut verdict = Verdict::without_base(Word::Pass, Effect::Warn, "");
+            let turnover = Turnover {
+                removed: 1,
+                ..Turnover::default()
+            };
+            verdict.turnover.insert("evidence".to_owned(), turnover);
+            verdict
+        };
+        let lacking = [
+            removed(),
+            passed(ReasonCode::LostInputs),
+            passed(ReasonCode::AddedBroken),
+            passed(ReasonCode::Relabelled),
+        ];
+        for verdict in lacking {
+            let (tone, step) = said(verdict);
+            assert_eq!(tone, Tone::Caution, "{step}");
+            assert!(step.starts_with("Look at "), "{step}");
+        }
+        let whole = Verdict::without_base(Word::Pass, Effect::Warn, "");
+        assert_eq!(said(whole), (Tone::Calm, "Nothing to do.".to_owned()));
+    }
+
+    #[test]
+    fn a_case_that_broke_is_where_to_look_if_no_metric_fails() {
+        let mut verdict = Verdict::without_base(Word::Regression, Effect::Fail, "");
+        verdict.broken_cases = vec![BrokenCase {
+            case: "alder".to_owned(),
+            metric: "evidence.agrees_with_labels".to_owned(),
+            certain: true,
+            bad: 5,
+            runs: 5,
+            valueless: false,
+        }];
+        assert_eq!(said(verdict).1, "Look first at item `alder`.");
     }
 }

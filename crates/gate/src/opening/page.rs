@@ -94,12 +94,13 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
 }
 
 fn flipped(flip: &Flip) -> FlippedAnswer {
+    let (base, head) = answers::beside_each_other(&flip.base, &flip.head);
     FlippedAnswer {
         item: flip.item.clone(),
         part: flip.part.clone(),
         count: Phrase::text(answers::extent(flip)),
-        base: answers::bare(&flip.base),
-        head: answers::bare(&flip.head),
+        base,
+        head,
     }
 }
 

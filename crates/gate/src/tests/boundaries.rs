@@ -197,3 +197,38 @@ fn a_rerun_of_edited_cases_that_the_budget_forbids_excuses_nothing() {
         (Word::Inconclusive, true)
     );
 }
+
+#[test]
+fn a_small_suite_of_which_every_case_is_paired_rests_on_no_fewer_pairs_than_it_has() {
+    let base = suite(3, 0, 0, 1);
+    let mut head = base.clone();
+    // A case that is added lends its units to the others.
+    let turn = |head: &mut Report, name: &str, cells: usize| {
+        let case = head.metrics.get_mut("m").unwrap().per_case.get_mut(name);
+        for cell in case.unwrap().cells.values_mut().take(cells) {
+            cell.input = Digest::of(b"another unit comes in");
+        }
+    };
+    turn(&mut head, "case-00", 3);
+    let verdict = stored(&Policy::default(), &base, &head);
+    assert_eq!(verdict.metrics["m"].coverage.turned, 3);
+    assert_eq!((verdict.verdict, verdict.is_thin()), (Word::Pass, false));
+    // A case of which nothing can be paired is missing from the pairs.
+    turn(&mut head, "case-00", 9);
+    assert!(stored(&Policy::default(), &base, &head).is_thin());
+}
+
+#[test]
+fn a_metric_that_fell_to_0_is_0_and_not_what_rounding_leaves() {
+    let of = |value: f64| {
+        let names: Vec<String> = (0..40).map(|at| format!("case-{at:02}")).collect();
+        let names = names.iter();
+        let cases: Vec<(&str, Vec<Vec<Option<f64>>>)> = names
+            .map(|name| (name.as_str(), vec![vec![Some(value); 3]]))
+            .collect();
+        Report::default().with("m", &cases)
+    };
+    let verdict = stored(&Policy::default(), &of(1.0), &of(0.0));
+    let head = verdict.metrics["m"].head.expect("a value");
+    assert_eq!(head.to_string(), "0");
+}

@@ -240,6 +240,8 @@ fn is_quiet(judgement: &Judgement) -> bool {
         && judgement.verdict.verdict.is_fine()
         && judgement.verdict.changes().is_none()
         && !judgement.verdict.is_thin()
+        && !judgement.verdict.has_lost_items()
+        && !judgement.verdict.tells_against(ReasonCode::Relabelled)
         && !judgement.verdict.tells(ReasonCode::Drift)
         && !judgement.verdict.tells(ReasonCode::OwnRules)
         && !judgement.cases.iter().any(|case| changed(case.change))

@@ -11,7 +11,7 @@ mod worlds_tests;
 
 pub use look::{OpenReason, Status, TypeFigures, TypeVerdict};
 pub use looks::{FollowUp, SuiteLooks, TypeEnding};
-pub use noise::UsualAnswers;
+pub use noise::{E_MIN, UsualAnswers};
 
 /// The part of the base's share that a type may lose, where that part is less than `max_drop`. An absolute limit
 /// would let a type that moves few decisions lose all of them.

@@ -6,7 +6,7 @@ use super::SuiteSide;
 pub(super) const SHRINK: f64 = 8.0;
 
 /// The lowest and the highest noise that a case can have.
-pub(super) const E_MIN: f64 = 0.002;
+pub const E_MIN: f64 = 0.002;
 const E_MAX: f64 = 0.45;
 
 /// The distance of the upper bound of the noise, in standard errors.

@@ -26,14 +26,14 @@ pub(super) fn wrong_answers(judgement: &Judgement) -> String {
         "| {item} | for example in | answer on the base | answer now | wrong in |\n| --- | --- | --- | --- | --- |\n",
     );
     for flip in judgement.flips.iter().take(FLIPPED) {
-        let answer = |text: &str| safe::markdown(&answers::bare(text), 120);
+        let (base, head) = answers::beside_each_other(&flip.base, &flip.head);
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} of {} |",
             safe::code(&flip.item, 60),
             safe::code(&flip.part, 60),
-            answer(&flip.base),
-            answer(&flip.head),
+            safe::markdown(&base, 120),
+            safe::markdown(&head, 120),
             flip.flipped,
             flip.of,
         );

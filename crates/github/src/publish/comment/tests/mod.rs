@@ -219,7 +219,7 @@ fn a_pass_that_leaves_something_out_does_not_say_that_there_is_nothing_to_do() {
     turnover.expect("a kind of items").removed = 1;
     let page = page(&report, &judgement, &[], 60_000);
     assert!(
-        page.contains("See that the cases which were removed had to go"),
+        page.contains("Look at what was removed: what is missing is compared with nothing"),
         "{page}"
     );
 }
