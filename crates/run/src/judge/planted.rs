@@ -373,13 +373,14 @@ impl PlantedAnswers {
         stats::mean(&gaps)
     }
 
-    /// Whether the judge puts every copy with this fault and without a disguise above the whole answer. A judge that likes
-    /// short answers is right about all that is made longer, which is most of what is planted.
+    /// Whether the judge puts every copy with this fault above the whole answer, but for those that are made longer. A judge
+    /// that likes short answers is right about these, which are most of what is planted.
     fn prefers(&self, fault: Fault) -> bool {
         /// Fewer copies may all be wrong by the noise of a sound judge.
         const LEAST: usize = 3;
-        let plain = self.pairs.iter().filter(|pair| pair.disguise.is_none());
-        let of_fault = plain.filter(|pair| pair.fault == fault);
+        let as_long = |pair: &&PlantedPair| matches!(pair.disguise, None | Some(Disguise::Dressed));
+        let of_fault = self.pairs.iter().filter(|pair| pair.fault == fault);
+        let of_fault = of_fault.filter(as_long);
         let rights: Vec<f64> = of_fault.filter_map(PlantedPair::right).collect();
         rights.len() >= LEAST && rights.iter().sum::<f64>() <= EQUAL
     }
@@ -695,7 +696,11 @@ mod tests {
                     Some(Disguise::Padded),
                     Some(Disguise::Obedient),
                 ];
-                let disguise = disguises[(at + at / 4) % 4];
+                // As it is planned for a judge of two: faults by turns, and few halves without a disguise.
+                let disguise = disguises[match at {
+                    0..20 => [1, 0, 2, 3][at % 4],
+                    _ => [2, 3, 0, 1][at % 4],
+                }];
                 PlantedPair {
                     item: format!("p{at}"),
                     fault,
