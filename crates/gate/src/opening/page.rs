@@ -43,16 +43,26 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let is_of_figures = reason(judgement)
         .is_none_or(|reason| reason.metric.is_some() || reason.code == ReasonCode::OtherAnswers);
     let is_told_by_answers = is_of_figures && verdict.new_types().next().is_none();
+    // The first sentence speaks of the item that the next step names.
+    let of_flips = answers::lead(&judgement.flips, verdict);
+    let worst = judgement.cases.iter().find(|case| case.is_worse());
+    let first = judgement.flips.first();
+    let is_of_worst = worst
+        .zip(first)
+        .is_none_or(|(case, flip)| case.case == flip.item);
     Opening {
         tone,
         mark,
         word,
         gist: gist(judgement),
         changes: verdict.changes(),
-        lead: answers::lead(&judgement.flips, verdict).or_else(|| {
-            let mut answers = answers().filter(|_| is_told_by_answers);
-            answers.find_map(ChangedAnswers::lead)
-        }),
+        lead: of_flips
+            .filter(|_| is_of_worst)
+            .or_else(|| {
+                let mut answers = answers().filter(|_| is_told_by_answers);
+                answers.find_map(ChangedAnswers::lead)
+            })
+            .or_else(|| answers::lead(&judgement.flips, verdict)),
         reasons,
         next: match &judgement.approval {
             Some(_) => next(judgement).and("."),
