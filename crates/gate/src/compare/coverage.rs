@@ -266,6 +266,8 @@ impl<'a> MetricSides<'_, 'a> {
                 () if tally.of_head == 0 && (part.unit_type.is_some() || part.kind.is_none()) => {
                     tally.alone
                 }
+                // An edited case of which the head has no value of this part: nothing can be compared as a whole either.
+                () if tally.of_head > 0 && tally.without == tally.of_head => tally.alone,
                 () if part.kind.is_some_and(|kind| planned_fewer.contains(kind)) => {
                     tally.alone.min(tally.of_base.saturating_sub(tally.of_head))
                 }

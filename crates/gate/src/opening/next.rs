@@ -7,7 +7,7 @@ use crate::changes::CaseChange;
 use crate::policy::Attention;
 use crate::verdict::{Cause, MetricVerdict, ReasonCode, Verdict, Word};
 use kelvin_page::Phrase;
-use kelvin_record::Nouns;
+use kelvin_record::{Nouns, probe_of};
 
 /// The next step for a reader, in sentences. About an approval it is one sentence without its full stop, since a page
 /// may add where it was asked.
@@ -243,9 +243,16 @@ fn look(judgement: &Judgement, case: &CaseChange) -> Phrase {
 /// changed.
 pub fn part<'a>(judgement: &'a Judgement, case: &'a CaseChange) -> Option<&'a str> {
     let mut flips = judgement.flips.iter();
-    let flip = flips.find(|flip| flip.item == case.case);
-    flip.map(|flip| flip.part.as_str())
-        .or_else(|| case.variants.first()?.variant.as_deref())
+    if let Some(flip) = flips.find(|flip| flip.item == case.case) {
+        return Some(&flip.part);
+    }
+    // Where the item itself is answered otherwise, a part of it may be answered as it was.
+    let answers = judgement.verdict.answers.get(probe_of(&case.metric));
+    let mut others = answers.into_iter().flat_map(|changed| &changed.answers);
+    if others.any(|other| other.item == case.case) {
+        return None;
+    }
+    case.variants.first()?.variant.as_deref()
 }
 
 const fn decision(approval: &Approval) -> &'static str {

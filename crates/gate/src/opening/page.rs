@@ -43,18 +43,29 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let is_told_by_answers = is_of_figures && verdict.new_types().next().is_none();
     // The answers of another probe may have got better: they do not say what this metric lost.
     let about = reason(judgement).and_then(|reason| Some(probe_of(reason.metric.as_deref()?)));
+    let of_answers = || {
+        let mut answers = verdict.answers.iter().filter(|(probe, _)| {
+            is_told_by_answers && about.is_none_or(|about| about == probe.as_str())
+        });
+        answers.find_map(|(_, changed)| changed.lead())
+    };
+    // The first sentence speaks of the item that the next step names.
+    let of_flips = answers::lead(&judgement.flips, verdict);
+    let mut cases = judgement.cases.iter();
+    let worst = cases.find(|case| case.is_worse());
+    let are_of_worst = worst
+        .zip(judgement.flips.first())
+        .is_none_or(|(case, flip)| case.case == flip.item);
     Opening {
         tone,
         mark,
         word,
         gist: gist(judgement),
         changes: verdict.changes(),
-        lead: answers::lead(&judgement.flips, verdict).or_else(|| {
-            let mut answers = verdict.answers.iter().filter(|(probe, _)| {
-                is_told_by_answers && about.is_none_or(|about| about == probe.as_str())
-            });
-            answers.find_map(|(_, changed)| changed.lead())
-        }),
+        lead: match are_of_worst {
+            true => of_flips.or_else(of_answers),
+            false => of_answers().or(of_flips),
+        },
         reasons,
         next: match &judgement.approval {
             Some(_) => next(judgement).and("."),

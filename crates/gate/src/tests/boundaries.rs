@@ -232,3 +232,21 @@ fn a_metric_that_fell_to_0_is_0_and_not_what_rounding_leaves() {
     let head = verdict.metrics["m"].head.expect("a value");
     assert_eq!(head.to_string(), "0");
 }
+
+#[test]
+fn an_edited_case_that_has_no_value_any_more_is_missing_and_was_compared_by_no_name() {
+    let base = suite(40, 0, 0, 1);
+    let mut head = base.clone();
+    head.texts.insert("case-03".to_owned(), "edited".to_owned());
+    let empty = case_value("case-03 edited", &vec![vec![None]; 9]);
+    let metric = head.metrics.get_mut("m").unwrap();
+    metric.per_case.insert("case-03".to_owned(), empty);
+    let verdict = stored(&Policy::default(), &base, &head);
+    assert_eq!(verdict.metrics["m"].lost, ["case-03"]);
+    assert!(verdict.has_lost_items(), "{:?}", verdict.reasons);
+    // An edited case with values is compared by its name, and nothing is missing.
+    let other = case_value("case-03 edited", &nine(0, 1));
+    let metric = head.metrics.get_mut("m").unwrap();
+    metric.per_case.insert("case-03".to_owned(), other);
+    assert!(!stored(&Policy::default(), &base, &head).has_lost_items());
+}
