@@ -123,8 +123,12 @@ const CALIBRATION: &str = "calibration of the judges";
 
 /// A sentence for each part of the configuration that the change edits, and for each file that says what is measured,
 /// compared with the tree of the base commit. Without a base commit there is no sentence; where the base commit could
-/// not be fetched, a sentence says that nobody knows.
-pub(super) fn edited_rules(config: &Config, request: &GateRequest) -> Vec<Reason> {
+/// not be fetched, a sentence says that nobody knows. `is_compared`: whether there was a report of the base.
+pub(super) fn edited_rules(
+    config: &Config,
+    request: &GateRequest,
+    is_compared: bool,
+) -> Vec<Reason> {
     let with = (request.login.as_ref(), &request.hint);
     let name = Path::new(config.file.file_name().unwrap_or_default());
     let mut measured = config.measured_files();
@@ -142,10 +146,15 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest) -> Vec<Reason
     let commit = baseline::short(oid);
     let base = match files.remove(0) {
         Ok(Some(base)) => base,
-        // A new configuration brings rules of its own.
+        // A new configuration brings rules of its own. Where there is a report to compare with, the base had other rules
+        // somewhere else, such as in the folder that the change moves everything out of.
         Ok(None) => {
+            let code = match is_compared {
+                true => ReasonCode::OwnRules,
+                false => ReasonCode::EditsRules,
+            };
             return vec![warning(
-                ReasonCode::EditsRules,
+                code,
                 format!(
                     "the base {commit} has no `{}`: the gate is the one that this change brings",
                     name.display()

@@ -82,7 +82,7 @@ pub(super) fn judge(
     judgement.caveats = foremost.map(|notice| notice.text.clone()).collect();
     let edits = match request.by_the_base {
         true => Vec::new(),
-        false => rules::edited_rules(config, request),
+        false => rules::edited_rules(config, request, judgement.base.is_some()),
     };
     let reasons = &mut judgement.verdict.reasons;
     let comes_first = |reason: &&Reason| {

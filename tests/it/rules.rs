@@ -96,6 +96,38 @@ fn a_drop_that_passes_by_rules_that_the_change_made_says_so_in_the_first_line() 
 }
 
 #[test]
+fn a_drop_that_passes_since_everything_moves_to_another_folder_says_whose_rules_it_passes() {
+    let (_remote, url) = bare();
+    let project = pushed(&url, GROUNDED);
+    save(&project);
+    branch(&project, "moved", CONSTANT);
+    project.config("gate: {max_drop: 2}\n");
+    fs::create_dir(project.path("sub")).expect("a folder");
+    for name in ["kelvin.yaml", "pipeline.sh", "cases"] {
+        fs::rename(project.path(name), project.path(&format!("sub/{name}"))).expect("moved");
+    }
+    commit(&project, "a folder of its own");
+    let said = project
+        .kelvin(&["gate", "--config", "sub/kelvin.yaml"])
+        .expect(0);
+    let judgement = project.json("sub/kelvin/gate.json");
+    assert!(judgement["base"].is_object(), "{}", said.stdout);
+    let first = &judgement["reasons"][0];
+    assert_eq!(first["code"], json!("own_rules"), "{first}");
+    let text = first["text"].as_str().expect("a text");
+    assert!(
+        text.contains("the gate is the one that this change brings"),
+        "{text}"
+    );
+    let page = project.read("sub/kelvin/gate.md");
+    let head = page.lines().next().expect("a line");
+    assert!(
+        head.contains("⚠️ Kelvin: passes under rules that this change made"),
+        "{head}"
+    );
+}
+
+#[test]
 fn an_edit_of_the_rules_that_lets_nothing_pass_is_told_as_an_edit_alone() {
     let (_remote, url) = bare();
     let project = pushed(&url, GROUNDED);
