@@ -26,6 +26,9 @@ const LONGEST: usize = 600;
 /// Longer answers are cut where no page lists them: a list in a terminal shows less of an answer.
 const LONGEST_UNLISTED: usize = KeptTexts::SHORT;
 
+/// As many columns of an answer are surely shown in a sentence.
+const IN_A_SENTENCE: usize = 60;
+
 /// Longer questions and expected answers are cut.
 const LONGEST_QUESTION: usize = 200;
 
@@ -69,7 +72,8 @@ pub struct ChangedAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
     /// What it was answered most often on the base; a decision as JSON, and cut where it is long: after 600 columns, and
-    /// after 80 where 500 answers stand before it.
+    /// after 80 where 500 answers stand before it. Where both answers begin alike for as long, both begin with `…`, a few
+    /// words before they differ.
     pub base: String,
     /// The same on the head.
     pub head: String,
@@ -152,12 +156,13 @@ impl ChangedAnswers {
                 .map(|(at, other)| {
                     let is_listed = at < ANSWERS;
                     let most = if is_listed { LONGEST } else { LONGEST_UNLISTED };
+                    let (base, head) = from_difference(&other.base, &other.head, most);
                     ChangedAnswer {
                         item: other.item.name.clone(),
                         asked: question(&other.item.asked),
                         expected: question(&other.item.expected),
-                        base: safe::cut(&other.base, most),
-                        head: safe::cut(&other.head, most),
+                        base: safe::cut(&base, most),
+                        head: safe::cut(&head, most),
                         hits: None,
                         beside: if is_listed {
                             beside(other)
@@ -222,6 +227,7 @@ impl ChangedAnswers {
             true => told.and(" is answered otherwise"),
             false => {
                 let (was, is) = beside_each_other(&first.base, &first.head);
+                let (was, is) = from_difference(&was, &is, IN_A_SENTENCE);
                 let told = told.and(" is answered ").quote(is);
                 told.and(" instead of ").quote(was)
             }
@@ -375,12 +381,12 @@ pub fn lead(flips: &[Flip], verdict: &Verdict) -> Option<Phrase> {
     let (was, is) = beside_each_other(&first.base, &first.head);
     let begun = Phrase::of_name(&first.item);
     let what = match first.ought {
-        Ought::Hold => begun
-            .and(" now answers ")
-            .quote(is)
-            .and(" instead of ")
-            .quote(was)
-            .and(format!(" {}", extent(first))),
+        Ought::Hold => {
+            let (was, is) = from_difference(&was, &is, IN_A_SENTENCE);
+            let told = begun.and(" now answers ").quote(is);
+            let told = told.and(" instead of ").quote(was);
+            told.and(format!(" {}", extent(first)))
+        }
         Ought::Move => begun
             .and(" now stays at ")
             .quote(is)
@@ -416,6 +422,26 @@ pub fn beside_each_other(base: &str, head: &str) -> (String, String) {
     (was, is)
 }
 
+/// Two answers that differ, for a place of so many columns. Long answers often begin alike, and would look the same where
+/// they are cut: then both begin a few words before they differ.
+pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, String) {
+    /// The letters before the difference that are kept for its context.
+    const BEFORE: usize = 20;
+    let pairs = base.chars().zip(head.chars());
+    let alike = pairs.take_while(|(one, other)| one == other).count();
+    if alike + BEFORE <= columns {
+        return (base.to_owned(), head.to_owned());
+    }
+    let mut letters = base.char_indices().skip(alike - BEFORE);
+    let start = letters.next().map_or(0, |(at, _)| at);
+    // A word is begun where it begins, unless it is as long as all of the context.
+    let mut word = base[start..].char_indices().take(BEFORE / 2);
+    let word = word.find(|(_, letter)| *letter == ' ');
+    let start = word.map_or(start, |(at, _)| start + at + 1);
+    let from = |text: &str| format!("…{}", &text[start..]);
+    (from(base), from(head))
+}
+
 /// An answer for people: a text without its quotation marks, anything else as JSON.
 fn bare(answer: &str) -> String {
     match serde_json::from_str(answer) {
@@ -437,5 +463,30 @@ mod tests {
         assert_eq!(shown("\"pay\"", "\"refuse\""), "pay refuse");
         assert_eq!(shown("100", "\"100\""), "100 \"100\"");
         assert_eq!(shown("true", "\"true\""), "true \"true\"");
+    }
+
+    #[test]
+    fn long_answers_that_begin_alike_are_shown_from_where_they_differ() {
+        let begin = "The warranty of this product lasts two years from the day of purchase. ";
+        let (base, head) = (
+            format!("{begin}The shop pays."),
+            format!("{begin}Our shop pays."),
+        );
+        let (was, is) = from_difference(&base, &head, 60);
+        assert_eq!(was, "…day of purchase. The shop pays.");
+        assert_eq!(is, "…day of purchase. Our shop pays.");
+        assert_eq!(
+            from_difference(&base, &head, 600),
+            (base.clone(), head.clone())
+        );
+        // One may be the beginning of the other, or have no words at all.
+        let (was, is) = from_difference(begin, &base, 60);
+        assert_ne!(safe::cut(&was, 60), safe::cut(&is, 60));
+        let (was, is) = (
+            format!("{}a", "ä".repeat(90)),
+            format!("{}b", "ä".repeat(90)),
+        );
+        let ending = |text: &str| format!("…{}{text}", "ä".repeat(20));
+        assert_eq!(from_difference(&was, &is, 60), (ending("a"), ending("b")));
     }
 }

@@ -41,8 +41,12 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let is_of_figures = reason(judgement)
         .is_none_or(|reason| reason.metric.is_some() || reason.code == ReasonCode::OtherAnswers);
     let is_told_by_answers = is_of_figures && verdict.new_types().next().is_none();
-    // The answers of another probe may have got better: they do not say what this metric lost.
+    // The answers of another probe may have got better: they do not say what this metric lost. Where nothing was lost, those
+    // of any probe are told before a metric of one that has no answers of its own.
     let about = reason(judgement).and_then(|reason| Some(probe_of(reason.metric.as_deref()?)));
+    let about = about.filter(|about| {
+        verdict.verdict == Word::Regression || verdict.answers.contains_key(*about)
+    });
     let of_answers = || {
         let mut answers = verdict.answers.iter().filter(|(probe, _)| {
             is_told_by_answers && about.is_none_or(|about| about == probe.as_str())

@@ -16,6 +16,9 @@ use kelvin_record::{Nouns, metric_name, probe_of};
 /// The number of answers that went wrong above the metrics.
 const FLIPPED: usize = 5;
 
+/// The columns of each of them.
+const FLIPPED_ANSWER: usize = 120;
+
 /// The answers that went wrong, one for each case.
 pub(super) fn wrong_answers(judgement: &Judgement) -> String {
     if judgement.flips.is_empty() {
@@ -27,13 +30,14 @@ pub(super) fn wrong_answers(judgement: &Judgement) -> String {
     );
     for flip in judgement.flips.iter().take(FLIPPED) {
         let (base, head) = answers::beside_each_other(&flip.base, &flip.head);
+        let (base, head) = answers::from_difference(&base, &head, FLIPPED_ANSWER);
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} of {} |",
             safe::code(&flip.item, 60),
             safe::code(&flip.part, 60),
-            safe::markdown(&base, 120),
-            safe::markdown(&head, 120),
+            safe::markdown(&base, FLIPPED_ANSWER),
+            safe::markdown(&head, FLIPPED_ANSWER),
             flip.flipped,
             flip.of,
         );
@@ -82,12 +86,13 @@ pub(super) fn other_answers(judgement: &Judgement) -> String {
                 true => format!(" {} |", text(row.expected.as_deref().unwrap_or("-"))),
                 false => String::new(),
             };
+            let (base, head) = answers::from_difference(&row.base, &row.head, ANSWER);
             let _ = writeln!(
                 page,
                 "| {}{asked} |{expected} {} | {} |",
                 safe::code(&row.item, 60),
-                text(&row.base),
-                text(&row.head),
+                text(&base),
+                text(&head),
             );
         }
         more(&mut page, list.rows.len() + list.left, LISTED, "answers");
