@@ -123,13 +123,14 @@ const CALIBRATION: &str = "calibration of the judges";
 
 /// A sentence for each part of the configuration that the change edits, and for each file that says what is measured,
 /// compared with the tree of the base commit. Without a base commit there is no sentence; where the base commit could
-/// not be fetched, a sentence says that nobody knows. `is_compared`: whether there was a report of the base.
-pub(super) fn edited_rules(
-    config: &Config,
-    request: &GateRequest,
-    is_compared: bool,
-) -> Vec<Reason> {
+/// not be fetched, a sentence says that nobody knows. `is_passed`: whether the change was
+/// compared with a report of the base, and passes.
+pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bool) -> Vec<Reason> {
     let with = (request.login.as_ref(), &request.hint);
+    let code = match is_passed {
+        true => ReasonCode::OwnRules,
+        false => ReasonCode::EditsRules,
+    };
     let name = Path::new(config.file.file_name().unwrap_or_default());
     let mut measured = config.measured_files();
     // Whoever edits this file decides which judges are trusted.
@@ -149,10 +150,6 @@ pub(super) fn edited_rules(
         // A new configuration brings rules of its own. Where there is a report to compare with, the base had other rules
         // somewhere else, such as in the folder that the change moves everything out of.
         Ok(None) => {
-            let code = match is_compared {
-                true => ReasonCode::OwnRules,
-                false => ReasonCode::EditsRules,
-            };
             return vec![warning(
                 code,
                 format!(
@@ -174,7 +171,7 @@ pub(super) fn edited_rules(
     let Some(edits) = edits else {
         // Nobody knows what the old rules say, so that a pass is one under those of the change.
         return vec![warning(
-            ReasonCode::OwnRules,
+            code,
             format!(
                 "`{}` of the base {commit} cannot be read by this kelvin, so whether this change \
                  edits the gate is not known",

@@ -82,7 +82,10 @@ pub(super) fn judge(
     judgement.caveats = foremost.map(|notice| notice.text.clone()).collect();
     let edits = match request.by_the_base {
         true => Vec::new(),
-        false => rules::edited_rules(config, request, judgement.base.is_some()),
+        false => {
+            let is_passed = judgement.base.is_some() && judgement.verdict.passed;
+            rules::edited_rules(config, request, is_passed)
+        }
     };
     let reasons = &mut judgement.verdict.reasons;
     let comes_first = |reason: &&Reason| {
