@@ -123,8 +123,8 @@ const CALIBRATION: &str = "calibration of the judges";
 
 /// A sentence for each part of the configuration that the change edits, and for each file that says what is measured,
 /// compared with the tree of the base commit. Without a base commit there is no sentence; where the base commit could
-/// not be fetched, a sentence says that nobody knows. `is_passed`: whether the change was
-/// compared with a report of the base, and passes.
+/// not be fetched, a sentence says that nobody knows. `is_passed`: whether the change was compared with a report of the
+/// base, and passes.
 pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bool) -> Vec<Reason> {
     let with = (request.login.as_ref(), &request.hint);
     let code = match is_passed {
@@ -138,12 +138,11 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
     let is_tried = !calibrated::language_models(config).is_empty();
     let mut names = vec![name];
     names.extend(measured.iter().map(|(_, path)| *path));
-    let (commit, mut files) = match baseline::base_files(&config.root, with, &names) {
+    let (oid, mut files) = match baseline::base_files(&config.root, with, &names) {
         Ok(found) => found,
         Err(error) if Unknown::is_in(&error) => return vec![not_fetched()],
         Err(_) => return Vec::new(),
     };
-    let oid = commit;
     let commit = baseline::short(oid);
     let base = match files.remove(0) {
         Ok(Some(base)) => base,

@@ -54,7 +54,7 @@ pub(super) fn case_flip(
         };
         let key = match ought {
             Ought::Hold if moved_now > moved_then && was != is => (Some(was.clone()), is),
-            // An answer that stayed the same is no nearer to its case than before: the case is answered otherwise.
+            // Where the rewrite is answered as before, the answer to the case itself is what changed.
             Ought::Move if moved_now == 0.0 && moved_then > 0.0 && was != is => (None, is),
             _ => continue,
         };

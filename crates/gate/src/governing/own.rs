@@ -137,8 +137,8 @@ fn sides(item: &ItemAnswers) -> (impl Iterator<Item = &Answer>, impl Iterator<It
     (base, head)
 }
 
-/// The items that changed: those whose usual answer does, over the item and its rewrites, or that of the item itself. `runs`: how
-/// many of the answers of each item are those to the item itself, on the base and on the head.
+/// The items that changed: those whose usual answer is another one, over the item and its rewrites, or for the item itself.
+/// `runs`: how many of the answers to each item, which come first, are to the item itself, on the base and on the head.
 fn classes(
     base: &SuiteSide<u32>,
     head: &SuiteSide<u32>,

@@ -200,7 +200,7 @@ fn fine(verdict: &Verdict) -> Phrase {
     if verdict.tells(ReasonCode::UncalibratedJudge) {
         return Phrase::text("Put the judge on trial once, with ")
             .name("kelvin calibrate")
-            .and(": nothing else is to do.");
+            .and(".");
     }
     let types: Vec<&str> = verdict.unseen_types().collect();
     match types.as_slice() {

@@ -13,6 +13,7 @@ use kelvin_gate::report::fixture;
 use kelvin_gate::reproduce::Reproduction;
 use kelvin_gate::verdict::{BrokenCase, Reason, ReasonCode, Verdict, Word};
 use kelvin_gate::{Gate, Next, changes};
+use kelvin_record::{Flip, Ought};
 
 mod remarks;
 
@@ -139,13 +140,11 @@ fn a_regression_is_told_in_the_first_lines() {
     );
 }
 
-#[test]
-fn another_answer_of_one_probe_does_not_stand_for_the_loss_in_another() {
-    let (base, head) = (fixture::good(), fixture::bad());
-    let mut judgement = judged(&base, &head);
-    let better = ChangedAnswers {
-        item: "prompt".to_owned(),
-        items: "prompts".to_owned(),
+/// One item that is answered otherwise.
+fn answered_otherwise(kind: &str, name: &str) -> ChangedAnswers {
+    ChangedAnswers {
+        item: kind.to_owned(),
+        items: format!("{kind}s"),
         same: 3,
         other: 1,
         gone: 0,
@@ -154,7 +153,7 @@ fn another_answer_of_one_probe_does_not_stand_for_the_loss_in_another() {
         varied_on_base: 0,
         once: true,
         answers: vec![ChangedAnswer {
-            item: "p1".to_owned(),
+            item: name.to_owned(),
             asked: None,
             expected: Some("Paris".to_owned()),
             base: "I do not know.".to_owned(),
@@ -162,7 +161,54 @@ fn another_answer_of_one_probe_does_not_stand_for_the_loss_in_another() {
             hits: None,
             beside: BTreeMap::new(),
         }],
+    }
+}
+
+#[test]
+fn the_first_sentence_is_about_the_item_that_the_next_step_names() {
+    let (base, head) = (fixture::good(), fixture::bad());
+    let mut judgement = judged(&base, &head);
+    let worst = judgement.cases.iter().find(|case| case.is_worse());
+    let worst = worst.expect("a case that is worse").case.clone();
+    judgement.flips = vec![Flip {
+        metric: "evidence.invariance".to_owned(),
+        item: "another".to_owned(),
+        ought: Ought::Hold,
+        flipped: 1,
+        of: 3,
+        part: "reorder-01".to_owned(),
+        base: "\"pay\"".to_owned(),
+        head: "\"refuse\"".to_owned(),
+    }];
+    let first = |judgement: &Judgement| {
+        let page = page(&head, judgement, &[], 60_000);
+        page.lines().nth(2).expect("a sentence").to_owned()
     };
+    let alone = first(&judgement);
+    assert!(alone.starts_with("**`another` now answers"), "{alone}");
+    let answers = answered_otherwise("case", &worst);
+    judgement
+        .verdict
+        .answers
+        .insert("evidence".to_owned(), answers);
+    let told = first(&judgement);
+    assert!(
+        told.starts_with(&format!("**`{worst}` is answered")),
+        "{told}"
+    );
+    judgement.flips[0].item = worst.clone();
+    let told = first(&judgement);
+    assert!(
+        told.starts_with(&format!("**`{worst}` now answers")),
+        "{told}"
+    );
+}
+
+#[test]
+fn another_answer_of_one_probe_does_not_stand_for_the_loss_in_another() {
+    let (base, head) = (fixture::good(), fixture::bad());
+    let mut judgement = judged(&base, &head);
+    let better = answered_otherwise("prompt", "p1");
     judgement
         .verdict
         .answers
