@@ -1,10 +1,11 @@
 //! Every figure of the probes that make most of them: its family, and its range.
 
+use kelvin_fixtures::report::EvidenceReport as _;
 use std::collections::BTreeMap;
 
 use kelvin_evidence as evidence;
 use kelvin_evidence::{Basis, Settings, perturb};
-use kelvin_gate::report::fixture;
+use kelvin_fixtures::report as fixture;
 use kelvin_record::{Ending, Metric, Range, SectionFingerprint};
 use kelvin_retrieval as retrieval;
 use kelvin_retrieval::{Citations, RetrievalBasis, RetrievalSection, SpanRule, StoredBasis};

@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 
 use crate::registry::Registry;
 use kelvin_evidence::page::{QUADRANT, SignalWords, Standing};
+use kelvin_fixtures::report as fixture;
 use kelvin_gate::judgement::Judgement;
-use kelvin_gate::report::{Report, fixture, json as report_json};
+use kelvin_gate::report::{Report, json as report_json};
 use kelvin_github::publish::bundle::Bundle;
 use kelvin_page::BANDS;
 

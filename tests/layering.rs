@@ -162,9 +162,9 @@ fn collect(folder: &Path, wanted: &str, files: &mut BTreeMap<PathBuf, String>) {
 
 /// Tests stand at the foot of a file, or in files and folders that are nothing else.
 fn without_tests<'a>(file: &str, text: &'a str) -> &'a str {
-    let is_test = file
-        .split(['/', '.'])
-        .any(|part| ["tests", "fixture", "fake"].contains(&part) || part.ends_with("_tests"));
+    let is_test = file.split(['/', '.']).any(|part| {
+        ["tests", "fixture", "fixtures", "fake"].contains(&part) || part.ends_with("_tests")
+    });
     if is_test {
         return "";
     }

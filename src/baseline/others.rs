@@ -191,7 +191,7 @@ fn has_same_answers(base: &Report, other: &Report) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kelvin_gate::report::fixture;
+    use kelvin_fixtures::report as fixture;
 
     /// A report of so many calls that took so long.
     fn report(calls: usize, seconds: f64) -> Report {

@@ -41,8 +41,6 @@ mod rule_files;
 mod rules;
 mod runs;
 mod save;
-#[cfg(test)]
-mod scorer_tests;
 mod settle;
 mod side;
 mod stage;

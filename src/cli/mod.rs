@@ -169,6 +169,7 @@ fn whole<const MOST: usize>(text: &str) -> Result<NonZeroUsize, String> {
 
 /// Runs the program with the given kinds of probes. It returns instead of exiting, so that every destructor runs.
 pub fn main(registry: Registry) -> ExitCode {
+    target::know_word();
     let line: Vec<OsString> = std::env::args_os().collect();
     if line.get(1).is_some_and(|word| word == target::SUPERVISE) {
         return match target::serve() {

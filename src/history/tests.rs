@@ -1,7 +1,7 @@
 use super::write::RunScene;
 use super::*;
 use crate::registry::Registry;
-use kelvin_gate::report::fixture;
+use kelvin_fixtures::report as fixture;
 
 fn scene() -> RunScene {
     RunScene {

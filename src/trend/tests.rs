@@ -6,7 +6,8 @@ use super::summary::{Of, ReadReports, Summary, SummaryInputs, SummaryRow, TrendW
 use super::{Period, RegressionStanding, VersionSamples, article, compare};
 use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
-use kelvin_page::{fixture, html, markdown};
+use kelvin_fixtures::page as fixture;
+use kelvin_page::{html, markdown};
 use kelvin_record::{Direction, Nouns};
 
 const DAY: i64 = 24 * 60 * 60;

@@ -29,7 +29,7 @@ mod records;
 mod schedule;
 mod section;
 mod survey;
-#[cfg(any(test, feature = "fixtures"))]
+#[cfg(test)]
 pub mod trial;
 mod turns;
 pub mod words;

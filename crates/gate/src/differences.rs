@@ -373,7 +373,8 @@ fn incomparable(base: &Report, head: &Report) -> Option<Incomparable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{Fingerprints, Run, Session, fixture};
+    use crate::fixtures::report as fixture;
+    use crate::report::{Fingerprints, Run, Session};
     use kelvin_base::cost::Cost;
     use kelvin_evidence::{Basis, EvidenceSection};
     use std::collections::BTreeMap;

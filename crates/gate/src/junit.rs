@@ -335,7 +335,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::fixture;
+    use crate::fixtures::report as fixture;
     use crate::verdict::{ReasonCode, Verdict, Word};
 
     #[test]

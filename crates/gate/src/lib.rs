@@ -32,6 +32,12 @@ mod subject;
 mod unpaired;
 pub mod verdict;
 
+#[cfg(test)]
+extern crate self as kelvin_gate;
+#[cfg(test)]
+#[path = "../../fixtures/src/lib.rs"]
+pub mod fixtures;
+
 use std::collections::BTreeMap;
 
 use crate::compare::{AnswerPairs, Comparison, Presence};

@@ -166,7 +166,6 @@ impl Client {
     }
 
     /// Replaces sleeping by another way to wait.
-    #[cfg(any(test, feature = "fixtures"))]
     pub fn pausing(mut self, pause: impl Fn(Duration) + Send + Sync + 'static) -> Self {
         self.pause = Box::new(pause);
         self
@@ -178,7 +177,6 @@ impl Client {
     }
 
     /// How many requests were made so far.
-    #[cfg(any(test, feature = "fixtures"))]
     pub fn requests(&self) -> usize {
         self.sent.load(Ordering::Relaxed)
     }

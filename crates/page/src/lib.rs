@@ -14,7 +14,10 @@ pub mod safe;
 pub mod terminal;
 mod words;
 
-#[cfg(any(test, feature = "fixtures"))]
+#[cfg(test)]
+extern crate self as kelvin_page;
+#[cfg(test)]
+#[path = "../../fixtures/src/page/mod.rs"]
 pub mod fixture;
 
 pub use block::{

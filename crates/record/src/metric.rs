@@ -422,7 +422,6 @@ impl Cells {
     }
 
     /// The samples of every variant, to change them.
-    #[cfg(any(test, feature = "fixtures"))]
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Cell> {
         self.0.iter_mut().map(|(_, cell)| cell)
     }

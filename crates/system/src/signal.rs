@@ -34,7 +34,6 @@ impl Interrupt {
     }
 
     /// An interrupt for a test, which the signals of the process do not trip.
-    #[cfg(any(test, feature = "fixtures"))]
     pub fn apart() -> Arc<Self> {
         Arc::new(Self::new().expect("a socket pair"))
     }
@@ -69,7 +68,6 @@ impl Interrupt {
     }
 
     /// Trips the interrupt without a signal.
-    #[cfg(any(test, feature = "fixtures"))]
     pub fn trip(&self) {
         use std::io::Write as _;
         self.tripped.store(true, Ordering::SeqCst);

@@ -10,8 +10,9 @@ use super::tests::client;
 use super::*;
 use crate::baseline::{Baseline, Claims, Hint, Search};
 use crate::registry::Registry;
+use kelvin_fixtures::report as fixture;
 use kelvin_gate::provenance::{Provenance, Source, Tried};
-use kelvin_gate::report::{self, fixture};
+use kelvin_gate::report;
 use kelvin_record::settings::{BaselineSettings, BaselineSource};
 
 /// A repository with three commits in a row, oldest first.

@@ -8,7 +8,8 @@ use crate::registry::Registry;
 use kelvin_github::{Access, Client};
 
 use super::fake::{Fault, REPOSITORY, Server, TOKEN, archive};
-use kelvin_gate::report::{self, fixture};
+use kelvin_fixtures::report as fixture;
+use kelvin_gate::report;
 
 /// A client that does not wait, and what it would have waited.
 pub(super) fn client(server: &Server, token: &str) -> (Client, Arc<Mutex<Vec<Duration>>>) {

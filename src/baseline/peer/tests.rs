@@ -120,8 +120,7 @@ fn edit(path: &Path, from: &str, to: &str) {
 #[test]
 fn our_own_reports_are_not_taken_for_one() {
     let mut text = Vec::new();
-    kelvin_gate::report::json::write(&mut text, &kelvin_gate::report::fixture::good())
-        .expect("written");
+    kelvin_gate::report::json::write(&mut text, &kelvin_fixtures::report::good()).expect("written");
     assert!(!is_one(&text));
     for text in ["", "[]", "{}", "{\"schema_version\": 1}", "nonsense"] {
         assert!(!is_one(text.as_bytes()), "{text}");

@@ -13,12 +13,14 @@ use super::follows::of_one;
 use crate::registry::Registry;
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
+use kelvin_fixtures::page::{active, corpus};
+use kelvin_fixtures::report as fixture;
 use kelvin_gate::approval::{Approval, Origin, Rules};
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::differences::differences;
 use kelvin_gate::policy::Policy;
 use kelvin_gate::provenance::{Provenance, Source};
-use kelvin_gate::report::{Report, fixture};
+use kelvin_gate::report::Report;
 use kelvin_gate::reproduce::Reproduction;
 use kelvin_gate::{Gate, Judgement, align, answers, changes};
 use kelvin_github::PullRequest;
@@ -27,7 +29,6 @@ use kelvin_github::publish::failure::UnmeasuredRun;
 use kelvin_github::publish::{
     Context, Excerpt, Level, Publication, annotations, commands, comment, failure, outputs,
 };
-use kelvin_page::fixture::{active, corpus};
 
 /// How many bundles the suite changes.
 const EXECUTIONS: usize = 150;

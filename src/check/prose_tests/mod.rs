@@ -4,6 +4,7 @@
 mod gated;
 mod known;
 
+use kelvin_fixtures::report::EvidenceReport as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,7 @@
 //! Cases: Markdown files cut into a preamble and typed units, byte for byte, or the records of one file.
 
 mod expected;
-#[cfg(any(test, feature = "fixtures"))]
+#[cfg(test)]
 pub mod fixture;
 #[cfg(test)]
 mod folder_tests;

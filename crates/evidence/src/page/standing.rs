@@ -36,7 +36,6 @@ pub enum Standing {
 
 impl Standing {
     /// Every standing, for the test of the document that explains them.
-    #[cfg(any(test, feature = "fixtures"))]
     pub const ALL: [Self; 9] = [
         Self::Grounded,
         Self::Flat,

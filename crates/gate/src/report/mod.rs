@@ -19,9 +19,6 @@ use kelvin_record::{
 pub mod json;
 pub mod page;
 
-#[cfg(any(test, feature = "fixtures"))]
-pub mod fixture;
-
 /// The version of the format. It is raised when an old reader would misread a new report.
 pub const SCHEMA_VERSION: u32 = 2;
 

@@ -271,7 +271,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use kelvin_gate::report::fixture;
+    use kelvin_fixtures::report as fixture;
 
     fn context() -> Context {
         Context {

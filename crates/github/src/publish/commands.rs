@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn no_text_makes_a_second_command() {
-        for text in kelvin_page::fixture::corpus() {
+        for text in kelvin_fixtures::page::corpus() {
             let annotation = Annotation {
                 level: Level::Failure,
                 path: text.clone(),
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn no_line_of_an_error_is_a_command() {
-        for text in kelvin_page::fixture::corpus() {
+        for text in kelvin_fixtures::page::corpus() {
             let said = inert(&format!(
                 "error: {text}\r::error::x\n  ::set-env name=A::b\nx ##[error]y ###[error]z\n{text}"
             ));

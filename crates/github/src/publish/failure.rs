@@ -83,7 +83,7 @@ mod tests {
             run_id: "7".to_owned(),
             ..Context::default()
         };
-        for reason in kelvin_page::fixture::corpus() {
+        for reason in kelvin_fixtures::page::corpus() {
             let failure = UnmeasuredRun {
                 context: &context,
                 what: "`setup` failed",

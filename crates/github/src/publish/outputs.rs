@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn no_value_can_add_an_output() {
-        for text in kelvin_page::fixture::corpus() {
+        for text in kelvin_fixtures::page::corpus() {
             let forged = format!("KELVIN\nverdict<<X\npass\nX\n{text}");
             let outputs = [
                 ("verdict", forged.clone()),

@@ -119,30 +119,6 @@ impl DetailPacks {
     }
 }
 
-/// The details that lie in the packs of a page, in the order of the packs: what a reader sees who opens every item.
-#[cfg(any(test, feature = "fixtures"))]
-pub fn unpacked(page: &str) -> Vec<(usize, String)> {
-    use std::io::Read as _;
-
-    let mut all = Vec::new();
-    for (number, line) in page
-        .lines()
-        .filter_map(|line| line.strip_prefix("<template id=\"pack-"))
-        .enumerate()
-    {
-        let packed = line.strip_prefix(&format!("{number}\">"));
-        let packed = packed.and_then(|line| line.strip_suffix("</template>"));
-        let packed = packed.expect("packs are numbered and closed");
-        let packed = STANDARD.decode(packed).expect("a pack is base64");
-        let mut text = String::new();
-        let mut inflated = flate2::read::DeflateDecoder::new(&packed[..]);
-        inflated.read_to_string(&mut text).expect("a pack unpacks");
-        let details: BTreeMap<usize, String> = serde_json::from_str(&text).expect("it is JSON");
-        all.extend(details);
-    }
-    all
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +147,7 @@ mod tests {
         let page = String::from_utf8(page).expect("a page is text");
         assert_eq!(page.matches("</template>").count(), 3);
         assert_eq!(packed.len(), 2 * TOGETHER + 7);
-        assert_eq!(unpacked(&page), packed);
+        assert_eq!(crate::fixture::unpacked(&page), packed);
         assert_eq!(packs.plain(), Some(PLAIN));
         assert_eq!(DetailPacks::default().plain(), None);
     }

@@ -30,9 +30,6 @@ use head::{Head, StatementView};
 use item::{DetailPacks, item};
 use kelvin_base::digest::Digest;
 
-#[cfg(any(test, feature = "fixtures"))]
-pub use item::unpacked;
-
 /// Gives the text of an item, or of one of its parts.
 pub type Texts<'a> = dyn Fn(&str, Option<&str>) -> Option<String> + 'a;
 

@@ -20,7 +20,6 @@ pub struct Style {
 
 impl Style {
     /// Text only, 80 columns wide.
-    #[cfg(any(test, feature = "fixtures"))]
     pub const PLAIN: Self = Self {
         colours: false,
         columns: WIDTH,

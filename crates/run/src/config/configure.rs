@@ -20,7 +20,7 @@ use super::diagnostic::{self, Problem};
 use super::shape::properties;
 use super::yaml::{Content, Node};
 use super::{Config, raw};
-use crate::judge::{self, JudgeSettings};
+use crate::judge::JudgeSettings;
 use crate::targets::{self, Address};
 use kelvin_base::digest::Fields;
 use kelvin_base::exit::Misuse;
@@ -184,7 +184,7 @@ pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
     static MADE: Mutex<BTreeMap<TypeId, &'static Schema>> = Mutex::new(BTreeMap::new());
     let made = || MADE.lock().unwrap_or_else(PoisonError::into_inner);
     // A test may add kinds for its own thread.
-    let is_for_all = !targets::has_added() && !judge::has_added();
+    let is_for_all = !targets::has_added();
     if is_for_all && let Some(schema) = made().get(&TypeId::of::<T>()) {
         return schema;
     }

@@ -32,9 +32,6 @@ pub use grade::{Grade, GradePart, Order, flip_rate, model_names};
 pub use mode::RagMeasure;
 pub(crate) use model::declared_identity;
 pub use scorer::ScorerKind;
-pub(crate) use scorer::has_added;
-#[cfg(any(test, feature = "fixtures"))]
-pub use scorer::tests_only;
 pub use scorer::{AskedJudge, Choice, Known, Pair, Scorer, chosen_scorer, stored};
 pub use seat::{Question, Seat};
 pub use settings::{JudgeSettings, Needs};

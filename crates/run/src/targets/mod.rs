@@ -28,9 +28,9 @@ use kelvin_base::exit::Misuse;
 use kelvin_system::signal::Interrupt;
 
 pub use address::Address;
-#[cfg(any(test, feature = "fixtures"))]
-pub use command::serve_the_tests;
-pub use command::{SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, serve, setup};
+pub use command::{
+    SUPERVISE, SideCommand, SideEnd, SideProgram, dismiss, know_word, serve, serve_the_tests, setup,
+};
 pub use handed::TurnsPlace;
 pub(crate) use http::{HttpProblem, example_of, http_problems};
 use kelvin_base::failure::{Failure, Streams};

@@ -2,7 +2,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::report::fixture;
+use crate::fixtures::report as fixture;
+use crate::fixtures::report::EvidenceReport as _;
 
 fn written(report: &Report) -> String {
     let mut text = Vec::new();

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::html_tests::page;
-use crate::report::{Report, fixture};
-use kelvin_page::fixture::corpus;
+use crate::fixtures::page::corpus;
+use crate::fixtures::report as fixture;
+use crate::report::Report;
 
 fn program(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

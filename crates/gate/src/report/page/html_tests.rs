@@ -1,8 +1,11 @@
+use crate::fixtures::page::corpus;
+use crate::fixtures::page::unpacked;
+use crate::fixtures::report as fixture;
+use crate::fixtures::report::EvidenceReport as _;
+use crate::report::Report;
 use crate::report::page::to_html as write;
-use crate::report::{Report, fixture};
 use kelvin_evidence::page::Standing;
-use kelvin_page::fixture::corpus;
-use kelvin_page::html::{STYLE, permission, unpacked};
+use kelvin_page::html::{STYLE, permission};
 
 pub(super) fn page(report: &Report) -> String {
     let texts = |case: &str, variant: Option<&str>| fixture::input(report, case, variant);

@@ -1,6 +1,8 @@
+use crate::fixtures::page::{corpus, harmless, read};
+use crate::fixtures::report as fixture;
+use crate::fixtures::report::EvidenceReport as _;
+use crate::report::Report;
 use crate::report::page::{items, to_markdown as render};
-use crate::report::{Report, fixture};
-use kelvin_page::fixture::{corpus, harmless, read};
 
 /// The page of one case.
 fn case(report: &Report, folder: &str) -> String {

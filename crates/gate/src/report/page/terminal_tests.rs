@@ -1,8 +1,10 @@
-use crate::report::fixture::set;
+use crate::fixtures::page::corpus;
+use crate::fixtures::report as fixture;
+use crate::fixtures::report::EvidenceReport as _;
+use crate::fixtures::report::set;
+use crate::report::Report;
 use crate::report::page::to_terminal as render;
-use crate::report::{Report, fixture};
 use kelvin_evidence::perturb::Relation;
-use kelvin_page::fixture::corpus;
 use kelvin_page::safe;
 use kelvin_page::terminal::Style;
 

@@ -1,6 +1,7 @@
 use super::*;
-use crate::report::fixture;
-use crate::report::fixture::set;
+use crate::fixtures::report as fixture;
+use crate::fixtures::report::EvidenceReport as _;
+use crate::fixtures::report::set;
 use kelvin_page::Tone;
 
 fn said(report: &Report) -> Vec<String> {

@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn no_name_and_no_reason_forges_markup_in_what_is_asked() {
-        for text in kelvin_page::fixture::corpus() {
+        for text in kelvin_fixtures::page::corpus() {
             let request = Request {
                 head: text.clone(),
                 base: text.clone(),

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use super::*;
 use kelvin_base::digest::Digest;
+use kelvin_fixtures::report as fixture;
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::judgement::AnswersShown;
 use kelvin_gate::policy::Policy;
-use kelvin_gate::report::fixture;
 use kelvin_gate::{Gate, Next, changes};
 use kelvin_record::{CaseValue, Cell, Cells, Metric};
 

@@ -435,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_report_without_secrets_is_the_same_report() {
-        let report = kelvin_gate::report::fixture::bad();
+        let report = kelvin_fixtures::report::bad();
         assert_eq!(masker(&[]).report(&report).expect("a report"), report);
         assert!(!masker(&[]).may_find(&report).expect("a report"));
     }

@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::{Scorer, ScorerKind, kinds};
+use super::{ALL, Scorer, ScorerKind};
 use crate::config::Config;
 use crate::judge::JudgeSettings;
 
@@ -35,9 +35,9 @@ impl Choice {
             Some((name, settings)) => (Some(name.as_str()), settings),
             None => (written.as_str(), &Value::Null),
         };
-        let kind = kinds().into_iter().find(|kind| Some(kind.name()) == name);
+        let kind = ALL.iter().find(|kind| Some(kind.name()) == name);
         let kind = kind.ok_or_else(|| format!("`scorer` names no known scorer: {written}"))?;
-        Self::open(kind, settings)
+        Self::open(*kind, settings)
     }
 
     /// The same choice with the models that a configuration declares, where the scorer calls one.
@@ -46,7 +46,7 @@ impl Choice {
     ///
     /// The problem of the settings, for a person.
     pub fn with_models(mut self, config: &Config) -> Result<Self, String> {
-        let kind = kinds().into_iter().find(|kind| kind.name() == self.name);
+        let kind = ALL.iter().find(|kind| kind.name() == self.name);
         if let Some(kind) = kind
             && let Some(scorer) = kind.open_with(&self.settings, config)?
         {
@@ -96,7 +96,7 @@ impl fmt::Display for Choice {
 
 impl Default for Choice {
     fn default() -> Self {
-        let default = kinds()[0];
+        let default = ALL[0];
         Self::open(default, &Value::Null).expect("the default scorer has no settings")
     }
 }
@@ -127,8 +127,8 @@ impl JsonSchema for Choice {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let ways: Vec<Value> = kinds()
-            .into_iter()
+        let ways: Vec<Value> = ALL
+            .iter()
             .map(|kind| match kind.schema() {
                 None => json!({
                     "type": "string",
@@ -159,8 +159,7 @@ pub fn stored(id: &str, levels: &[String]) -> Option<Arc<dyn Scorer>> {
         [] => Value::Null,
         levels => json!(levels),
     };
-    kinds()
-        .into_iter()
+    ALL.iter()
         .filter(|kind| kind.schema().is_some() != settings.is_null())
         .filter_map(|kind| kind.open(&settings).ok())
         .find(|scorer| scorer.id() == id)

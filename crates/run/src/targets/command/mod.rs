@@ -30,10 +30,8 @@ pub(super) use process::{ended, not_started, timed_out};
 pub(super) use prompt::PromptCommand;
 pub use setup::setup;
 pub use side_command::{SideCommand, SideEnd, SideProgram};
-#[cfg(any(test, feature = "fixtures"))]
-pub use supervise::serve_the_tests;
 pub(super) use supervise::{Running, StopOrder, SupervisedProgram};
-pub use supervise::{WORD as SUPERVISE, dismiss, serve};
+pub use supervise::{WORD as SUPERVISE, dismiss, know_word, serve, serve_the_tests};
 use tail::Printed;
 pub(super) use tail::Tail;
 pub(super) use template::{CommandTemplate, CommandWord, Paths, PlainPaths};

@@ -1,6 +1,7 @@
 //! What is said beside the lines of the files.
 
 use super::*;
+use kelvin_fixtures::report::EvidenceReport as _;
 
 #[test]
 fn act_11_neither_remarks_nor_outputs_carry_a_command() {

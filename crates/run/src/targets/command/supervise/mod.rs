@@ -18,16 +18,18 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-pub use serve::serve;
-#[cfg(any(test, feature = "fixtures"))]
-pub use serve::serve_the_tests;
+pub use serve::{serve, serve_the_tests};
 
 use kelvin_system::confine;
 
 /// The first argument that makes this program a supervisor.
 pub const WORD: &str = "__supervise";
+
+/// Whether this program calls [`serve`] where [`WORD`] is its first argument.
+static KNOWS_WORD: AtomicBool = AtomicBool::new(false);
 
 /// The supervisors that attend to no call.
 static IDLE: Mutex<Vec<Supervisor>> = Mutex::new(Vec::new());
@@ -193,44 +195,29 @@ pub(in crate::targets) fn nothing() -> io::Result<OwnedFd> {
     File::open("/dev/null").map(OwnedFd::from)
 }
 
+/// Tells that this program calls [`serve`] where [`WORD`] is its first argument. The test programs that Cargo makes do
+/// not: every crate whose tests start processes has a test `supervisor::of_the_tests` instead.
+pub fn know_word() {
+    KNOWS_WORD.store(true, Ordering::Relaxed);
+}
+
 /// The command that starts this program as a supervisor.
 fn command() -> io::Result<Command> {
-    #[cfg(any(test, feature = "fixtures"))]
-    if let Some(command) = tests_only::command()? {
-        return Ok(command);
-    }
     // This is the file that is running, even if another file has taken its name.
     let mut command = match cfg!(target_os = "linux") {
         true => Command::new("/proc/self/exe"),
         false => Command::new(env::current_exe()?),
     };
-    command.arg(WORD);
-    Ok(command)
-}
-
-/// The test program of a crate as a supervisor: it runs the test `supervisor::of_the_tests`, which
-/// every crate has whose tests start processes.
-#[cfg(any(test, feature = "fixtures"))]
-mod tests_only {
-    use std::process::Command;
-    use std::{env, io};
-
-    /// None where the running program is not a test program of Cargo, which puts those in a folder of their own.
-    pub(super) fn command() -> io::Result<Option<Command>> {
-        let program = env::current_exe()?;
-        let folder = program.parent().and_then(|folder| folder.file_name());
-        if folder.is_none_or(|name| name != "deps") {
-            return Ok(None);
-        }
-        let mut command = Command::new(program);
-        command.args([
+    match KNOWS_WORD.load(Ordering::Relaxed) {
+        true => command.arg(WORD),
+        false => command.args([
             "--ignored",
             "--exact",
             "supervisor::of_the_tests",
             "--test-threads=1",
-        ]);
-        Ok(Some(command))
-    }
+        ]),
+    };
+    Ok(command)
 }
 
 /// A running program with the supervisor above it. When the value is dropped before the program ends, everything

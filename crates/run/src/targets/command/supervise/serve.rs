@@ -41,7 +41,6 @@ pub fn serve() -> anyhow::Result<()> {
 /// # Errors
 ///
 /// As [`serve`].
-#[cfg(any(test, feature = "fixtures"))]
 pub fn serve_the_tests() -> anyhow::Result<()> {
     confine::hide();
     attend()
