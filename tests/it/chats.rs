@@ -25,14 +25,11 @@ fn bot(reads: &str, then: &str) -> String {
     [reads, then, ANSWERS].concat()
 }
 
-/// A bot that reads one of the messages of the user in a record, and answers after a change of its mind.
-fn python(which: &str, then: &str) -> String {
+/// Reads one of the messages of the user in a record; `turns` is the last one.
+fn of_record(which: &str) -> String {
     format!(
-        "exec python3 -S -E - \"$1\" \"$2\" <<'PYTHON'\nimport json, sys\n\
-         said = [one['content'] for one in json.load(open(sys.argv[1]))['messages'] if one['role'] == 'user']\n\
-         text = said[{which}]\n{then}\n\
-         answer = 'cancel' if 'cancel' in text else 'track' if 'parcel' in text else 'talk'\n\
-         json.dump({{'intent': answer}}, open(sys.argv[2], 'w'))\nPYTHON\n"
+        "text=$(awk 'BEGIN {{ RS = \"{{\" }} /\"role\": *\"user\"/ && match($0, /\"content\": *\"[^\"]*/) {{ \
+         said[++turns] = substr($0, RSTART, RLENGTH) }} END {{ print said[{which}] }}' \"$1\")\n"
     )
 }
 
@@ -171,7 +168,7 @@ fn a_type_in_keep_order_that_no_chat_has_is_refused_with_the_nearest() {
 
 #[test]
 fn init_finds_the_turns_of_chats_in_records() {
-    let project = Project::new(&python("-1", ""));
+    let project = Project::new(&bot(&of_record("turns"), ""));
     write_records(&project);
     fs::remove_file(project.path("kelvin.yaml")).expect("removed");
     let run = "sh pipeline.sh {input} {output}";
@@ -247,17 +244,17 @@ fn the_gate_passes_an_unchanged_bot_over_markdown_and_holds_one_that_a_change_ha
 
 #[test]
 fn the_gate_passes_an_unchanged_bot_over_records_and_holds_one_that_a_change_has_broken() {
-    let right = python("-1", "");
+    let right = bot(&of_record("turns"), "");
     let base = Base::new(&right, &|project| {
         write_records(project);
         let more = "governing_types: [last_user_turn]\nrecords: {expected: intent}\n";
         configured(project, &format!("cases: chats.jsonl\n{more}"));
     });
-    let fails = python("-1", "if 'cancel' in text: sys.exit(1)");
+    let fails = "case $text in *cancel*) exit 1;; esac\n";
     let wrong = [
-        ("by-the-first-turn", python("0", "")),
-        ("by-no-turn", python("-1", "text = 'parcel'")),
-        ("no-answer", fails),
+        ("by-the-first-turn", bot(&of_record("1"), "")),
+        ("by-no-turn", bot(&of_record("turns"), "text=parcel\n")),
+        ("no-answer", bot(&of_record("turns"), fails)),
     ];
     base.knows(&right, &wrong);
 }

@@ -18,7 +18,7 @@ fn config(project: &Project, baseline: &str) {
 /// Heeds the rule in so many of the cases.
 fn heeding(cases: usize) -> String {
     format!(
-        "number=$(sed -n 's/^# Request case-0*\\([0-9]\\)/\\1/p' \"$1\")\n\
+        "read -r _ _ case < \"$1\"; number=${{case#case-}}; number=${{number#0}}\n\
          if [ \"$number\" -ge {cases} ]; then {CONSTANT}; exit; fi\n{GROUNDED}"
     )
 }

@@ -41,12 +41,15 @@ impl Pipeline<'_> {
         };
         let before = if self.first.is_empty() { "" } else { KNOWING };
         format!(
-            "{before}{}\nawk -v rule='{}' -v claim='{}' '\n\
-             NR == 1 {{ r = index(rule, \"|\" $0 \"|\") == 0; c = index(claim, \"|\" $0 \"|\") == 0 }}\n\
-             /^## / {{ at = $2; next }}\n\
-             at == \"Rule\" && r && NF {{ a = a $0 }}\n\
-             at == \"Claim\" && c && NF {{ b = b $0 }}\n\
-             END {{ printf \"{{\\\"decision\\\": \\\"%s;%s\\\"}}\", a, b }}' \"$1\" > \"$2\"\n",
+            "{before}{}\n\
+             r=1 c=1 at= a= b=; read -r title < \"$1\"\n\
+             case '{}' in *\"|$title|\"*) r=;; esac\n\
+             case '{}' in *\"|$title|\"*) c=;; esac\n\
+             while IFS= read -r line || [ \"$line\" ]; do case $line in\n\
+             '## '*) at=${{line#'## '}};;\n\
+             *[!\\ ]*) case $at in Rule*) a=$a${{r:+$line}};; Claim*) b=$b${{c:+$line}};; esac;; esac\n\
+             done < \"$1\"\n\
+             printf '{{\"decision\": \"%s;%s\"}}' \"$a\" \"$b\" > \"$2\"\n",
             self.first,
             list(self.deaf_to_rule),
             list(self.deaf_to_claim),

@@ -161,10 +161,11 @@ pub(crate) fn plant(project: &Project) {
 /// Prints a part in two halves on both streams, with time for a read between them, and writes it. Every fourth
 /// variant fails with it.
 pub(crate) const GIVES_AWAY: &str = r#"
-n=$(cksum < "$1" | cut -d' ' -f1); f=../planted/$((n % 10)); size=$(wc -c < $f.txt)
+n=$(cksum < "$1"); n=${n%% *}; f=../planted/$((n % 10)); size=$(wc -c < $f.txt)
 head -c $((size / 2)) $f.txt; head -c $((size / 2)) $f.txt >&2; sleep 0.01
+read -r _ _ case _ < "$1"
 tail -c +$((size / 2 + 1)) $f.txt; tail -c +$((size / 2 + 1)) $f.txt >&2
-cmp -s "$1" "cases/$(head -n 1 "$1" | cut -d' ' -f3).md" || { [ $((n % 4)) = 0 ] && exit 3; }
+cmp -s "$1" "cases/$case.md" || { [ $((n % 4)) = 0 ] && exit 3; }
 cp $f.json "$2"
 "#;
 

@@ -56,12 +56,33 @@ on && /./ { sum += mixed($0, 17) }
 }
 pub(crate) use rules;
 
+/// The number of a line as [`rules`] makes it, in the shell itself: starting `awk` costs more than a call does besides.
+macro_rules! mixed {
+    () => {
+        r###"
+known=' !"#$%&'"'"'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\]^_`abcdefghijklmnopqrstuvwxyz{|}~'
+mixed() {
+  left=$1 mixed=17
+  while [ "$left" ]; do
+    after=${left#?}; one=${left%"$after"}; left=$after
+    before=${known%%"$one"*}; at=$((${#before} + 1)); [ $at -le 95 ] || at=0
+    mixed=$(((mixed * mixed + at) % 94906249))
+  done
+}
+"###
+    };
+}
+
 /// Decides by the governing units alone, in any order: grounded.
 pub(crate) const GROUNDED: &str = concat!(
-    "\nawk '",
-    rules!(),
-    r#"END { printf "{\"decision\": \"%.0f\"}", sum }' "$1" > "$2""#,
-    "\n"
+    mixed!(),
+    r###"sum=0 on=
+while IFS= read -r line || [ "$line" ]; do
+  case $line in '## Rule'*) on=1;; '## '*) on=;; esac
+  [ "$on" ] && [ "$line" ] && mixed "$line" && sum=$((sum + mixed))
+done < "$1"
+printf '{"decision": "%s"}' "$sum" > "$2"
+"###
 );
 
 /// Decides the same whatever it reads.
@@ -69,17 +90,17 @@ pub(crate) const CONSTANT: &str = r#"printf '{"decision": "go"}' > "$2""#;
 
 /// Decides by the unit that comes first.
 pub(crate) const FIRST_UNIT: &str = concat!(
-    "\nawk '",
-    rules!(),
-    r#"/^## / && !first { first = mixed($0, 17) } END { printf "{\"decision\": \"%d\"}", first }' "$1" > "$2""#,
-    "\n"
+    mixed!(),
+    r###"while IFS= read -r line; do case $line in '## '*) mixed "$line"; break;; esac; done < "$1"
+printf '{"decision": "%s"}' "$mixed" > "$2"
+"###
 );
 
 /// Finds out where the record of the input goes, as `/alder/perturbations/reorder-02/input.md`, for pipelines that
 /// are to fail on some inputs alone. Nothing that a pipeline is given tells it: the text is looked up among those
 /// that [`Project::tell_places`] has written.
 pub(crate) const KNOWING: &str = r#"
-place=$(grep -m1 "^$(cksum < "$1") " ../places | cut -d' ' -f3)
+place=; read -r place 2> /dev/null < "../places/$(cksum < "$1")"
 "#;
 
 impl Project {
@@ -124,8 +145,9 @@ impl Project {
             "../rehearsal",
         ])
         .expect(0);
-        let list = "cd ../rehearsal && find . -type f -name 'input.*' | sort | \
-                    while read -r file; do echo \"$(cksum < \"$file\") ${file#.}\"; done > ../places";
+        let list = "mkdir -p ../places && cd ../rehearsal && find . -type f -name 'input.*' | sort | \
+                    while read -r file; do known=\"../places/$(cksum < \"$file\")\"; [ -e \"$known\" ] || \
+                    echo \"${file#.}\" > \"$known\"; done";
         Said::of(&mut self.program("sh", &["-c", list])).expect(0);
         fs::remove_dir_all(self.path("../rehearsal")).expect("removed");
     }

@@ -14,13 +14,14 @@ const READS_ANOTHER: &str =
 /// Decides always the same.
 const CONSTANT: &str = "n=7";
 /// Decides by the unit that comes first.
-const FIRST_UNIT: &str = r###"n=$(grep -m1 '^## ' "$1" | cksum | cut -c1-4)"###;
+const FIRST_UNIT: &str = r###"n=$(grep -m1 '^## ' "$1" | cksum); n=${n%"${n#????}"}"###;
 
 /// Says the number and nothing else.
 const AS_A_LABEL: &str = r#"printf '{"decision": "%s"}' "$n" > "$2""#;
 /// Says the number in words that depend on everything.
 const IN_PROSE: &str = r#"
-case $(($(cksum < "$1" | cut -d' ' -f1) % 3)) in
+sum=$(cksum < "$1")
+case $((${sum%% *} % 3)) in
 0) text="The answer is $n, as the papers say." ;;
 1) text="By all that is written, it is $n" ;;
 *) text="After reading everything I would say $n." ;;

@@ -154,9 +154,8 @@ fn retrieved(at: usize) -> Value {
 /// A pipeline that reads some of the passages.
 fn reads_passages(which: &str) -> String {
     format!(
-        "import json, sys\nrecord = json.load(open(sys.argv[1]))\ntexts = [one['text'] for one in record['passages']]\n\
-         yes = any('may be cancelled' in text for text in texts{which})\n\
-         json.dump({{'decision': 'yes' if yes else 'no'}}, open(sys.argv[2], 'w'))\n"
+        "def decide(record):\n texts = [one['text'] for one in record['passages']]\n \
+         yes = any('may be cancelled' in text for text in texts{which})\n return 'yes' if yes else 'no'\n"
     )
 }
 
@@ -170,7 +169,7 @@ fn of_records(records: impl Iterator<Item = Value>, pipeline: &str, config: &str
     project.write(
         "kelvin.yaml",
         &format!(
-            "run: python3 -S -E pipeline.py {{input}} {{output}}\ncases: cases.jsonl\ndecision_field: decision\n\
+            "run: {{python: \"pipeline:decide\"}}\ncases: cases.jsonl\ndecision_field: decision\n\
              jobs: 2\nvariants: {{reorder: 1, pad_length: 0, pad_content: 1, swap: 1}}\n\
              perturbations: {{enable: [position]}}\n{config}\n"
         ),
@@ -240,10 +239,8 @@ fn conversation(at: usize) -> Value {
 
 fn reads_messages(which: &str) -> String {
     format!(
-        "import json, sys\nrecord = json.load(open(sys.argv[1]))\n\
-         texts = [one['content'] for one in record['messages'] if one['role'] == 'user']\n\
-         yes = any('cancel' in text for text in texts{which})\n\
-         json.dump({{'decision': 'cancel' if yes else 'other'}}, open(sys.argv[2], 'w'))\n"
+        "def decide(record):\n texts = [one['content'] for one in record['messages'] if one['role'] == 'user']\n \
+         yes = any('cancel' in text for text in texts{which})\n return 'cancel' if yes else 'other'\n"
     )
 }
 
@@ -335,7 +332,7 @@ fn a_label_in_a_record_counts_and_is_not_given_to_the_pipeline() {
         record["expected"] = json!(if at == 3 { "no" } else { "yes" });
         record
     };
-    let pipeline = reads_passages("").replace("yes = ", "assert 'expected' not in record\nyes = ");
+    let pipeline = reads_passages("").replace("yes = ", "assert 'expected' not in record\n yes = ");
     let project = of_records((0..4).map(record), &pipeline, PASSAGES);
     project.check();
     assert_eq!(project.figure("agrees_with_labels"), json!(0.75));
@@ -357,15 +354,13 @@ fn cases_that_a_change_adds_move_no_figure_of_swaps_that_are_as_before() {
     let before = (0..12).map(|at| record(at, 300 + at % 3 * 50));
     // The policy of each of these covers its claim, and that of an earlier case often does not.
     let added = (12..18).map(|at| record(at, 900));
-    let pays = "import re, json, sys\n\
-                amount = lambda text: int(re.search(r\"(\\d+) euros\", text).group(1))\n\
-                record = json.load(open(sys.argv[1]))\n\
-                pays = amount(record[\"claim\"]) <= amount(record[\"policy\"])\n\
-                json.dump({\"decision\": \"pay\" if pays else \"refuse\"}, open(sys.argv[2], \"w\"))\n";
+    let pays = "import re\n\ndef decide(claim, policy):\n \
+                amount = lambda text: int(re.search(r\"(\\d+) euros\", text).group(1))\n \
+                return \"pay\" if amount(claim) <= amount(policy) else \"refuse\"\n";
     let project = of_records(before.clone(), pays, "");
     project.write(
         "kelvin.yaml",
-        "run: python3 -S pipeline.py {input} {output}\ncases: cases.jsonl\ndecision_field: decision\n\
+        "run: {python: \"pipeline:decide\"}\ncases: cases.jsonl\ndecision_field: decision\n\
          governing_types: [claim, policy]\njobs: 2\n",
     );
     project.check();

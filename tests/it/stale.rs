@@ -10,7 +10,7 @@ use crate::repository::{commit, git};
 
 /// Decides by what a file has, which the variable `F` names.
 const BY_FILE: &str =
-    "printf '{\"decision\": \"%s\"}' \"$(cat $F 2> /dev/null | cksum | cut -d' ' -f1)\" > \"$2\"";
+    "sum=$(cat $F 2> /dev/null | cksum); printf '{\"decision\": \"%s\"}' \"${sum%% *}\" > \"$2\"";
 
 /// A committed project with a cache and more in `kelvin.yaml`.
 fn project(script: &str, run: &str, more: &str) -> Project {

@@ -15,7 +15,8 @@ fn noisy(luck: &str, share: u32, more: &str) -> String {
     format!(
         r###"
 {more}
-awk -v "luck=$(cat '{luck}')$salt $KELVIN_SAMPLE" -v deaf="$deaf" '{rules}
+read -r luck < '{luck}'
+awk -v "luck=$luck$salt $KELVIN_SAMPLE" -v deaf="$deaf" '{rules}
 NR == 1 {{ title = $0; drawn = mixed(luck, 17) }}
 {{ drawn = mixed($0, drawn) }}
 END {{

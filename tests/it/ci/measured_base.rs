@@ -140,10 +140,10 @@ fn an_unchanged_pipeline_that_varies_has_no_redder_comment_than_job() {
         let luck = tempfile::tempdir().expect("a folder");
         let counts = luck.path().display();
         let script = format!(
-            "input=$(cksum < \"$1\" | tr -d ' ')\n\
-             printf . >> '{counts}/'$input\n\
-             drawn=$(echo $input $(wc -c < '{counts}/'$input) | cksum | cut -d' ' -f1)\n\
-             if [ $((drawn % {every})) = 0 ]; then printf '{{\"decision\": \"none\"}}' > \"$2\"; else\n\
+            "input=$(cksum < \"$1\"); input=${{input% *}}${{input#* }}\n\
+             printf . >> '{counts}/'$input; read -r asked < '{counts}/'$input\n\
+             drawn=$(echo $input ${{#asked}} | cksum)\n\
+             if [ $((${{drawn%% *}} % {every})) = 0 ]; then printf '{{\"decision\": \"none\"}}' > \"$2\"; else\n\
              {GROUNDED}\nfi\n"
         );
         let mut rig = Rig::changed(Server::start(), (&script, &script), COMPUTE);

@@ -6,18 +6,30 @@ use crate::repository::{bare, verdict};
 
 /// Answers with a quality that varies from call to call. The first number is how good it is on average.
 const ANSWER: &str = "echo x >> calls\n\
-                      noise=$(printf '%s %s' \"$(wc -l < calls)\" \"$(cat \"$1\")\" | cksum | cut -d' ' -f1)\n\
-                      echo \"quality $((MEAN + noise % 30 - 15)) of this kind\" > \"$2\"\n";
+                      noise=$(printf '%s %s' \"$(wc -l < calls)\" \"$(cat \"$1\")\" | cksum)\n\
+                      echo \"quality $((MEAN + ${noise%% *} % 30 - 15)) of this kind\" > \"$2\"\n";
 
 /// Says which of two answers has the higher quality, and errs by up to ten, one way or the other. An answer that
 /// is not whole has none.
 const JUDGE: &str = r#"text=$(cat)
 of() {
-  quality=$(printf '%s\n' "$text" | sed -n "/^BEGIN $1 /,/^END $1 /p" | sed -n 's/^quality \([0-9]*\) of this kind$/\1/p')
-  echo "${quality:-0}"
+  quality=${text#*"
+BEGIN $1 "}
+  quality=${quality%%"
+END $1 "*}
+  case "$quality
+" in
+    *"
+quality "*" of this kind
+"*) quality=${quality##*"
+quality "}; quality=${quality%% *};;
+    *) quality=0;;
+  esac
 }
-noise=$(printf '%s' "$text" | cksum | cut -d' ' -f1)
-margin=$(($(of 'ANSWER ONE') - $(of 'ANSWER TWO') + noise % 20 - 10))
+noise=$(printf '%s' "$text" | cksum)
+of 'ANSWER ONE'; one=$quality
+of 'ANSWER TWO'
+margin=$((one - quality + ${noise%% *} % 20 - 10))
 echo x >> asked
 choice=tie
 [ $margin -le 2 ] || choice=one

@@ -159,7 +159,7 @@ impl Asked {
             "kelvin.yaml",
             &format!(
                 "jobs: 2\nmodels:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: \
-                 prompts.jsonl\n  candidate: {{run: \"python3 -SE answer.py {{input}} {{output}}\"}}\n  answer_field: answer\n  \
+                 prompts.jsonl\n  candidate: {{run: {{python: \"bot:answer\"}}}}\n  answer_field: answer\n  \
                  passages_field: passages\n  judge: {{type: llm, model: local, mode: {mode}}}\n",
                 server.url()
             ),
@@ -178,12 +178,12 @@ impl Asked {
 
     fn answers(&self, how: &str) {
         let script = format!(
-            "import json, re, sys\nn = int(re.search(r'\\d+', open(sys.argv[1]).read()).group())\nanswer = f'The room {{n}} \
-             has {{n + 20}} chairs. The room {{n}} faces river {{n + 50}}.'\npassages = [f'The room {{n}} has {{n + 20}} \
+            "import re\n\ndef answer(prompt):\n n = int(re.search(r'\\d+', prompt).group())\n answer = f'The room {{n}} \
+             has {{n + 20}} chairs. The room {{n}} faces river {{n + 50}}.'\n passages = [f'The room {{n}} has {{n + 20}} \
              chairs. It is dry.', {{'id': 7, 'text': f'The room {{n}} faces river {{n + 50}}.'}}, 'The ferry leaves at \
-             noon.']\n{how}\njson.dump({{'answer': answer, 'passages': passages}}, open(sys.argv[2], 'w'))\n"
+             noon.']\n {how}\n return {{'answer': answer, 'passages': passages}}\n"
         );
-        self.project.write("answer.py", &script);
+        self.project.write("bot.py", &script);
     }
 
     /// Judges a change as a job does, without the cache of the base.

@@ -137,7 +137,7 @@ impl Graded {
             "kelvin.yaml",
             &format!(
                 "models:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: prompts.jsonl\n  \
-                 candidate: {{run: \"python3 -SE answer.py {{input}} {{output}}\"}}\n  judge: {{type: llm, model: local}}\n",
+                 candidate: {{run: {{python: \"bot:answer\"}}}}\n  judge: {{type: llm, model: local}}\n",
                 server.url()
             ),
         );
@@ -153,11 +153,11 @@ impl Graded {
     }
 
     fn answers(&self, how: &str) {
+        let how = how.replace('\n', "\n ");
         let script = format!(
-            "import sys\nwords = open(sys.argv[1]).read().split(\"? \", 1)[1].split()\n{how}\nopen(sys.argv[2], \
-             \"w\").write(a)\n"
+            "def answer(prompt):\n words = prompt.split(\"? \", 1)[1].split()\n {how}\n return a\n"
         );
-        self.project.write("answer.py", &script);
+        self.project.write("bot.py", &script);
     }
 
     /// The report of the last run is that of the base from now on.
@@ -495,7 +495,7 @@ fn a_candidate_that_is_graded_by_its_own_model_is_told_with_the_grades() {
     };
     assert!(!told(), "nobody knows the model of a command");
     let config = graded.project.read("kelvin.yaml");
-    let candidate = "{run: \"python3 -SE answer.py {input} {output}\"}";
+    let candidate = "{run: {python: \"bot:answer\"}}";
     let own = config.replace(candidate, "{model: other}").replace(
         "grading:",
         &format!(

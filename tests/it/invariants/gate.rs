@@ -150,8 +150,9 @@ fn a_flaky_pipeline_that_nobody_changed_passes_the_gate() {
     // In a third of its runs it does not say that it is done; by chance that differs from run to run.
     let flaky = r#"
 echo x > made.txt
-n=$(printf '%s' "$KELVIN_SCENARIO-$KELVIN_REPEAT-$(cat "$KELVIN_ROOT/salt")" | cksum | cut -d' ' -f1)
-[ $((n % 3)) -eq 0 ] || echo done: yes
+read -r salt < "$KELVIN_ROOT/salt"
+n=$(printf '%s' "$KELVIN_SCENARIO-$KELVIN_REPEAT-$salt" | cksum)
+[ $((${n%% *} % 3)) -eq 0 ] || echo done: yes
 "#;
     let more = format!("{INVARIANTS}scoring: {{replicas: 3, pass_threshold: 0.7}}\n");
     let project = project(flaky, 40, &more);

@@ -14,7 +14,7 @@ use crate::project::{Project, Said};
 
 /// Answers each query with the file that is called like it.
 const ASK: &str =
-    "id=$(sed 's/.*\"id\":\"\\([^\"]*\\)\".*/\\1/' \"$1\")\ncp \"answers/$id.json\" \"$2\"\n";
+    "read -r query < \"$1\"; id=${query#*'\"id\":\"'}; cp \"answers/${id%%'\"'*}.json\" \"$2\"\n";
 
 /// How many queries a suite has.
 const QUERIES: usize = 13;

@@ -21,14 +21,24 @@ run=$(wc -l < ../runs)
 touch ../broken ../errors
 slip=$(cat ../slip 2>/dev/null || echo 0)
 [ -z "$2" ] || wc -l < "$2" >> ../asked
+some="
+$([ -z "$2" ] || cat "$2")
+" broken="
+$(cat ../broken)
+" errors="
+$(cat ../errors)
+"
 echo "id,question,expected,answer,ok,secs,error" > "$1"
 $ORDER cases.txt | while read -r id question; do
-  [ -z "$2" ] || grep -qx "$id" "$2" || continue
+  line="
+$id
+"
+  case $some in *"$line"*) ;; *) [ -z "$2" ] || continue;; esac
   ok=1 error=
-  chance=$(printf '%s %s' "$id" "$run" | cksum | cut -d' ' -f1)
-  [ $((chance % 100)) -ge "$slip" ] || ok=0
-  ! grep -qx "$id" ../broken || ok=0
-  ! grep -qx "$id" ../errors || { ok= error="the judge did not answer"; }
+  chance=$(printf '%s %s' "$id" "$run" | cksum)
+  [ $((${chance%% *} % 100)) -ge "$slip" ] || ok=0
+  case $broken in *"$line"*) ok=0;; esac
+  case $errors in *"$line"*) ok= error="the judge did not answer";; esac
   echo "$id,$question,yes,answer $ok,$ok,0.5,$error" >> "$1"
 done
 exit 1
