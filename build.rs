@@ -7,7 +7,10 @@ use std::env;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let says = |name: &str, value: &str| env::var(name).is_ok_and(|said| said == value);
-    if says("PROFILE", "debug") && says("CARGO_CFG_TARGET_OS", "linux") && says("CARGO_CFG_TARGET_ENV", "gnu") {
+    if says("PROFILE", "debug")
+        && says("CARGO_CFG_TARGET_OS", "linux")
+        && says("CARGO_CFG_TARGET_ENV", "gnu")
+    {
         println!("cargo::rustc-link-arg-bin=kelvin=-no-pie");
     }
 }
