@@ -322,6 +322,18 @@ impl Said {
     }
 }
 
+/// Judges each of several worlds, all at the same time: most of them wait for a server.
+pub(crate) fn beside<World: Send>(
+    worlds: impl IntoIterator<Item = World>,
+    judge: impl Fn(World) + Sync,
+) {
+    std::thread::scope(|scope| {
+        for world in worlds {
+            scope.spawn(|| judge(world));
+        }
+    });
+}
+
 /// A script that counts its calls in `calls` and then does the other.
 pub(crate) fn counting(script: &str) -> String {
     format!("echo x >> calls\n{script}")

@@ -117,42 +117,45 @@ fn a_configuration_that_is_gone_or_broken_is_known_by_the_name_it_had() {
 
 #[test]
 fn a_wrong_input_is_told_everywhere() {
-    for (name, value, told) in [
-        ("INPUT_MAX-DROP", "much", "--max-drop"),
-        ("INPUT_SHARD", "9/3", "--shard"),
-        ("INPUT_COMMENT", "loudly", "--comment"),
-        ("INPUT_WORKING-DIRECTORY", "nowhere", "`working-directory`"),
-        // Behind a link of the change there may be rules of another folder.
-        (
-            "INPUT_WORKING-DIRECTORY",
-            "linked",
-            "`linked` is a symbolic link",
-        ),
-        (
-            "INPUT_CONFIG",
-            "linked/kelvin.yaml",
-            "`linked` is a symbolic link",
-        ),
-        ("INPUT_ONLY", "no-such-case", "no-such-case"),
-    ] {
-        let mut rig = green();
-        std::os::unix::fs::symlink(".", rig.project.path("linked")).expect("linked");
-        let payload = rig.payload("pull_request");
-        let (mut command, runner) = rig.command("pull_request", &payload, &[]);
-        command.env(name, value).env("INPUT_CHECK-RUN", "true");
-        if name == "INPUT_WORKING-DIRECTORY" || name == "INPUT_CONFIG" {
-            // The folder is where the name of the configuration comes from.
-            command.env("INPUT_COMMENT-KEY", "Kelvin/check/kelvin");
-        }
-        let said = said(command.output().expect("it starts")).expect(1);
-        let read = |name: &str| fs::read_to_string(runner.join(name)).unwrap_or_default();
-        let ran = Ran {
-            said,
-            outputs: read("output"),
-            summary: read("summary"),
-        };
-        told_everywhere(&rig, &ran, told);
-    }
+    beside(
+        [
+            ("INPUT_MAX-DROP", "much", "--max-drop"),
+            ("INPUT_SHARD", "9/3", "--shard"),
+            ("INPUT_COMMENT", "loudly", "--comment"),
+            ("INPUT_WORKING-DIRECTORY", "nowhere", "`working-directory`"),
+            // Behind a link of the change there may be rules of another folder.
+            (
+                "INPUT_WORKING-DIRECTORY",
+                "linked",
+                "`linked` is a symbolic link",
+            ),
+            (
+                "INPUT_CONFIG",
+                "linked/kelvin.yaml",
+                "`linked` is a symbolic link",
+            ),
+            ("INPUT_ONLY", "no-such-case", "no-such-case"),
+        ],
+        |(name, value, told)| {
+            let mut rig = green();
+            std::os::unix::fs::symlink(".", rig.project.path("linked")).expect("linked");
+            let payload = rig.payload("pull_request");
+            let (mut command, runner) = rig.command("pull_request", &payload, &[]);
+            command.env(name, value).env("INPUT_CHECK-RUN", "true");
+            if name == "INPUT_WORKING-DIRECTORY" || name == "INPUT_CONFIG" {
+                // The folder is where the name of the configuration comes from.
+                command.env("INPUT_COMMENT-KEY", "Kelvin/check/kelvin");
+            }
+            let said = said(command.output().expect("it starts")).expect(1);
+            let read = |name: &str| fs::read_to_string(runner.join(name)).unwrap_or_default();
+            let ran = Ran {
+                said,
+                outputs: read("output"),
+                summary: read("summary"),
+            };
+            told_everywhere(&rig, &ran, told);
+        },
+    );
 }
 
 #[test]

@@ -23,7 +23,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::github::{PULL, REPOSITORY, Server, TOKEN};
-use crate::project::{CONSTANT, GROUNDED, Project, Said};
+use crate::project::{CONSTANT, GROUNDED, Project, Said, beside};
 use crate::repository::{bare, branch, commit, git, pushed, save};
 
 /// A repository with a baseline on its base branch, and a pull request.

@@ -46,38 +46,44 @@ fn without_branch(script: &str) -> Rig {
 
 #[test]
 fn artifacts_that_cannot_be_listed_or_had_are_no_sign_that_there_is_none() {
-    for (status, told) in [(403, "actions: read"), (502, "502"), (401, "token")] {
-        let mut rig = without_branch(CONSTANT);
-        let fault = Fault::status("GET", "/actions/artifacts", 99, status);
-        rig.server.state().faults.push_back(fault);
-        let ran = rig.on("pull_request", &[]).expect(3);
-        let judgement = rig.project.json("kelvin/gate.json");
-        assert_eq!(judgement["verdict"], "baseline_unreachable", "{status}");
-        assert!(
-            ran.log()
-                .contains("::error title=Kelvin::baseline unreachable")
-        );
-        assert!(ran.summary.contains(told), "{status}: {}", ran.summary);
-        let comment = &rig.comments()[0];
-        assert!(comment.contains("baseline unreachable"), "{comment}");
-        assert!(comment.contains(told), "{status}: {comment}");
-    }
+    beside(
+        [(403, "actions: read"), (502, "502"), (401, "token")],
+        |(status, told)| {
+            let mut rig = without_branch(CONSTANT);
+            let fault = Fault::status("GET", "/actions/artifacts", 99, status);
+            rig.server.state().faults.push_back(fault);
+            let ran = rig.on("pull_request", &[]).expect(3);
+            let judgement = rig.project.json("kelvin/gate.json");
+            assert_eq!(judgement["verdict"], "baseline_unreachable", "{status}");
+            assert!(
+                ran.log()
+                    .contains("::error title=Kelvin::baseline unreachable")
+            );
+            assert!(ran.summary.contains(told), "{status}: {}", ran.summary);
+            let comment = &rig.comments()[0];
+            assert!(comment.contains("baseline unreachable"), "{comment}");
+            assert!(comment.contains(told), "{status}: {comment}");
+        },
+    );
     // An archive that is damaged, and one that the server does not give.
-    for (fault, bytes) in [(None, &b"no archive"[..]), (Some(403), &b""[..])] {
-        let mut rig = without_branch(CONSTANT);
-        {
-            let mut state = rig.server.state();
-            let run = state.add_run(&rig.base);
-            state.add_artifact("kelvin-report-kelvin", run, bytes.to_vec());
-            if let Some(status) = fault {
-                let fault = Fault::status("GET", "/zip", 99, status);
-                state.faults.push_back(fault);
+    beside(
+        [(None, &b"no archive"[..]), (Some(403), &b""[..])],
+        |(fault, bytes)| {
+            let mut rig = without_branch(CONSTANT);
+            {
+                let mut state = rig.server.state();
+                let run = state.add_run(&rig.base);
+                state.add_artifact("kelvin-report-kelvin", run, bytes.to_vec());
+                if let Some(status) = fault {
+                    let fault = Fault::status("GET", "/zip", 99, status);
+                    state.faults.push_back(fault);
+                }
             }
-        }
-        rig.on("pull_request", &[]).expect(3);
-        let judgement = rig.project.json("kelvin/gate.json");
-        assert_eq!(judgement["verdict"], "baseline_unreachable", "{judgement}");
-    }
+            rig.on("pull_request", &[]).expect(3);
+            let judgement = rig.project.json("kelvin/gate.json");
+            assert_eq!(judgement["verdict"], "baseline_unreachable", "{judgement}");
+        },
+    );
     // Asked, and there is none: the first use.
     let mut rig = without_branch(CONSTANT);
     rig.on("pull_request", &[]).expect(0);

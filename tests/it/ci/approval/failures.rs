@@ -4,64 +4,70 @@ use super::*;
 
 #[test]
 fn what_cannot_be_asked_approves_nothing_and_is_named() {
-    for (method, path, named) in [
-        (
-            "GET",
-            "/collaborators/alice/permission",
-            "the right of a user",
-        ),
-        ("GET", "/issues/7/events", "the labels"),
-        ("GET", "/pulls/7/commits", "the pull request"),
-        ("GET", "/issues/7/comments", "the comment"),
-    ] {
-        let mut rig = rig();
-        rig.waits();
-        rig.says("alice", "/kelvin approve x");
-        rig.server
-            .state()
-            .faults
-            .push_back(Fault::status(method, path, 1_000, 403));
-        rig.on("pull_request", &[]).expect(3);
-        let gate = rig.project.json("kelvin/gate.json");
-        assert_eq!(gate["verdict"], "pending_approval", "{path}");
-        assert_eq!(gate["approval"]["state"], "pending", "{path}");
-        let unknown = gate["approval"]["unknown"].to_string();
-        assert!(unknown.contains(named), "{path}: {unknown}");
-        rig.server.state().faults.clear();
-        rig.passes();
-    }
+    beside(
+        [
+            (
+                "GET",
+                "/collaborators/alice/permission",
+                "the right of a user",
+            ),
+            ("GET", "/issues/7/events", "the labels"),
+            ("GET", "/pulls/7/commits", "the pull request"),
+            ("GET", "/issues/7/comments", "the comment"),
+        ],
+        |(method, path, named)| {
+            let mut rig = rig();
+            rig.waits();
+            rig.says("alice", "/kelvin approve x");
+            rig.server
+                .state()
+                .faults
+                .push_back(Fault::status(method, path, 1_000, 403));
+            rig.on("pull_request", &[]).expect(3);
+            let gate = rig.project.json("kelvin/gate.json");
+            assert_eq!(gate["verdict"], "pending_approval", "{path}");
+            assert_eq!(gate["approval"]["state"], "pending", "{path}");
+            let unknown = gate["approval"]["unknown"].to_string();
+            assert!(unknown.contains(named), "{path}: {unknown}");
+            rig.server.state().faults.clear();
+            rig.passes();
+        },
+    );
 }
 
 #[test]
 fn rules_of_the_base_that_cannot_be_read_approve_nothing() {
     let place = ("main".to_owned(), "kelvin.yaml".to_owned());
-    for (text, what) in [
-        (None, "it is gone"),
-        (Some("run: [\n"), "it is no YAML"),
-        (Some("gate: { approval: { by: [] } }\n"), "nobody may"),
-        (
-            Some("gate: { approval: { by: [write], how: wave } }\n"),
-            "another way",
-        ),
-    ] {
-        let mut rig = rig();
-        rig.waits();
-        rig.says("alice", "/kelvin approve x");
-        match text {
-            None => drop(rig.server.state().files.remove(&place)),
-            Some(text) => drop(
-                rig.server
-                    .state()
-                    .files
-                    .insert(place.clone(), text.to_owned()),
+    beside(
+        [
+            (None, "it is gone"),
+            (Some("run: [\n"), "it is no YAML"),
+            (Some("gate: { approval: { by: [] } }\n"), "nobody may"),
+            (
+                Some("gate: { approval: { by: [write], how: wave } }\n"),
+                "another way",
             ),
-        }
-        let gate = rig.judged(3);
-        assert_eq!(gate["verdict"], "regression", "{what}");
-        assert!(gate["approval"].is_null(), "{what}");
-        let told = gate["reasons"].to_string();
-        assert!(told.contains("could not be read"), "{what}: {told}");
-    }
+        ],
+        |(text, what)| {
+            let mut rig = rig();
+            rig.waits();
+            rig.says("alice", "/kelvin approve x");
+            match text {
+                None => drop(rig.server.state().files.remove(&place)),
+                Some(text) => drop(
+                    rig.server
+                        .state()
+                        .files
+                        .insert(place.clone(), text.to_owned()),
+                ),
+            }
+            let gate = rig.judged(3);
+            assert_eq!(gate["verdict"], "regression", "{what}");
+            assert!(gate["approval"].is_null(), "{what}");
+            let told = gate["reasons"].to_string();
+            assert!(told.contains("could not be read"), "{what}: {told}");
+        },
+    );
 }
 
 #[test]

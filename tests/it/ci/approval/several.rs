@@ -131,7 +131,7 @@ const RULES_OF_ITS_OWN: [&str; 3] = [
 
 #[test]
 fn a_change_that_would_pass_by_its_own_rules_asks_where_the_base_branch_has_an_approval() {
-    for rules in RULES_OF_ITS_OWN {
+    beside(RULES_OF_ITS_OWN, |rules| {
         let mut rig = rig();
         let root = rig.project.root().to_path_buf();
         git(&root, &["checkout", "--quiet", "--force", "feature"]);
@@ -144,7 +144,7 @@ fn a_change_that_would_pass_by_its_own_rules_asks_where_the_base_branch_has_an_a
         assert_eq!(asked[0]["within"], 0.05, "{rules}: {asked}");
         rig.says("alice", "/kelvin approve the old answers were wrong");
         rig.passes();
-    }
+    });
 }
 
 #[test]
