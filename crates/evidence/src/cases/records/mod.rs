@@ -152,6 +152,7 @@ fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) ->
     let mut all = ReadRecords::default();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let has_ids = read.iter().any(|record| record.id.is_some());
+    let unlabelled = no_label(file, &read, rules);
     let mut census = Census::default();
     let mut problems: LineProblems = Vec::new();
     for (number, record) in (1..).zip(read) {
@@ -199,6 +200,7 @@ fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) ->
         all.problems.push(Misuse::new(what));
     }
     all.problems.extend(census.nowhere(file, rules));
+    all.problems.extend(unlabelled);
     all.cases.sort_by(|one, two| one.name.cmp(&two.name));
     all.remarks = vec![census.remark(file, rules, records.len())];
     all.notices = census.notices(file);
@@ -223,6 +225,33 @@ fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
         ),
         help: "give every record an id, or take it out of all: then they are numbered".to_owned(),
     }
+}
+
+/// The field of the labels that the configuration names, where no record has it: else a slip of the pen would be a run
+/// without labels. None where a record has it.
+fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Option<Misuse> {
+    const KEY: &str = "records.expected";
+    let field = rules.expected.as_ref()?;
+    let keys = &read.first()?.keys;
+    if read.iter().any(|record| record.keys.contains(field)) {
+        return None;
+    }
+    let what = format!(
+        "`{KEY}` names `{}`, and no record of {} has that field",
+        shown(field),
+        shown(&file.shown)
+    );
+    let help = format!(
+        "name a field at the top of a record, and not one within another; the first record has {}",
+        listed(keys.iter().map(String::as_str))
+    );
+    let finding = Finding {
+        key: Some(KEY.to_owned()),
+        what: what.clone(),
+        help: Some(help.clone()),
+        ..Finding::default()
+    };
+    Some(Misuse::new(what).help(shown(&help)).finding(finding))
 }
 
 /// The field with the name of a case, and the one with its label, where the configuration names no others.

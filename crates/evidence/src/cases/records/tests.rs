@@ -30,6 +30,25 @@ fn corpus(text: &str, settings: &EvidenceSettings) -> Corpus {
     load_text(text, settings).expect("the records are right").0
 }
 
+#[test]
+fn labels_that_the_configuration_names_and_no_record_has_are_refused() {
+    let mut settings = settings("cases.jsonl", &["policy"], &[]);
+    let load = |field: &str, settings: &mut EvidenceSettings| {
+        settings.records.expected = Some(field.to_owned());
+        load_text(&format!("{RECORD}\n"), settings).map(|_| ())
+    };
+    assert_eq!(
+        load("outputs.intent", &mut settings),
+        Err(
+            "`records.expected` names `outputs.intent`, and no record of cases.jsonl has that field\n\
+             name a field at the top of a record, and not one within another; the first record has `id`, `policy`, \
+             `passages`, `score`, `expected`"
+                .to_owned()
+        )
+    );
+    assert_eq!(load("expected", &mut settings), Ok(()));
+}
+
 /// The units of a case: their types and texts.
 fn units(case: &Case) -> Vec<(&str, &str)> {
     let units = case.units.iter();
