@@ -200,10 +200,10 @@ fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) ->
         all.problems.push(Misuse::new(what));
     }
     all.problems.extend(census.nowhere(file, rules));
-    all.problems.extend(unlabelled);
     all.cases.sort_by(|one, two| one.name.cmp(&two.name));
     all.remarks = vec![census.remark(file, rules, records.len())];
     all.notices = census.notices(file);
+    all.notices.extend(unlabelled);
     all
 }
 
@@ -227,31 +227,22 @@ fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
     }
 }
 
-/// The field of the labels that the configuration names, where no record has it: else a slip of the pen would be a run
-/// without labels. None where a record has it.
-fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Option<Misuse> {
-    const KEY: &str = "records.expected";
+/// Says that no record has the field of the labels that the configuration names: a slip of the pen would else be a run
+/// without labels that looks whole. None where a record has it.
+fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Option<Notice> {
     let field = rules.expected.as_ref()?;
     let keys = &read.first()?.keys;
     if read.iter().any(|record| record.keys.contains(field)) {
         return None;
     }
-    let what = format!(
-        "`{KEY}` names `{}`, and no record of {} has that field",
+    let text = format!(
+        "{}: no record has the field `{}` that `records.expected` names, so no case has a label; it is a field at the top \
+         of a record, and not one within another: the first record has {}",
+        shown(&file.shown),
         shown(field),
-        shown(&file.shown)
+        shown(&listed(keys.iter().map(String::as_str)))
     );
-    let help = format!(
-        "name a field at the top of a record, and not one within another; the first record has {}",
-        listed(keys.iter().map(String::as_str))
-    );
-    let finding = Finding {
-        key: Some(KEY.to_owned()),
-        what: what.clone(),
-        help: Some(help.clone()),
-        ..Finding::default()
-    };
-    Some(Misuse::new(what).help(shown(&help)).finding(finding))
+    Some(Notice::new(Code::own("no_labels"), text))
 }
 
 /// The field with the name of a case, and the one with its label, where the configuration names no others.
