@@ -128,7 +128,8 @@ pub(super) fn judge_the_judges(
     // this one.
     let before = |reason: &Reason| {
         let foremost = [ReasonCode::LeftOut, ReasonCode::BaseNotChecked];
-        reason.effect == Some(Effect::Fail) || foremost.contains(&reason.code)
+        let is_foremost = reason.effect.is_some() && foremost.contains(&reason.code);
+        reason.effect == Some(Effect::Fail) || is_foremost
     };
     let last = verdict.reasons.iter().rposition(before);
     let at = last.map_or(0, |last| last + 1);

@@ -530,9 +530,15 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
         metric: None,
         text: Difference::LeftOut { probes: left_out }.words(&verdict.common_nouns()),
     });
-    verdict
-        .reasons
-        .splice(0..0, unchecked.into_iter().chain(only));
+    // What only informs stands behind what counts against the change, which pages show as the first reason.
+    let (told, warned): (Vec<Reason>, Vec<Reason>) = unchecked
+        .into_iter()
+        .partition(|reason| reason.effect.is_none());
+    let reasons = &mut verdict.reasons;
+    reasons.splice(0..0, warned.into_iter().chain(only));
+    let last = reasons.iter().rposition(|reason| reason.effect.is_some());
+    let at = last.map_or(0, |last| last + 1);
+    reasons.splice(at..at, told);
 }
 
 /// The commit of the base, with the settings of a request.
@@ -573,4 +579,36 @@ fn doubt_order(head: &Report, verdict: &mut Verdict) {
     };
     // A reader meets it before the figures that it puts in doubt.
     verdict.reasons.insert(0, reason);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reason(code: ReasonCode, effect: Option<Effect>) -> Reason {
+        Reason {
+            code,
+            effect,
+            metric: None,
+            text: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_only_informs_of_the_base_stands_behind_what_counts_against_the_change() {
+        let order = |effect: Option<Effect>| -> Vec<ReasonCode> {
+            let mut verdict = Verdict::without_base(Word::Regression, Effect::Fail, "");
+            verdict.reasons.push(reason(ReasonCode::Metric, None));
+            let unchecked = reason(ReasonCode::BaseNotChecked, effect);
+            say_first(&mut verdict, Vec::new(), Some(unchecked));
+            verdict.reasons.iter().map(|reason| reason.code).collect()
+        };
+        let (base, failed, metric) = (
+            ReasonCode::BaseNotChecked,
+            ReasonCode::NotMeasured,
+            ReasonCode::Metric,
+        );
+        assert_eq!(order(None), [failed, base, metric]);
+        assert_eq!(order(Some(Effect::Warn)), [base, failed, metric]);
+    }
 }

@@ -508,3 +508,28 @@ fn frameworks_are_reached_by_the_objects_that_their_users_have() {
         gate("deaf", &|text| text.replace("\"rule\"", "\"nothing\""), 3);
     }
 }
+
+#[test]
+fn a_function_that_wants_a_text_and_gets_a_record_is_told_how_to_get_the_field() {
+    let project = Project::new("");
+    project.write("app.py", "def decide(text):\n    return text.lower()\n");
+    project.write(
+        "claims.jsonl",
+        "{\"id\": \"a\", \"claim\": \"Hail.\"}\n{\"id\": \"b\", \"claim\": \"Rain.\"}\n",
+    );
+    project.write(
+        "kelvin.yaml",
+        "run: {python: \"app:decide\"}\ncases: claims.jsonl\ndecision_field: decision\n\
+         governing_types: [claim]\n",
+    );
+    let said = project.kelvin(&["check"]).expect(2);
+    let all = said.stdout + &said.stderr;
+    for words in [
+        "it got the whole input as `text`, an object with `id`, `claim`",
+        "a parameter called `claim` gets that field alone",
+    ] {
+        assert!(all.contains(words), "{words}: {all}");
+    }
+    project.write("app.py", "def decide(claim):\n    return claim.lower()\n");
+    project.kelvin(&["check"]).expect(0);
+}

@@ -2,7 +2,8 @@
 //!
 //! A table of labels holds only texts, but a decision may be a number or a boolean. So a label has two readings, one as
 //! a text and one as JSON, and the reading that is nearer to the answer counts: `1` is the answer `1` and the answer
-//! `"1"`. Whoever means only the text writes the label as a JSON string.
+//! `"1"`. `True` and `FALSE` are read as JSON too, since tables are often written by Python or a spreadsheet. Whoever means
+//! only the text writes the label as a JSON string.
 
 use std::fmt;
 
@@ -25,7 +26,12 @@ impl Label {
         let readings = match serde_json::from_str::<Value>(written) {
             Ok(Value::String(meant)) => vec![Value::String(meant)],
             Ok(meant) => vec![meant, text()],
-            Err(_) => vec![text()],
+            // Python and spreadsheets write these words into a table.
+            Err(_) => match written {
+                "True" | "TRUE" => vec![Value::Bool(true), text()],
+                "False" | "FALSE" => vec![Value::Bool(false), text()],
+                _ => vec![text()],
+            },
         };
         Self { readings }
     }
@@ -95,6 +101,9 @@ mod tests {
             ("1.0", json!(1)),
             ("true", json!(true)),
             ("true", json!("true")),
+            ("True", json!(true)),
+            ("True", json!("True")),
+            ("FALSE", json!(false)),
             ("null", json!(null)),
             ("null", json!("null")),
             ("\"\"", json!("")),
@@ -107,6 +116,8 @@ mod tests {
         for (label, wrong) in [
             ("bug", json!("Bug")),
             ("true", json!(false)),
+            ("False", json!(true)),
+            ("True", json!("true")),
             ("\"1\"", json!(1)),
             ("null", json!(0)),
             ("1", json!("2")),

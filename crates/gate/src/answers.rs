@@ -446,6 +446,8 @@ pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, Strin
 fn bare(answer: &str) -> String {
     match serde_json::from_str(answer) {
         Ok(serde_json::Value::String(text)) if !text.trim().is_empty() => safe::line(&text),
+        // Nothing at all would leave a gap in a sentence.
+        _ if answer.trim().is_empty() => "\"\"".to_owned(),
         _ => safe::line(answer),
     }
 }
@@ -463,6 +465,8 @@ mod tests {
         assert_eq!(shown("\"pay\"", "\"refuse\""), "pay refuse");
         assert_eq!(shown("100", "\"100\""), "100 \"100\"");
         assert_eq!(shown("true", "\"true\""), "true \"true\"");
+        // An evaluator writes a text as it is, and it may be empty.
+        assert_eq!(shown("Ja", ""), "Ja \"\"");
     }
 
     #[test]

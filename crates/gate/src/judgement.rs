@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::answers::from_difference;
 use super::approval::Approval;
 use super::changes::CaseChange;
 use super::drift::Drift;
@@ -276,7 +277,8 @@ fn answers(page: &mut String, list: &AnswerList, shown: AnswersShown) {
     for row in list.rows.iter().take(most) {
         let name = safe::cut(&row.item, 24);
         let answer = |text: &str| safe::cut(text, ANSWER);
-        let (base, head) = (answer(&row.base), answer(&row.head));
+        let (base, head) = from_difference(&row.base, &row.head, ANSWER);
+        let (base, head) = (answer(&base), answer(&head));
         let _ = match &row.expected {
             Some(expected) => {
                 writeln!(
@@ -474,6 +476,33 @@ mod tests {
         }
         // A mention needs the name directly after the sign.
         assert!(!text.contains("@team") && !text.contains(" | "), "{text}");
+    }
+
+    #[test]
+    fn two_answers_of_a_terminal_begin_where_they_differ() {
+        let row = |text: &str| format!("node_025b413f-8a9a-021e-a648-a7dd06839eb9, {text}");
+        let list = AnswerList {
+            title: None,
+            notes: Vec::new(),
+            item: "query".to_owned(),
+            rows: vec![kelvin_page::AnswerRow {
+                item: "q1".to_owned(),
+                asked: None,
+                expected: None,
+                base: row("first"),
+                head: row("second"),
+                hits: None,
+                files: Vec::new(),
+                beside: Vec::new(),
+            }],
+            left: 0,
+        };
+        let mut page = String::new();
+        answers(&mut page, &list, AnswersShown::All);
+        assert_eq!(
+            page,
+            "  q1: …-a648-a7dd06839eb9, first → …-a648-a7dd06839eb9, second\n"
+        );
     }
 
     #[test]

@@ -206,24 +206,45 @@ fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) ->
             continue;
         }
         all += 1;
-        let samples = record.samples.iter();
-        let here = samples.filter(|sample| sample.error.is_some()).count();
-        errors += here as f64 / record.samples.len() as f64;
-        if here > 0 {
-            first = first.or(Some(case));
+        let here: Vec<&ResultSample> = record
+            .samples
+            .iter()
+            .filter(|sample| sample.error.is_some())
+            .collect();
+        errors += here.len() as f64 / record.samples.len() as f64;
+        if let Some(sample) = here.first() {
+            first = first.or_else(|| Some((case, without_a_score(sample, basis))));
         }
     }
+    let (first, lacks) = first.unwrap_or_default();
     let share = errors / f64::from(all.max(1));
     // The comparison allows for the rounding of the sum: one of ten is not more than 10 %.
     (share > basis.max_errors + 1e-9).then(|| {
         format!(
             "{:.1} % of the samples are errors where each case counts alike, more than `max_errors` ({} %) allows; the first \
-             is that of `{}`",
+             is that of `{first}`{lacks}",
             share * 100.0,
             basis.max_errors * 100.0,
-            first.unwrap_or_default()
         )
     })
+}
+
+/// What an erroneous sample lacks that has other scores, and what to do; nothing where it has no score at all, since the
+/// evaluator says why then.
+fn without_a_score(sample: &ResultSample, basis: &SuiteBasis) -> String {
+    let gated = basis.metrics.iter().filter(|(_, metric)| metric.gated);
+    let (has, lacks): (Vec<&String>, Vec<&String>) = gated
+        .map(|(name, _)| name)
+        .partition(|name| sample.scores.contains_key(*name));
+    let lacks: Vec<String> = lacks.iter().map(|name| format!("`{name}`")).collect();
+    let lacks: Vec<&str> = lacks.iter().map(String::as_str).collect();
+    match has.is_empty() || lacks.is_empty() {
+        true => String::new(),
+        false => format!(
+            ", which lacks {}: `empty: skip` of a metric leaves such a sample out of it alone",
+            listed(&lacks)
+        ),
+    }
 }
 
 /// What there is to report beside the figures.
@@ -281,4 +302,36 @@ pub(super) fn notices(section: &ResultsSection) -> Vec<Notice> {
         }
     }
     notices
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_with_one_score_of_two_is_told_what_leaves_it_out() {
+        let basis: SuiteBasis = serde_json::from_value(serde_json::json!({
+            "tool": "ragas",
+            "metrics": {
+                "relevancy": { "better": "higher", "gated": true },
+                "faithfulness": { "better": "higher", "gated": true },
+            },
+            "max_errors": 0.1,
+            "max_missing": 0.1,
+        }))
+        .expect("a basis");
+        let sample = |scores: &[(&str, f64)]| ResultSample {
+            scores: scores
+                .iter()
+                .map(|(name, score)| ((*name).to_owned(), *score))
+                .collect(),
+            ..ResultSample::default()
+        };
+        assert_eq!(
+            without_a_score(&sample(&[("relevancy", 1.0)]), &basis),
+            ", which lacks `faithfulness`: `empty: skip` of a metric leaves such a sample out of it alone"
+        );
+        // Nothing could be scored, and the evaluator says why.
+        assert_eq!(without_a_score(&sample(&[]), &basis), "");
+    }
 }

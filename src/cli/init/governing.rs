@@ -7,7 +7,6 @@ use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
 use kelvin_evidence::config::unit_type;
-use kelvin_gate::reproduce::quoted;
 use kelvin_page::{counted, safe};
 
 /// The type of the turn that a pipeline is to answer.
@@ -27,7 +26,10 @@ pub(super) fn settle(steps: &mut Steps<'_>, corpus: &Corpus) -> anyhow::Result<(
     if found.is_empty() {
         return Err(
             Misuse::new("no case has a unit, so nothing can govern the decision")
-                .help("begin each piece of what the decision rests on with a heading such as `## Gate Rule`")
+                .help(
+                    "begin each piece of what the decision rests on with a heading such as `## Gate Rule`; where the \
+                     texts of a record lie deeper, `records: {units: {TYPE: PLACE}}` in `kelvin.yaml` names them",
+                )
                 .into(),
         );
     }
@@ -89,12 +91,14 @@ fn obvious(names: &[&String]) -> anyhow::Result<Vec<usize>> {
         return Ok(places);
     }
     let found: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    let first = names.first().map_or("", |name| name);
     Err(Misuse::new(format!(
         "which types of units should govern the decision is not known; the cases have {}",
         found.join(", ")
     ))
-    .help(format!("add e.g. `--governing-type {}`", quoted(first)))
+    .help(
+        "add `--governing-type TYPE` for each that the decision rests on; a field with the right answer is none: it is \
+         named in `kelvin.yaml`, as `records: {expected: FIELD}`",
+    )
     .into())
 }
 

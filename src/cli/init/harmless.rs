@@ -1,4 +1,5 @@
-//! The files that a new configuration proposes as harmless: the pages at the top of the project.
+//! The files that a new configuration proposes as harmless: the pages at the top of the project. A folder such as `docs`
+//! is not proposed: it may be what the pipeline searches, and finds by listing it.
 
 use std::path::Path;
 
@@ -17,9 +18,6 @@ const PAGES: [&str; 9] = [
     "SECURITY.md",
 ];
 
-/// The folder of longer pages.
-const FOLDER: &str = "docs";
-
 /// The pages in the folder of the configuration, apart from those that its text names.
 pub(super) fn pages(root: &Path, text: &str) -> Vec<String> {
     let Ok(named) = NamedPaths::of(text, Path::new(""), root) else {
@@ -30,17 +28,5 @@ pub(super) fn pages(root: &Path, text: &str) -> Vec<String> {
         path.is_file() && named.name_of(Path::new(**name)).is_none()
     };
     let pages = PAGES.iter().filter(is_page);
-    let mut found: Vec<String> = pages.map(|name| (*name).to_owned()).collect();
-    let has_pages = std::fs::read_dir(root.join(FOLDER)).is_ok_and(|entries| {
-        let mut names = entries.flatten().map(|entry| entry.file_name());
-        names.any(|name| {
-            [".md", ".rst"]
-                .iter()
-                .any(|end| name.to_string_lossy().ends_with(end))
-        })
-    });
-    if has_pages && !named.has_within(Path::new(FOLDER)) {
-        found.push(format!("{FOLDER}/**"));
-    }
-    found
+    pages.map(|name| (*name).to_owned()).collect()
 }

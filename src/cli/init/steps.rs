@@ -153,7 +153,25 @@ impl Steps<'_> {
                     false => Err(format!("there is no `{text}`")),
                 })?
             }
-            (None, _, None) => return Err(Misuse::new("`--cases FILE` is missing").into()),
+            (None, [], None) => {
+                return Err(Misuse::new("no file of questions was found")
+                    .help(
+                        "name it with `--cases FILE`: JSON lines, a JSON array or a table, with one question each",
+                    )
+                    .into());
+            }
+            (None, files, None) => {
+                let names: Vec<String> = files
+                    .iter()
+                    .map(|file| format!("`{}`", safe::line(&file.path)))
+                    .collect();
+                return Err(Misuse::new(format!(
+                    "which file has the questions is not known; there are {}",
+                    names.join(", ")
+                ))
+                .help("name it with `--cases FILE`")
+                .into());
+            }
         };
         self.said.cases = Some(path.clone());
         Ok(path)

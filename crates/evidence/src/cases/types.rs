@@ -90,7 +90,8 @@ pub(super) fn all_occur(key: &str, names: &[String], types: &Types) -> Result<()
         .map(|(name, seen)| format!("{} ({})", shown(name), seen.units))
         .collect();
     let found = if found.is_empty() {
-        "no case has a unit; a unit starts at a level-2 heading such as `## Gate Rule`, or is a text of a record"
+        "no case has a unit; a unit starts at a level-2 heading such as `## Gate Rule`, or is a text at the top of a \
+         record, or one that `records: {units: {TYPE: PLACE}}` names"
             .to_owned()
     } else {
         format!("the types that occur, with how often: {}", found.join(", "))

@@ -131,19 +131,29 @@ fn gated(verdict: &Verdict) -> impl Iterator<Item = (&String, &MetricVerdict)> {
 
 /// Whether an open verdict is open because of noise, so that more runs would decide it.
 fn may_be_noise(verdict: &Verdict) -> bool {
-    let is_wide = |metric: &MetricVerdict| {
+    let is_wide = |(id, metric): (&String, &MetricVerdict)| {
         metric.verdict == Word::Inconclusive
             && !matches!(metric.cause, Cause::Unjudged | Cause::Edited)
+            && !lacks_what_was_removed(verdict, id, metric)
     };
-    verdict.tells(ReasonCode::DoubtfulCases) || gated(verdict).any(|(_, metric)| is_wide(metric))
+    verdict.tells(ReasonCode::DoubtfulCases) || gated(verdict).any(is_wide)
+}
+
+/// Whether a metric is open for items that the change took away: these stay away in every run.
+fn lacks_what_was_removed(verdict: &Verdict, id: &str, metric: &MetricVerdict) -> bool {
+    let turnover = verdict.turnover.get(probe_of(id));
+    metric.cause == Cause::Missing && turnover.is_some_and(|turnover| turnover.removed > 0)
 }
 
 /// The next step where a verdict is open, and more runs of the same would leave it open.
 fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
-    begun.and(match verdict.tells(ReasonCode::MeasuredAsBase) {
-        true => "Edit what is measured in a change of its own: then both can be judged.",
-        false => "Look at what the reasons name: more runs would not decide it.",
-    })
+    if verdict.tells(ReasonCode::MeasuredAsBase) {
+        return begun.and("Edit what is measured in a change of its own: then both can be judged.");
+    }
+    match gated(verdict).any(|(id, metric)| lacks_what_was_removed(verdict, id, metric)) {
+        true => missing(verdict),
+        false => begun.and("Look at what the reasons name: more runs would not decide it."),
+    }
 }
 
 /// The next step where something could not be measured.
@@ -272,7 +282,7 @@ mod tests {
     use crate::compare::Turnover;
     use crate::opening::word;
     use crate::policy::Effect;
-    use crate::verdict::{BrokenCase, Reason};
+    use crate::verdict::{BrokenCase, CellCounts, Reason};
     use kelvin_page::Tone;
 
     fn passed(code: ReasonCode) -> Verdict {
@@ -317,6 +327,55 @@ mod tests {
         }
         let whole = Verdict::without_base(Word::Pass, Effect::Warn, "");
         assert_eq!(said(whole), (Tone::Calm, "Nothing to do.".to_owned()));
+    }
+
+    /// Open, since a drop can hide in an item that has no value.
+    fn open_for_what_is_missing() -> Verdict {
+        let mut verdict = Verdict::without_base(Word::Inconclusive, Effect::Warn, "");
+        let metric = MetricVerdict {
+            verdict: Word::Inconclusive,
+            cause: Cause::Missing,
+            policy: Attention::Gate,
+            headline: true,
+            lower_is_better: false,
+            base: Some(1.0),
+            head: Some(1.0),
+            drop: Some(0.0),
+            max_drop: 0.05,
+            at_least: None,
+            confidence: None,
+            at_most: None,
+            detectable: None,
+            resolution: None,
+            cases: 9,
+            cells: 9,
+            between_reports: None,
+            lost: vec!["qa/a".to_owned()],
+            coverage: CellCounts::default(),
+            unpaired: false,
+            is_thin: false,
+            swaps: None,
+            drivers: Vec::new(),
+        };
+        verdict.metrics.insert("results.qa.pass".to_owned(), metric);
+        verdict
+    }
+
+    #[test]
+    fn no_run_is_advised_to_decide_about_an_item_that_was_taken_away() {
+        let mut verdict = open_for_what_is_missing();
+        let turnover = Turnover {
+            removed: 1,
+            ..Turnover::default()
+        };
+        verdict.turnover.insert("results".to_owned(), turnover);
+        assert_eq!(
+            said(verdict).1,
+            "Look first at item `qa/a`: what is missing is compared with nothing, so that a drop there does not show."
+        );
+        // What failed may succeed in the next run.
+        let step = said(open_for_what_is_missing()).1;
+        assert!(step.starts_with("Running the job again"), "{step}");
     }
 
     #[test]

@@ -161,8 +161,8 @@ fn absent(folder: &str) -> Misuse {
         shown(folder)
     ))
     .help(
-        "`cases` in the configuration names a folder with one Markdown file a case, relative to \
-         the configuration file",
+        "`cases` in the configuration, or `--cases` of `kelvin init`, names a folder with one Markdown \
+         file a case, or a file of records such as `cases.jsonl`, relative to the configuration file",
     )
 }
 

@@ -10,6 +10,16 @@ use crate::{
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_record::{Ending, Item as _, KeptTexts, Metric, SectionFingerprint};
 
+#[test]
+fn an_answer_that_is_a_text_is_told_what_it_has_to_be() {
+    let output = json!({ "hits": [], "answer": "Fifty cents." });
+    let why = Output::read(&output).expect_err("refused");
+    assert!(
+        why.contains("an object with `text` and `grounded`"),
+        "{why}"
+    );
+}
+
 fn golden(value: Value) -> GoldenQuery {
     let mut query = json!({ "id": "q", "query": "what?" });
     for (key, value) in value.as_object().expect("an object") {

@@ -281,12 +281,6 @@ impl NamedPaths {
         self.paths.push(path);
     }
 
-    /// Whether a folder, or something in it, is named.
-    pub fn has_within(&self, folder: &Path) -> bool {
-        let is_within = |named: &PathBuf| named.starts_with(folder) || folder.starts_with(named);
-        self.names_all || self.paths.iter().any(is_within)
-    }
-
     /// What names a path, which is relative to the top of the repository: the path itself, a folder above it, or a
     /// pattern. None where nothing does.
     pub fn name_of(&self, path: &Path) -> Option<String> {

@@ -296,7 +296,9 @@ fn with_yes_a_run_finds_the_decision_and_what_is_not_known_is_named_with_an_exam
     }
     let error = run(&request, None).0.expect_err("refused").to_string();
     assert!(error.contains("`facts`, `history`, `it's_odd`"), "{error}");
-    assert!(error.contains("`--governing-type facts`"), "{error}");
+    assert!(error.contains("`--governing-type TYPE`"), "{error}");
+    // Whoever names the field with the right answer gives it to the pipeline.
+    assert!(error.contains("`records: {expected: FIELD}`"), "{error}");
 }
 
 #[test]

@@ -152,6 +152,7 @@ fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) ->
     let mut all = ReadRecords::default();
     let mut names: BTreeMap<String, usize> = BTreeMap::new();
     let has_ids = read.iter().any(|record| record.id.is_some());
+    let unlabelled = no_label(file, &read, rules);
     let mut census = Census::default();
     let mut problems: LineProblems = Vec::new();
     for (number, record) in (1..).zip(read) {
@@ -202,6 +203,7 @@ fn assemble(file: &CaseFile, records: &[RawRow], settings: &EvidenceSettings) ->
     all.cases.sort_by(|one, two| one.name.cmp(&two.name));
     all.remarks = vec![census.remark(file, rules, records.len())];
     all.notices = census.notices(file);
+    all.notices.extend(unlabelled);
     all
 }
 
@@ -223,6 +225,24 @@ fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
         ),
         help: "give every record an id, or take it out of all: then they are numbered".to_owned(),
     }
+}
+
+/// Says that no record has the field of the labels that the configuration names: a slip of the pen would else be a run
+/// without labels that looks whole. None where a record has it.
+fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Option<Notice> {
+    let field = rules.expected.as_ref()?;
+    let keys = &read.first()?.keys;
+    if read.iter().any(|record| record.keys.contains(field)) {
+        return None;
+    }
+    let text = format!(
+        "{}: no record has the field `{}` that `records.expected` names, so no case has a label; it is a field at the top \
+         of a record, and not one within another: the first record has {}",
+        shown(&file.shown),
+        shown(field),
+        shown(&listed(keys.iter().map(String::as_str)))
+    );
+    Some(Notice::new(Code::own("no_labels"), text))
 }
 
 /// The field with the name of a case, and the one with its label, where the configuration names no others.

@@ -30,6 +30,26 @@ fn corpus(text: &str, settings: &EvidenceSettings) -> Corpus {
     load_text(text, settings).expect("the records are right").0
 }
 
+#[test]
+fn labels_that_the_configuration_names_and_no_record_has_are_told() {
+    let told = |field: &str| -> Vec<String> {
+        let mut settings = settings("cases.jsonl", &["policy"], &[]);
+        settings.records.expected = Some(field.to_owned());
+        let (_, notices) = load_text(&format!("{RECORD}\n"), &settings).expect("right");
+        let of_labels = notices.into_iter().filter(Notice::is_warning);
+        of_labels.map(|notice| notice.text).collect()
+    };
+    assert_eq!(
+        told("outputs.intent"),
+        [
+            "cases.jsonl: no record has the field `outputs.intent` that `records.expected` names, so no case has a label; it \
+             is a field at the top of a record, and not one within another: the first record has `id`, `policy`, \
+             `passages`, `score`, `expected`"
+        ]
+    );
+    assert!(told("expected").is_empty());
+}
+
 /// The units of a case: their types and texts.
 fn units(case: &Case) -> Vec<(&str, &str)> {
     let units = case.units.iter();

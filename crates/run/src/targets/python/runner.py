@@ -46,7 +46,7 @@ def _main(folder, address):
                 answer["error"] = {"code": -32601, "message": "unknown method: " + method}
             text = _json(answer)
         except BaseException as error:
-            text = _json({"jsonrpc": "2.0", "id": message["id"], "error": _error(error)})
+            text = _json({"jsonrpc": "2.0", "id": message["id"], "error": _error(error, function)})
         _send(answers, text)
         if function is not None and "concurrency" in function.takes:
             return _serve_together(function, questions.fileno(), answers)
@@ -80,7 +80,7 @@ def _serve_together(function, questions, answers):
             result = _output(await function.call(*_handed(params)))
             text = _json({"jsonrpc": "2.0", "id": message["id"], "result": result})
         except BaseException as error:
-            text = _json({"jsonrpc": "2.0", "id": message["id"], "error": _error(error)})
+            text = _json({"jsonrpc": "2.0", "id": message["id"], "error": _error(error, function)})
         _send(answers, text)
 
     def hear():
@@ -152,6 +152,7 @@ class _Function:
             if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         ]
         self.required = [one for one in self.parameters if one.default is one.empty]
+        self.whole = ""
 
     def _arguments(self, input, path, turn):
         """What each parameter gets, by its name: the input, its path, the conversation and the turn that it is, or a
@@ -169,6 +170,7 @@ class _Function:
             wanting = [one for one in others if one.default is one.empty] or others
             if len(wanting) == 1:
                 known[wanting[0].name] = input
+        self.whole = self._whole(known, fields)
         positional = [one for one in self.parameters if one.kind is one.POSITIONAL_ONLY]
         before = [one.name in known for one in positional]
         if all(name in turn for name in known) or any(one.name not in known for one in self.required) or before != sorted(before, reverse=True):
@@ -189,6 +191,16 @@ class _Function:
             )
         first = [known.pop(one.name) for one in positional if one.name in known]
         return first, known
+
+    def _whole(self, known, fields):
+        """What to tell of a call that got a whole record, where the function may have asked for one field of it."""
+        got = [name for name, value in known.items() if fields and value is fields]
+        if not got:
+            return ""
+        names = ["`%s`" % name for name in list(fields)[:12]]
+        alone = [name for name in fields if name not in self.names]
+        text = "; it got the whole input as `%s`, an object with %s" % (got[0], ", ".join(names))
+        return text + ("; a parameter called `%s` gets that field alone" % alone[-1] if alone else "")
 
     def call(self, input, path, turn=()):
         """What the function returns, which may have to be awaited."""
@@ -417,7 +429,7 @@ def _json(answer):
     return text.encode("utf-8")
 
 
-def _error(error):
+def _error(error, function=None):
     """The error for a message; people get the traceback on standard error."""
     import traceback
 
@@ -430,7 +442,11 @@ def _error(error):
     code = 1
     if isinstance(error, SystemExit):
         code = error.code if isinstance(error.code, int) else int(error.code is not None)
-    return {"code": code, "message": _said(error)}
+    said = _said(error)
+    # These are the errors of code that was given an object and wanted a text.
+    if function is not None and isinstance(error, (AttributeError, KeyError, TypeError)):
+        said += function.whole
+    return {"code": code, "message": said}
 
 
 def _own(traceback):
