@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::asked::{self, AskedProbe};
 use super::{CheckMode, CheckRequest, compute, harmless};
-use crate::registry::Registry;
+use crate::registry::{Registry, overrides_naming};
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::Notice;
-use kelvin_run::config::{Config, Overrides};
+use kelvin_run::config::Config;
 
 /// The problems of a configuration and its items.
 #[derive(Debug, Default)]
@@ -73,10 +73,7 @@ impl Linted {
     fn take(&mut self, registry: Registry, file: &Path) -> anyhow::Result<()> {
         let request = CheckRequest {
             registry,
-            overrides: Overrides {
-                file: Some(file.to_path_buf()),
-                ..Overrides::default()
-            },
+            overrides: overrides_naming(file),
             probe: None,
             only: Vec::new(),
             shard: None,

@@ -12,7 +12,6 @@ use crate::registry::Registry;
 use kelvin_base::notice::Notice;
 use kelvin_gate::report::Report;
 use kelvin_record::{Ending, Findings, Metric, probe_of};
-use kelvin_run::config::Overrides;
 
 /// Records the report of a check; a dry run is not recorded.
 ///
@@ -23,10 +22,7 @@ pub(crate) fn record(registry: Registry, config: &Path, report: &Report) -> anyh
     if report.run.ending == Ending::DryRun {
         return Ok(());
     }
-    let config = registry.configured(&Overrides {
-        file: Some(config.to_path_buf()),
-        ..Overrides::default()
-    })?;
+    let config = registry.configured_in(config)?;
     let scene = RunScene {
         configuration: configuration(&config),
         branch: baseline::branch(&config.root).or_else(told_branch),

@@ -14,7 +14,6 @@ use kelvin_base::exit::Misuse;
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::Report;
 use kelvin_record::Sections;
-use kelvin_run::config::Overrides;
 use kelvin_system::git::Oid;
 
 /// One side of a comparison.
@@ -211,10 +210,7 @@ fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Opt
         return Ok(None);
     }
     let config = match config.exists() {
-        true => Some(registry.configured(&Overrides {
-            file: Some(config.to_path_buf()),
-            ..Overrides::default()
-        })?),
+        true => Some(registry.configured_in(config)?),
         false => None,
     };
     let clock = Clock::start();
@@ -258,10 +254,7 @@ fn revision(
     commit: Oid,
     config: &Path,
 ) -> anyhow::Result<ReportSide> {
-    let config = registry.configured(&Overrides {
-        file: Some(config.to_path_buf()),
-        ..Overrides::default()
-    })?;
+    let config = registry.configured_in(config)?;
     let (report, provenance) = baseline::of_commit(
         registry,
         &config.root,

@@ -6,7 +6,7 @@ use super::doctor::{self, DoctorRequest, NeedStatus};
 use super::past::{self, Sources};
 use super::{CheckRequest, asked, folder};
 use crate::baseline::Login;
-use crate::registry::Registry;
+use crate::registry::{Registry, overrides_naming};
 use crate::trend::{MadeOf, PastRun, Period, Summary, SummaryInputs, differing, summarize};
 use kelvin_base::calendar;
 use kelvin_base::exit::Misuse;
@@ -45,10 +45,7 @@ pub(crate) struct SummaryRequest {
 pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     let period = period(&request.since, request.until.as_deref(), request.now)?;
     let root = folder(&request.config)?;
-    let overrides = Overrides {
-        file: Some(request.config.clone()),
-        ..Overrides::default()
-    };
+    let overrides = overrides_naming(&request.config);
     let config = request.registry.configured(&overrides);
     let (runs, read) = match &request.traces {
         Some(path) => past::read_traces(path)?,

@@ -23,7 +23,7 @@ use kelvin_probe::Kind;
 use kelvin_record::Ending;
 use kelvin_record::settings::BaselineSource;
 use kelvin_run as run;
-use kelvin_run::config::{Config, Overrides};
+use kelvin_run::config::Config;
 use kelvin_run::targets::Address;
 use kelvin_system::git;
 
@@ -38,10 +38,7 @@ pub(super) fn after(
     judgement: Option<&Judgement>,
 ) -> String {
     let page = report::page::run_page(&checked.report);
-    let configured = registry.configured(&Overrides {
-        file: Some(args.config().to_path_buf()),
-        ..Overrides::default()
-    });
+    let configured = registry.configured_in(args.config());
     // If the configuration has changed since and cannot be read now, less can be told.
     let configured = configured.ok();
     let mut text = String::new();

@@ -9,11 +9,10 @@ use super::again::{Again, MENDED};
 use crate::baseline::Login;
 use crate::check::doctor;
 use crate::check::doctor::{Diagnosis, DoctorRequest, DoctorSurroundings, NeedStatus};
-use crate::registry::Registry;
+use crate::registry::{Registry, overrides_naming};
 use kelvin_base::exit::Exit;
 use kelvin_github::{Access, Client};
 use kelvin_page::safe;
-use kelvin_run::config::Overrides;
 
 /// The arguments of `kelvin doctor`.
 #[derive(Debug, Args)]
@@ -61,10 +60,7 @@ pub(super) fn main(args: DoctorArgs, registry: Registry) -> anyhow::Result<Exit>
     let (check, doctor) = (again("check"), again("doctor"));
     let diagnosis = doctor::doctor(&DoctorRequest {
         registry,
-        overrides: Overrides {
-            file: Some(config.clone()),
-            ..Overrides::default()
-        },
+        overrides: overrides_naming(&config),
         out: out.clone(),
         surroundings: surroundings(event, event_name),
         variables: &variable,

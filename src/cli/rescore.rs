@@ -12,12 +12,11 @@ use crate::cli::again::Again;
 use crate::cli::check::{CheckFormat, LogFormat, show, shown};
 use crate::cli::names::Names;
 use crate::cli::progress::Progress;
-use crate::registry::Registry;
+use crate::registry::{Registry, overrides_naming};
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_gate::report;
 use kelvin_page::safe;
 use kelvin_record::Ending;
-use kelvin_run::config::Overrides;
 
 /// The arguments of `kelvin rescore`.
 #[derive(Debug, Args)]
@@ -178,10 +177,7 @@ fn rescore_grades(args: GradesArgs, registry: Registry) -> anyhow::Result<Exit> 
             registry,
             report: report.clone(),
             out,
-            overrides: Overrides {
-                file: Some(config.clone()),
-                ..Overrides::default()
-            },
+            overrides: overrides_naming(&config),
         },
         &progress,
     );

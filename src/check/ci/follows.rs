@@ -322,10 +322,7 @@ fn judged_again(
     );
     // Reports are kept under the name that a configuration gives itself, unless an input has set another one.
     let asked = request.configuration.as_deref().unwrap_or_default();
-    let by_itself = request.registry.configured(&Overrides {
-        file: Some(config.clone()),
-        ..Overrides::default()
-    })?;
+    let by_itself = request.registry.configured_in(&config)?;
     let name = (configuration(&by_itself) != asked).then(|| asked.to_owned());
     let check = check::CheckRequest {
         overrides: Overrides {

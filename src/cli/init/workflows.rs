@@ -10,7 +10,6 @@ use crate::cli::again::Again;
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
 use kelvin_page::safe;
-use kelvin_run::config::Overrides;
 
 /// Whether only the workflows are asked for, and the configuration exists.
 pub(super) fn are_all(request: &Request, target: &Target) -> bool {
@@ -43,10 +42,7 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     // A workflow whose configuration cannot be read would fail on every pull request.
-    registry.configured(&Overrides {
-        file: Some(request.file.clone()),
-        ..Overrides::default()
-    })?;
+    registry.configured_in(&request.file)?;
     let mut absent = Vec::new();
     for (path, text) in target.workflows(request.on) {
         let shown = target.shown(&path);

@@ -8,8 +8,8 @@ use minijinja::{AutoEscape, Environment, context};
 use super::shelf::Shelf;
 use crate::check::{BlindPair, LabelRequest, Labelling, Preference};
 use crate::cli::label::sentence;
+use crate::registry::overrides_naming;
 use kelvin_page::{counted, safe};
-use kelvin_run::config::Overrides;
 
 const PAGE: &str = include_str!("label.html");
 /// What the choices in the browser are counted under, as those of `kelvin label` without options.
@@ -113,10 +113,7 @@ impl LabelDesk {
 fn opened(shelf: &Shelf) -> anyhow::Result<Labelling> {
     Labelling::open(&LabelRequest {
         registry: shelf.registry,
-        overrides: Overrides {
-            file: Some(shelf.config.clone()),
-            ..Overrides::default()
-        },
+        overrides: overrides_naming(&shelf.config),
         report: shelf.out.join("report.json").display().to_string(),
         criterion: CRITERION.to_owned(),
         person: PERSON.to_owned(),
