@@ -42,8 +42,8 @@ pub(crate) fn checkout(
         .and_then(|(root, top)| root.strip_prefix(&top).ok().map(Path::to_path_buf))
         .context("the configuration is outside the repository")?;
     let remote = Remote::of(repo).with(login, hint);
-    let tree = tree::tree_of_commit(repo, &remote, commit)?;
-    tree::complete(repo, &remote, &tree)
+    let tree = tree::tree_of_commit(&remote, commit)?;
+    tree::complete(&remote, &tree)
         .with_context(|| format!("failed to fetch the files of {}", super::short(commit)))?;
     let files = into.join("files");
     std::fs::create_dir(&files).context("failed to make a temporary folder")?;

@@ -24,8 +24,8 @@ pub(crate) fn edited(
 ) -> anyhow::Result<(Oid, Option<Against>)> {
     let repo = super::open(root)?;
     let remote = Remote::of(&repo).with(login, hint);
-    let base = commit::base(&repo, &remote, hint)?;
-    let tree = tree::tree_of_commit(&repo, &remote, base.commit)?;
+    let base = commit::base(&remote, hint)?;
+    let tree = tree::tree_of_commit(&remote, base.commit)?;
     let against = pipeline::against(root, &tree);
     Ok((base.commit, against.context("failed to read the base")?))
 }

@@ -92,6 +92,21 @@ impl Baseline {
     }
 }
 
+/// Where a report is from, without what only a search among several commits knows.
+pub(crate) fn provenance(source: Source, place: String, commit: Option<String>) -> Provenance {
+    Provenance {
+        source,
+        place,
+        commit,
+        artifact: None,
+        why: None,
+        behind: 0,
+        days: None,
+        tried: Vec::new(),
+        unchecked: None,
+    }
+}
+
 /// Opens the repository around a folder.
 ///
 /// # Errors

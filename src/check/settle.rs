@@ -266,21 +266,16 @@ fn as_the_run_says(
 ) -> anyhow::Result<FoundBaseline> {
     let repo = baseline::open(&config.root)?;
     let remote = Remote::of(&repo).with(request.login.as_ref(), &request.hint);
-    let base = baseline::base(&repo, &remote, &request.hint)?;
+    let base = baseline::base(&remote, &request.hint)?;
     anyhow::ensure!(
         base.commit.to_string() == said.commit,
         "the run has measured another commit than the base"
     );
+    let place = "the base commit, as the run says".to_owned();
     let provenance = Provenance {
-        source: Source::Compute,
-        place: "the base commit, as the run says".to_owned(),
-        commit: Some(said.commit.clone()),
-        artifact: None,
         why: Some(base.why),
-        behind: 0,
         days: Some(0),
-        tried: Vec::new(),
-        unchecked: None,
+        ..baseline::provenance(Source::Compute, place, Some(said.commit.clone()))
     };
     let report = record::recompute("", said.report.clone()).report;
     Ok(FoundBaseline {

@@ -113,7 +113,7 @@ fn base(
     findings: &mut Vec<DoctorFinding>,
 ) -> bool {
     let remote = Remote::of(repo).with(login, hint);
-    let found = baseline::base(repo, &remote, hint);
+    let found = baseline::base(&remote, hint);
     let is_found = found.is_ok();
     findings.push(match found {
         Ok(base) => DoctorFinding::ok(
