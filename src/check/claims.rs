@@ -122,6 +122,19 @@ pub(super) fn is_forged(report: &Report) -> bool {
     report.tool.version == env!("CARGO_PKG_VERSION") && !figures_follow(report)
 }
 
+/// Demands that the figures of a report, which a run left for this program, follow from its records. Another version may
+/// compute figures in another way; then nobody can tell whether they are true.
+pub(super) fn demand_figures(report: &Report) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        figures_follow(report),
+        "the report has {FORGED} (kelvin {} wrote it, and this is kelvin {}; use one version of the action in both \
+         workflows)",
+        report.tool.version,
+        env!("CARGO_PKG_VERSION")
+    );
+    Ok(())
+}
+
 /// Checks the commit out and computes the fingerprints that a report of it has to have.
 fn against(
     (registry, config): (Registry, &Config),

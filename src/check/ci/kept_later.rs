@@ -76,13 +76,7 @@ pub(super) fn keep_later(
             return Ok(());
         }
     };
-    ensure!(
-        claims::figures_follow(&bundle.report),
-        "the report has figures that its own records do not give (kelvin {} wrote it, and this is kelvin {}; use one \
-         version of the action in both workflows)",
-        bundle.report.tool.version,
-        env!("CARGO_PKG_VERSION")
-    );
+    claims::demand_figures(&bundle.report)?;
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let url = format!("{}/{repository}", request.server_url.trim_end_matches('/'));
     let hint = Hint {
