@@ -35,7 +35,7 @@ pub(crate) use ancestry::{Lineage, checked_out, lineage, short};
 pub(crate) use anchor::{Anchored, anchor};
 pub(crate) use artifact::Artifacts;
 pub(crate) use branch::{Branch, BranchEntry, BranchWriter, Taken};
-pub(crate) use checkout::{CheckoutForm, checkout, first_not_kept};
+pub(crate) use checkout::{CheckoutForm, CommitFiles, checkout, first_not_kept};
 pub(crate) use commit::{base, branch_of_clone};
 pub(crate) use edited::{demand_untouched, edited, furnished};
 pub(crate) use find::find;

@@ -72,16 +72,9 @@ impl Linted {
 
     fn take(&mut self, registry: Registry, file: &Path) -> anyhow::Result<()> {
         let request = CheckRequest {
-            registry,
             overrides: overrides_naming(file),
-            probe: None,
-            only: Vec::new(),
-            shard: None,
-            masker: None,
-            is_shared: false,
-            is_base: false,
-            out: None,
             mode: CheckMode::DryRun,
+            ..CheckRequest::new(registry)
         };
         let config = registry.configured(&request.overrides)?;
         let mut sides = Vec::new();

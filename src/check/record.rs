@@ -90,6 +90,14 @@ pub(crate) struct Changed {
     pub(crate) now: Option<Metric>,
 }
 
+/// The notices of a report that follow from its figures.
+pub(super) fn notices_of_figures(report: &Report) -> BTreeSet<Notice> {
+    let known = report.probes.known().into_iter();
+    known
+        .flat_map(|(kind, section)| kind.recompute(section.boxed()).notices)
+        .collect()
+}
+
 /// Computes the figures of a recorded run again, with today's formulas.
 pub(crate) fn recompute(id: &str, stored: Report) -> Recomputed {
     let known = stored.probes.known().into_iter();

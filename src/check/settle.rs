@@ -23,7 +23,6 @@ use kelvin_gate::report::{self, Report};
 use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
 use kelvin_gate::{Gate, Judgement, align, answers, changes, demands};
 use kelvin_github::publish::comment;
-use kelvin_page::safe;
 use kelvin_record::ComparedSide;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
@@ -560,12 +559,8 @@ fn doubt_order(head: &Report, verdict: &mut Verdict) {
     if verdict.verdict == Word::Pass {
         verdict.verdict = Word::Inconclusive;
     }
-    let reason = Reason {
-        code: ReasonCode::OrderMatters,
-        effect: Some(Effect::Warn),
-        metric: None,
-        text: safe::line(&notice.text),
-    };
+    let warns = Some(Effect::Warn);
+    let reason = why::reason(ReasonCode::OrderMatters, warns, &notice.text);
     // A reader meets it before the figures that it puts in doubt.
     verdict.reasons.insert(0, reason);
 }
