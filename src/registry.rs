@@ -73,6 +73,15 @@ impl Registry {
         kelvin_probe::configured(overrides, self.0)
     }
 
+    /// Reads and checks a configuration as its file has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Config::load`].
+    pub(crate) fn configured_in(self, file: &Path) -> anyhow::Result<Config> {
+        self.configured(&overrides_naming(file))
+    }
+
     /// Checks a text that is to become `file`.
     ///
     /// # Errors
@@ -89,6 +98,14 @@ impl Registry {
     /// As [`json::read`].
     pub(crate) fn report(self, bytes: &[u8]) -> anyhow::Result<Report> {
         json::read(bytes, &self.of_sections())
+    }
+}
+
+/// What a command line that only names a configuration changes in it.
+pub(crate) fn overrides_naming(file: &Path) -> Overrides {
+    Overrides {
+        file: Some(file.to_path_buf()),
+        ..Overrides::default()
     }
 }
 

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, bail};
-use kelvin_system::git::{Oid, Repository};
+use kelvin_system::git::Oid;
 
 use super::ancestry::{parents, short};
 use super::remote::Remote;
 use super::search::{Claims, Search};
-use super::{Branch, commit, tree};
+use super::{commit, tree};
 use kelvin_gate::report::Report;
 use kelvin_record::settings::Anchor;
 
@@ -63,13 +63,13 @@ impl AncestorReport {
 pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anchored> {
     let repo = super::open(search.root)?;
     let remote = Remote::of(&repo).with(search.login, search.hint);
-    let base = commit::base(&repo, &remote, search.hint)?.commit;
+    let base = commit::base(&remote, search.hint)?.commit;
     let tags = match wanted.is_tag() {
-        true => tags(&repo, &remote, search.hint.in_workflow)?,
+        true => tags(&remote, search.hint.in_workflow)?,
         false => BTreeMap::new(),
     };
-    let kept = kept(search, (&repo, &remote))?;
-    let (step, is_oldest) = match back((&repo, &remote), base, (&kept, &tags), wanted)? {
+    let kept = kept(search, &remote)?;
+    let (step, is_oldest) = match back(&remote, base, (&kept, &tags), wanted)? {
         (Some(step), _) => (step, false),
         (None, Some(oldest)) if !wanted.is_tag() => (oldest, true),
         (None, _) if wanted.is_tag() => {
@@ -80,7 +80,7 @@ pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anc
             search.settings.branch
         ),
     };
-    let bytes = tree::blob(&repo, &remote, step.blob)?;
+    let bytes = tree::blob(&remote, step.blob)?;
     let report = search
         .registry
         .report(&bytes)
@@ -99,21 +99,8 @@ pub(crate) fn anchor(search: &Search<'_>, wanted: &Anchor) -> anyhow::Result<Anc
 }
 
 /// The reports of the configuration that the branch keeps: the blob of each, by its commit.
-fn kept(
-    search: &Search<'_>,
-    (repo, remote): (&Repository, &Remote<'_>),
-) -> anyhow::Result<BTreeMap<Oid, Oid>> {
-    let name = &search.settings.branch;
-    let branch = Branch::new(repo, remote, name);
-    let asked = branch.fetch();
-    let mut kept = Vec::new();
-    if search.hint.in_workflow {
-        // In a workflow only what the server has just sent counts: the change could have written to the clone.
-        asked?;
-    } else {
-        kept.extend(Branch::local(repo, remote, name).kept()?);
-    }
-    kept.extend(branch.kept()?);
+fn kept(search: &Search<'_>, remote: &Remote<'_>) -> anyhow::Result<BTreeMap<Oid, Oid>> {
+    let kept = search.kept(remote)?;
     let own = kept.iter().rev();
     let own = own.filter(|kept| kept.configuration == search.configuration);
     Ok(own.map(|kept| (kept.commit, kept.blob)).collect())
@@ -122,11 +109,12 @@ fn kept(
 /// Goes back from the base along first parents, as far as a report that serves. Returns that report, and the oldest
 /// report on the way.
 fn back(
-    (repo, remote): (&Repository, &Remote<'_>),
+    remote: &Remote<'_>,
     base: Oid,
     (kept, tags): (&BTreeMap<Oid, Oid>, &BTreeMap<Oid, String>),
     wanted: &Anchor,
 ) -> anyhow::Result<(Option<AncestorReport>, Option<AncestorReport>)> {
+    let repo = remote.repo();
     let time = |commit| Some(repo.find_commit(commit).ok()?.time().seconds());
     let (mut oldest, mut met, mut fetches) = (None, 0, 0);
     let (mut commit, mut tag) = (base, None);
@@ -166,13 +154,10 @@ fn back(
 }
 
 /// The tags of the remote and, on a laptop, those of this clone, by their commits.
-fn tags(
-    repo: &Repository,
-    remote: &Remote<'_>,
-    in_workflow: bool,
-) -> anyhow::Result<BTreeMap<Oid, String>> {
+fn tags(remote: &Remote<'_>, in_workflow: bool) -> anyhow::Result<BTreeMap<Oid, String>> {
     let mut tags = BTreeMap::new();
     if !in_workflow {
+        let repo = remote.repo();
         for name in repo.tag_names(None)?.iter().flatten().flatten() {
             let found = repo.revparse_single(&format!("refs/tags/{name}"));
             if let Ok(commit) = found.and_then(|found| found.peel_to_commit()) {

@@ -8,7 +8,6 @@ use std::fmt;
 use anyhow::Context as _;
 use git2::{ErrorCode, FileMode, ObjectType, Oid, Signature, Tree};
 use kelvin_system::git;
-use kelvin_system::git::Repository;
 
 use super::remote::{BranchMoved, Remote};
 use super::tree;
@@ -60,7 +59,6 @@ const ATTEMPTS: usize = 20;
 
 /// A branch of reports.
 pub(crate) struct Branch<'a> {
-    repo: &'a Repository,
     remote: &'a Remote<'a>,
     name: &'a str,
     /// Whether the branch is in this clone alone: no push sends it, and no fetch overwrites it.
@@ -82,9 +80,8 @@ pub(crate) struct KeptOnBranch {
 
 impl<'a> Branch<'a> {
     /// The branch of this name.
-    pub(crate) const fn new(repo: &'a Repository, remote: &'a Remote<'a>, name: &'a str) -> Self {
+    pub(crate) const fn new(remote: &'a Remote<'a>, name: &'a str) -> Self {
         Self {
-            repo,
             remote,
             name,
             local: false,
@@ -92,9 +89,8 @@ impl<'a> Branch<'a> {
     }
 
     /// The branch of this name that exists in this clone alone.
-    pub(crate) const fn local(repo: &'a Repository, remote: &'a Remote<'a>, name: &'a str) -> Self {
+    pub(crate) const fn local(remote: &'a Remote<'a>, name: &'a str) -> Self {
         Self {
-            repo,
             remote,
             name,
             local: true,
@@ -129,7 +125,7 @@ impl<'a> Branch<'a> {
             let (Ok(configuration), Some(ObjectType::Tree)) = (folder.name(), folder.kind()) else {
                 continue;
             };
-            for entry in &tree::find(self.repo, self.remote, folder.id())? {
+            for entry in &tree::find(self.remote, folder.id())? {
                 let commit = entry
                     .name()
                     .ok()
@@ -156,7 +152,7 @@ impl<'a> Branch<'a> {
     /// What git said.
     pub(crate) fn complete(&self) -> anyhow::Result<()> {
         match self.tree()? {
-            Some(tree) => tree::complete(self.repo, self.remote, &tree),
+            Some(tree) => tree::complete(self.remote, &tree),
             None => Ok(()),
         }
     }
@@ -167,7 +163,7 @@ impl<'a> Branch<'a> {
     ///
     /// Where the bytes cannot be had, or are too many.
     pub(crate) fn bytes(&self, kept: &KeptOnBranch) -> anyhow::Result<Vec<u8>> {
-        tree::blob(self.repo, self.remote, kept.blob)
+        tree::blob(self.remote, kept.blob)
     }
 
     /// Adds a report and pushes it, as often as it takes while others write too.
@@ -178,7 +174,8 @@ impl<'a> Branch<'a> {
     /// cannot be written or pushed.
     pub(crate) fn save(&self, entry: &BranchEntry<'_>) -> anyhow::Result<()> {
         let blob = self
-            .repo
+            .remote
+            .repo()
             .blob(entry.report)
             .context("failed to store the report")?;
         let mut last = None;
@@ -208,7 +205,7 @@ impl<'a> Branch<'a> {
             self.remote.push(tip, self.name, seen)?;
         }
         let from = self.local.then_some(seen);
-        match self.repo.point(&reference, tip, from, WHY)? {
+        match self.remote.repo().point(&reference, tip, from, WHY)? {
             true => Ok(()),
             false => Err(anyhow::Error::msg(BranchMoved)),
         }
@@ -222,18 +219,18 @@ impl<'a> Branch<'a> {
             .as_ref()
             .and_then(|tree| tree.get_name(configuration))
             .filter(|entry| entry.kind() == Some(ObjectType::Tree))
-            .map(|entry| tree::find(self.repo, self.remote, entry.id()))
+            .map(|entry| tree::find(self.remote, entry.id()))
             .transpose()?;
         let (report, writer) = (format!("{commit}.json"), format!("{commit}.run"));
         if let (Some(inner), Some(by)) = (&inner, entry.writer) {
             self.demand_own(inner, (&report, blob), (&writer, by))?;
         }
-        let mut reports = self.repo.treebuilder(inner.as_ref())?;
+        let mut reports = self.remote.repo().treebuilder(inner.as_ref())?;
         let mode = i32::from(FileMode::Blob);
         reports.insert(report, blob, mode)?;
         match entry.writer {
             Some(by) => {
-                let by = self.repo.blob(by.to_string().as_bytes())?;
+                let by = self.remote.repo().blob(by.to_string().as_bytes())?;
                 reports.insert(writer, by, mode)?;
             }
             None if reports.get(&writer)?.is_some() => reports.remove(writer)?,
@@ -246,16 +243,18 @@ impl<'a> Branch<'a> {
                 reports.remove(beside)?;
             }
         }
-        let mut builder = self.repo.treebuilder(root.as_ref())?;
+        let mut builder = self.remote.repo().treebuilder(root.as_ref())?;
         builder.insert(configuration, reports.write()?, i32::from(FileMode::Tree))?;
-        let tree = self.repo.find_tree(builder.write()?)?;
+        let tree = self.remote.repo().find_tree(builder.write()?)?;
         let author = self
-            .repo
+            .remote
+            .repo()
             .signature()
             .or_else(|_| Signature::now("kelvin", "kelvin@users.noreply.github.com"))?;
         let message = format!("Reports, newest of {configuration} at {commit}\n");
         Ok(self
-            .repo
+            .remote
+            .repo()
             .commit(None, &author, &author, &message, &tree, &[])?)
     }
 
@@ -271,7 +270,7 @@ impl<'a> Branch<'a> {
         else {
             return Ok(());
         };
-        let known = tree::blob(self.repo, self.remote, known.id())?;
+        let known = tree::blob(self.remote, known.id())?;
         if there.id() == blob || known != by.to_string().as_bytes() {
             return Ok(());
         }
@@ -292,7 +291,7 @@ impl<'a> Branch<'a> {
             .filter_map(|entry| {
                 let name = entry.name().ok()?.to_owned();
                 let commit = git::id(name.strip_suffix(".json")?).ok()?;
-                let found = self.repo.find_commit(commit);
+                let found = self.remote.repo().find_commit(commit);
                 let time = found.map_or(i64::MIN, |commit| commit.time().seconds());
                 (commit != saved).then_some((time, name))
             })
@@ -310,13 +309,13 @@ impl<'a> Branch<'a> {
         let Some(tip) = self.seen() else {
             return Ok(None);
         };
-        tree::tree_of_commit(self.repo, self.remote, tip)
+        tree::tree_of_commit(self.remote, tip)
             .map(Some)
             .with_context(|| format!("failed to read the branch `{}`", self.name))
     }
 
     fn seen(&self) -> Option<Oid> {
-        match self.repo.refname_to_id(&self.reference()) {
+        match self.remote.repo().refname_to_id(&self.reference()) {
             Ok(tip) => Some(tip),
             Err(error) if error.code() == ErrorCode::NotFound => None,
             Err(_) => None,

@@ -18,8 +18,17 @@ pub(crate) enum CheckoutForm {
     AsStored,
 }
 
-/// Writes the files of a commit into an empty folder. Returns the path in it that stands for `root`, a folder in the
-/// work tree. Neither the index nor the work tree is touched.
+/// The files of a commit in a folder.
+#[derive(Clone, Debug)]
+pub(crate) struct CommitFiles {
+    /// The folder that stands for the top of the work tree.
+    pub(crate) top: PathBuf,
+    /// The folder that stands for the folder of the configuration.
+    pub(crate) root: PathBuf,
+}
+
+/// Writes the files of a commit into an empty folder; `root` is the folder of the configuration in the work tree. Neither
+/// the index nor the work tree is touched.
 ///
 /// The files lie in a repository of their own, which borrows the objects of `repo`. So the code of the pipeline has the
 /// same fingerprint there as in the work tree, and a pipeline that asks git for its commit gets an answer.
@@ -33,7 +42,7 @@ pub(crate) fn checkout(
     root: &Path,
     (into, form): (&Path, CheckoutForm),
     (login, hint): (Option<&Login>, &Hint),
-) -> anyhow::Result<PathBuf> {
+) -> anyhow::Result<CommitFiles> {
     let top = repo.workdir().context("the repository has no work tree")?;
     let below = root
         .canonicalize()
@@ -42,8 +51,8 @@ pub(crate) fn checkout(
         .and_then(|(root, top)| root.strip_prefix(&top).ok().map(Path::to_path_buf))
         .context("the configuration is outside the repository")?;
     let remote = Remote::of(repo).with(login, hint);
-    let tree = tree::tree_of_commit(repo, &remote, commit)?;
-    tree::complete(repo, &remote, &tree)
+    let tree = tree::tree_of_commit(&remote, commit)?;
+    tree::complete(&remote, &tree)
         .with_context(|| format!("failed to fetch the files of {}", super::short(commit)))?;
     let files = into.join("files");
     std::fs::create_dir(&files).context("failed to make a temporary folder")?;
@@ -57,7 +66,10 @@ pub(crate) fn checkout(
         .with_context(|| format!("failed to check out {}", super::short(commit)))?;
     link(repo, &tree, commit, &files)
         .with_context(|| format!("failed to check out {}", super::short(commit)))?;
-    Ok(files.join(below))
+    Ok(CommitFiles {
+        root: files.join(below),
+        top: files,
+    })
 }
 
 /// Makes a repository of the files, with the commit checked out and the objects of another repository.

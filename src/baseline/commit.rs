@@ -28,22 +28,18 @@ pub(crate) struct Base {
 /// # Errors
 ///
 /// Texts for the notice that explains why there is no baseline: what is missing and what to do.
-pub(crate) fn bases(
-    repo: &Repository,
-    remote: &Remote<'_>,
-    hint: &Hint,
-) -> anyhow::Result<Vec<Base>> {
+pub(crate) fn bases(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Vec<Base>> {
     match &hint.before {
-        Some(before) if hint.is_push() => before_push(repo, remote, before),
-        _ => first(repo, remote, hint).map(|base| vec![base]),
+        Some(before) if hint.is_push() => before_push(remote, before),
+        _ => first(remote, hint).map(|base| vec![base]),
     }
 }
 
 /// The tip before a push, and if that tip cannot be fetched, the parent of the new tip as well. A tip that was replaced
 /// by a forced push may be gone from the remote and still have a report.
-fn before_push(repo: &Repository, remote: &Remote<'_>, before: &str) -> anyhow::Result<Vec<Base>> {
+fn before_push(remote: &Remote<'_>, before: &str) -> anyhow::Result<Vec<Base>> {
     let of = |commit: Oid, why: String| Base { commit, why };
-    let error = match named(repo, remote, before) {
+    let error = match named(remote, before) {
         Ok(commit) => return Ok(vec![of(commit, "the tip before the push".to_owned())]),
         Err(error) => error,
     };
@@ -52,6 +48,7 @@ fn before_push(repo: &Repository, remote: &Remote<'_>, before: &str) -> anyhow::
     };
     let why = "the tip before the push, which could not be fetched".to_owned();
     let mut bases = vec![of(gone, why)];
+    let repo = remote.repo();
     if let Some(parent) = parents(repo, head(repo)?)?.first() {
         let why = format!(
             "the parent of the new tip, since {}, the tip before the push, could not be fetched",
@@ -67,22 +64,23 @@ fn before_push(repo: &Repository, remote: &Remote<'_>, before: &str) -> anyhow::
 /// # Errors
 ///
 /// As for [`bases`].
-pub(crate) fn base(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
-    bases(repo, remote, hint).map(|mut bases| bases.swap_remove(0))
+pub(crate) fn base(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
+    bases(remote, hint).map(|mut bases| bases.swap_remove(0))
 }
 
-fn first(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
+fn first(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<Base> {
     let of = |commit: Oid, why: &str| Base {
         commit,
         why: why.to_owned(),
     };
     if let Some(revision) = &hint.asked {
-        return named(repo, remote, revision)
+        return named(remote, revision)
             .map(|commit| of(commit, &format!("`{revision}`, which was asked for")));
     }
     if let Some(sha) = &hint.merge_group_base {
-        return named(repo, remote, sha).map(|commit| of(commit, "the base of the merge group"));
+        return named(remote, sha).map(|commit| of(commit, "the base of the merge group"));
     }
+    let repo = remote.repo();
     let head = head(repo)?;
     if let Some(tag) = &hint.release {
         return release_before(repo, head, tag);
@@ -94,16 +92,16 @@ fn first(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<
                 "the parent of the merge commit that is not the pull request",
             ));
         }
-        return merge_base(repo, remote, head, &request.base_ref).map(|commit| {
+        return merge_base(remote, head, &request.base_ref).map(|commit| {
             let why = format!("the merge base with `{}`", request.base_ref);
             of(commit, &why)
         });
     }
-    let branch = default_branch(repo, remote, hint).context(
+    let branch = default_branch(remote, hint).context(
         "failed to find the default branch: there is no remote with a HEAD, and neither `main` nor \
          `master`; name the base with `--base`",
     )?;
-    merge_base(repo, remote, head, &branch)
+    merge_base(remote, head, &branch)
         .map(|commit| of(commit, &format!("the merge base with `{branch}`")))
 }
 
@@ -193,7 +191,8 @@ fn other_parent(repo: &Repository, merge: Oid, tip: &str) -> anyhow::Result<Opti
 }
 
 /// A revision by name, fetched where it is a commit that this clone does not have.
-fn named(repo: &Repository, remote: &Remote<'_>, revision: &str) -> anyhow::Result<Oid> {
+fn named(remote: &Remote<'_>, revision: &str) -> anyhow::Result<Oid> {
+    let repo = remote.repo();
     let find = || {
         repo.revparse_single(revision)
             .and_then(|object| object.peel(git2::ObjectType::Commit))
@@ -218,20 +217,21 @@ fn is_name(revision: &str) -> bool {
         && git2::Reference::is_valid_name(&format!("refs/heads/{revision}"))
 }
 
-fn default_branch(repo: &Repository, remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<String> {
+fn default_branch(remote: &Remote<'_>, hint: &Hint) -> anyhow::Result<String> {
     if let Some(name) = &hint.default_branch {
         return Ok(name.clone());
     }
-    match default_branch_here(repo, remote) {
+    match default_branch_here(remote) {
         Some(name) => Ok(name),
         None => remote.default_branch(),
     }
 }
 
 /// The default branch as far as this clone knows it; no server is asked.
-pub(super) fn default_branch_here(repo: &Repository, remote: &Remote<'_>) -> Option<String> {
+pub(super) fn default_branch_here(remote: &Remote<'_>) -> Option<String> {
     let head = format!("refs/remotes/{}/HEAD", remote.name());
     let prefix = format!("refs/remotes/{}/", remote.name());
+    let repo = remote.repo();
     if let Ok(reference) = repo.find_reference(&head)
         && let Ok(Some(target)) = reference.symbolic_target()
         && let Some(name) = target.strip_prefix(&prefix)
@@ -252,7 +252,7 @@ pub(crate) fn branch_of_clone(repo: &Repository) -> Option<String> {
         let target = head.symbolic_target().ok()??;
         Some(target.strip_prefix("refs/heads/")?.to_owned())
     };
-    default_branch_here(repo, &Remote::of(repo)).or_else(checked_out)
+    default_branch_here(&Remote::of(repo)).or_else(checked_out)
 }
 
 /// The tip of a branch: the one that the remote had, else the local one.
@@ -267,12 +267,8 @@ fn tip(repo: &git2::Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid
 
 /// The merge base of a commit and a branch. Both sides have to be deep enough: a shallow clone is deepened in steps,
 /// and fetched whole only where the steps did not suffice.
-fn merge_base(
-    repo: &Repository,
-    remote: &Remote<'_>,
-    head: Oid,
-    branch: &str,
-) -> anyhow::Result<Oid> {
+fn merge_base(remote: &Remote<'_>, head: Oid, branch: &str) -> anyhow::Result<Oid> {
+    let repo = remote.repo();
     let known = || {
         // A repository that is already open would still see the shallow boundary from before the fetch.
         let repo = git2::Repository::open_bare(repo.path()).ok()?;

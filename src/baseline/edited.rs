@@ -24,8 +24,8 @@ pub(crate) fn edited(
 ) -> anyhow::Result<(Oid, Option<Against>)> {
     let repo = super::open(root)?;
     let remote = Remote::of(&repo).with(login, hint);
-    let base = commit::base(&repo, &remote, hint)?;
-    let tree = tree::tree_of_commit(&repo, &remote, base.commit)?;
+    let base = commit::base(&remote, hint)?;
+    let tree = tree::tree_of_commit(&remote, base.commit)?;
     let against = pipeline::against(root, &tree);
     Ok((base.commit, against.context("failed to read the base")?))
 }
@@ -44,7 +44,7 @@ pub(crate) fn furnished(
     (login, hint): (Option<&Login>, &Hint),
 ) -> anyhow::Result<PathBuf> {
     let repo = super::open(root)?;
-    let below = checkout(
+    let written = checkout(
         &repo,
         commit,
         root,
@@ -52,13 +52,6 @@ pub(crate) fn furnished(
         (login, hint),
     )?;
     let top = repo.workdir().context("the repository has no work tree")?;
-    let depth = root.canonicalize()?;
-    let depth = depth
-        .strip_prefix(top.canonicalize()?)?
-        .components()
-        .count();
-    let files = below.ancestors().nth(depth);
-    let files = files.context("the checkout has no such folder")?;
     let mut options = StatusOptions::new();
     options.include_untracked(true).include_ignored(true);
     let statuses = repo.statuses(Some(&mut options))?;
@@ -66,7 +59,7 @@ pub(crate) fn furnished(
         let is_kept = !entry.status().intersects(Status::WT_NEW | Status::IGNORED);
         let Ok(name) = entry.path() else { continue };
         let name = name.trim_end_matches('/');
-        let to = files.join(name);
+        let to = written.top.join(name);
         if is_kept || to.symlink_metadata().is_ok() {
             continue;
         }
@@ -75,7 +68,7 @@ pub(crate) fn furnished(
         }
         symlink(top.join(name), &to).with_context(|| format!("failed to link `{name}`"))?;
     }
-    Ok(below)
+    Ok(written.root)
 }
 
 /// Demands that the files of a checkout are still as they were written.

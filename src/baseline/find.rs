@@ -11,7 +11,7 @@ use super::commit::{self, Distances};
 use super::remote::Remote;
 use super::search::{Claims, Search, SearchPosition};
 use super::unknown::{Unknown, beside};
-use super::{Baseline, Branch, artifact, rename, tree};
+use super::{Baseline, Branch, artifact, provenance, rename, tree};
 use kelvin_base::exit::Misuse;
 use kelvin_gate::provenance::{Provenance, Source, Tried};
 use kelvin_gate::report::Report;
@@ -67,7 +67,7 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
         Err(error) => return absent(&error),
     };
     let remote = Remote::of(&repo).with(search.login, search.hint);
-    let bases = match commit::bases(&repo, &remote, search.hint) {
+    let bases = match commit::bases(&remote, search.hint) {
         Ok(bases) => bases,
         Err(error) => return absent(&error),
     };
@@ -75,7 +75,6 @@ pub(crate) fn find(search: &Search<'_>) -> anyhow::Result<Baseline> {
     for base in &bases {
         let place = SearchPosition {
             search,
-            repo: &repo,
             remote: &remote,
             base,
         };
@@ -111,16 +110,10 @@ fn file(search: &Search<'_>, path: &Path) -> anyhow::Result<Baseline> {
             Misuse::new(what)
         })?;
     let report = read.report;
+    let place = path.display().to_string();
     let provenance = Provenance {
-        source: Source::File,
-        place: path.display().to_string(),
-        commit: report.run.session.commit.clone(),
-        artifact: None,
         why: (!read.notices.is_empty()).then(|| read.notices.join("; ")),
-        behind: 0,
-        days: None,
-        tried: Vec::new(),
-        unchecked: None,
+        ..provenance(Source::File, place, report.run.session.commit.clone())
     };
     Ok(Baseline::Found(Box::new(report), provenance))
 }
@@ -128,12 +121,12 @@ fn file(search: &Search<'_>, path: &Path) -> anyhow::Result<Baseline> {
 impl SearchPosition<'_> {
     fn tree(&self) -> anyhow::Result<(Report, Provenance)> {
         let path = in_repository(
-            self.repo,
+            self.remote.repo(),
             self.search.root,
             Path::new(&self.search.settings.path),
         )?;
         let commit = self.base.commit;
-        let Some(bytes) = tree::read(self.repo, self.remote, commit, &path)? else {
+        let Some(bytes) = tree::read(self.remote, commit, &path)? else {
             bail!("commit {} has no `{}`", short(commit), path.display());
         };
         let report = self
@@ -150,7 +143,7 @@ impl SearchPosition<'_> {
 
     fn branch(&self) -> anyhow::Result<(Report, Provenance)> {
         let settings = self.search.settings;
-        let branch = Branch::new(self.repo, self.remote, &settings.branch);
+        let branch = Branch::new(self.remote, &settings.branch);
         let asked = branch.fetch().err();
         let mut kept = match (&asked, self.search.hint.in_workflow) {
             // In a workflow only what the server has just sent counts: the change could have written to the clone.
@@ -158,7 +151,7 @@ impl SearchPosition<'_> {
             _ => branch.kept()?,
         };
         if !self.search.hint.in_workflow {
-            let local = Branch::local(self.repo, self.remote, &settings.branch);
+            let local = Branch::local(self.remote, &settings.branch);
             kept.splice(0..0, local.kept()?);
         }
         if kept.is_empty() {
@@ -202,7 +195,7 @@ impl SearchPosition<'_> {
                 unusable.push(format!("{} is too old ({provenance})", short(commit)));
                 continue;
             }
-            let read = tree::blob(self.repo, self.remote, found.blob).and_then(|bytes| {
+            let read = tree::blob(self.remote, found.blob).and_then(|bytes| {
                 self.search
                     .registry
                     .report(&bytes)
@@ -237,7 +230,7 @@ impl SearchPosition<'_> {
         report: Report,
         provenance: Provenance,
     ) -> anyhow::Result<(Report, Provenance)> {
-        let unchecked = match (self.search.hold)(self.repo, commit, &report) {
+        let unchecked = match (self.search.hold)(self.remote.repo(), commit, &report) {
             Claims::Hold => None,
             Claims::Unknown(why) => Some(why),
             Claims::Differ(why) => {
@@ -272,9 +265,9 @@ impl SearchPosition<'_> {
             cut = fetch((reached + 2) * 4).err();
             cut.is_none()
         };
-        let found = commit::ancestors(self.repo, base, most, &mut deepen).or_else(|_| {
+        let found = commit::ancestors(self.remote.repo(), base, most, &mut deepen).or_else(|_| {
             fetch(1)?;
-            commit::ancestors(self.repo, base, most, &mut |_| false)
+            commit::ancestors(self.remote.repo(), base, most, &mut |_| false)
         });
         match found {
             Ok(found) => (found, cut),
@@ -316,7 +309,7 @@ impl SearchPosition<'_> {
             bail!("measuring the base commit is off; `baseline.compute: true` turns it on");
         };
         let commit = self.base.commit;
-        let report = compute(self.repo, commit)?;
+        let report = compute(self.remote.repo(), commit)?;
         Ok((
             report,
             self.provenance(Source::Compute, "the base commit".to_owned(), commit, 0),
@@ -332,22 +325,17 @@ impl SearchPosition<'_> {
         behind: usize,
     ) -> Provenance {
         let time = |commit: Oid| {
-            let found = self.repo.find_commit(commit).ok()?;
+            let found = self.remote.repo().find_commit(commit).ok()?;
             Some(found.time().seconds())
         };
         let days = time(self.base.commit)
             .zip(time(commit))
             .map(|(base, report)| u64::try_from((base - report) / 86_400).unwrap_or(0));
         Provenance {
-            source,
-            place,
-            commit: Some(commit.to_string()),
-            artifact: None,
             why: Some(self.base.why.clone()),
             behind,
             days,
-            tried: Vec::new(),
-            unchecked: None,
+            ..provenance(source, place, Some(commit.to_string()))
         }
     }
 }

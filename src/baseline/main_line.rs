@@ -28,7 +28,7 @@ pub(crate) fn main_line(root: &Path, commits: &[&str]) -> MainLine {
         return line;
     };
     let remote = Remote::of(&repo);
-    let Some(branch) = default_branch_here(&repo, &remote) else {
+    let Some(branch) = default_branch_here(&remote) else {
         return line;
     };
     // A commit that was made here and is not pushed yet is on the branch too.

@@ -35,7 +35,7 @@ pub(crate) use ancestry::{Lineage, checked_out, lineage, short};
 pub(crate) use anchor::{Anchored, anchor};
 pub(crate) use artifact::Artifacts;
 pub(crate) use branch::{Branch, BranchEntry, BranchWriter, Taken};
-pub(crate) use checkout::{CheckoutForm, checkout, first_not_kept};
+pub(crate) use checkout::{CheckoutForm, CommitFiles, checkout, first_not_kept};
 pub(crate) use commit::{base, branch_of_clone};
 pub(crate) use edited::{demand_untouched, edited, furnished};
 pub(crate) use find::find;
@@ -89,6 +89,30 @@ impl Baseline {
             true => Self::Unreachable(tried),
             false => Self::None(tried),
         }
+    }
+}
+
+/// Lists every source that was tried, and why it had no report.
+pub(crate) fn sources_tried(tried: &[Tried]) -> String {
+    let tried: Vec<String> = tried
+        .iter()
+        .map(|tried| format!("{}: {}", tried.source, tried.why))
+        .collect();
+    tried.join("; ")
+}
+
+/// Where a report is from, without what only a search among several commits knows.
+pub(crate) fn provenance(source: Source, place: String, commit: Option<String>) -> Provenance {
+    Provenance {
+        source,
+        place,
+        commit,
+        artifact: None,
+        why: None,
+        behind: 0,
+        days: None,
+        tried: Vec::new(),
+        unchecked: None,
     }
 }
 

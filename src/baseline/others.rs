@@ -4,7 +4,7 @@
 use super::ancestry::short;
 use super::remote::Remote;
 use super::search::{Claims, Search, SearchPosition};
-use super::{Branch, commit, rename, tree};
+use super::{commit, rename, tree};
 use kelvin_gate::differences::{Difference, differences};
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::Report;
@@ -53,24 +53,13 @@ pub(crate) fn others(
     let repo = super::open(search.root)?;
     let remote = Remote::of(&repo).with(search.login, search.hint);
     let own = provenance.commit.as_deref().map(git::id).transpose()?;
-    let start = commit::base(&repo, &remote, search.hint)?;
+    let start = commit::base(&remote, search.hint)?;
     let place = SearchPosition {
         search,
-        repo: &repo,
         remote: &remote,
         base: &start,
     };
-    let name = &search.settings.branch;
-    let branch = Branch::new(&repo, &remote, name);
-    let asked = branch.fetch();
-    let mut kept = Vec::new();
-    if search.hint.in_workflow {
-        // In a workflow only what the server has just sent counts: the change could have written to the clone.
-        asked?;
-    } else {
-        kept.extend(Branch::local(&repo, &remote, name).kept()?);
-    }
-    kept.extend(branch.kept()?);
+    let kept = search.kept(&remote)?;
     let (ancestors, _) = place.ancestors();
     if kept.is_empty() {
         return Ok(Others::default());
@@ -98,7 +87,7 @@ pub(crate) fn others(
             break;
         }
         read += 1;
-        let bytes = tree::blob(&repo, &remote, found.blob)?;
+        let bytes = tree::blob(&remote, found.blob)?;
         // A report that cannot be read is not known to be of this code.
         let Ok(report) = search.registry.report(&bytes) else {
             continue;

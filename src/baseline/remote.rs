@@ -71,6 +71,11 @@ impl<'a> Remote<'a> {
         self
     }
 
+    /// The repository that it is a remote of.
+    pub(crate) const fn repo(&self) -> &'a Repository {
+        self.repo
+    }
+
     /// The address that git would ask, after every `insteadOf` rule.
     pub(crate) fn address(&self) -> Option<String> {
         let asked = ["ls-remote", "--get-url", &self.name].map(str::to_owned);

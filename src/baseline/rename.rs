@@ -48,7 +48,7 @@ pub(super) fn name<'k>(
         let Some((_, nearest)) = nearest else {
             continue;
         };
-        let bytes = tree::blob(place.repo, place.remote, nearest.blob)?;
+        let bytes = tree::blob(place.remote, nearest.blob)?;
         // A report that cannot be read counts as one of another configuration.
         let Ok(report) = place.search.registry.report(&bytes) else {
             continue;
@@ -73,7 +73,8 @@ pub(super) fn name<'k>(
 
 /// Whether a configuration of this name is in the checkout: then it was copied, not renamed.
 fn is_there(place: &SearchPosition<'_>, name: &str) -> bool {
-    let (Ok(index), Some(top)) = (place.repo.index(), place.repo.workdir()) else {
+    let (Ok(index), Some(top)) = (place.remote.repo().index(), place.remote.repo().workdir())
+    else {
         return false;
     };
     index.iter().any(|entry| {

@@ -7,7 +7,7 @@ use kelvin_system::git::Oid;
 
 use super::branch::KeptOnBranch;
 use super::remote::Remote;
-use super::{Baseline, Branch, Hint, Login, commit, find, tree};
+use super::{Baseline, Branch, Hint, Login, commit, find, provenance, sources_tried, tree};
 use crate::registry::Registry;
 use kelvin_gate::provenance::{Provenance, Source, Tried};
 use kelvin_gate::report::Report;
@@ -65,15 +65,15 @@ pub(crate) fn of_commit(
     let remote = Remote::of(&repo);
     let from_tree = || -> anyhow::Result<(Vec<u8>, String)> {
         let path = find::in_repository(&repo, root, Path::new(&settings.path))?;
-        match tree::read(&repo, &remote, commit, &path)? {
+        match tree::read(&remote, commit, &path)? {
             Some(bytes) => Ok((bytes, path.display().to_string())),
             None => bail!("it has no `{}`", path.display()),
         }
     };
     let from_branch = || -> anyhow::Result<(Vec<u8>, String)> {
-        let branch = Branch::new(&repo, &remote, &settings.branch);
+        let branch = Branch::new(&remote, &settings.branch);
         // As for a gate on a laptop, what was kept in this clone alone comes first.
-        let local = Branch::local(&repo, &remote, &settings.branch);
+        let local = Branch::local(&remote, &settings.branch);
         let find = || -> anyhow::Result<Option<KeptOnBranch>> {
             let mut kept = local.kept()?.into_iter().chain(branch.kept()?);
             Ok(kept.find(|kept| kept.commit == commit && kept.configuration == configuration))
@@ -95,7 +95,7 @@ pub(crate) fn of_commit(
             true => format!("{name} of this clone"),
             false => name.clone(),
         };
-        Ok((tree::blob(&repo, &remote, kept.blob)?, place))
+        Ok((tree::blob(&remote, kept.blob)?, place))
     };
     let mut tried: Vec<Tried> = Vec::new();
     let sources: [(Source, &Read<'_>); 2] =
@@ -105,26 +105,15 @@ pub(crate) fn of_commit(
         match found {
             Ok((report, place)) => {
                 let provenance = Provenance {
-                    source,
-                    place,
-                    commit: Some(commit.to_string()),
-                    artifact: None,
-                    why: None,
-                    behind: 0,
-                    days: None,
                     tried,
-                    unchecked: None,
+                    ..provenance(source, place, Some(commit.to_string()))
                 };
                 return Ok((report, provenance));
             }
             Err(error) => tried.push(Baseline::tried(source, &error)),
         }
     }
-    let tried: Vec<String> = tried
-        .iter()
-        .map(|tried| format!("{}: {}", tried.source, tried.why))
-        .collect();
-    bail!("{}", tried.join("; "))
+    bail!("{}", sources_tried(&tried))
 }
 
 /// A file of a commit; none where the commit has no such file.
@@ -142,10 +131,10 @@ pub(crate) fn base_files(
 ) -> anyhow::Result<(Oid, Vec<BaseFile>)> {
     let repo = super::open(root)?;
     let remote = Remote::of(&repo).with(login, hint);
-    let base = commit::base(&repo, &remote, hint)?;
+    let base = commit::base(&remote, hint)?;
     let files = names.iter().map(|name| {
         let path = find::in_repository(&repo, root, name)?;
-        tree::read(&repo, &remote, base.commit, &path)
+        tree::read(&remote, base.commit, &path)
     });
     Ok((base.commit, files.collect()))
 }

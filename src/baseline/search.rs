@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::branch::{Branch, KeptOnBranch};
 use super::commit::Base;
 use super::hint::Hint;
 use super::remote::Remote;
@@ -39,10 +40,27 @@ pub(crate) struct Search<'a> {
     pub(crate) compute: Option<&'a Compute<'a>>,
 }
 
+impl Search<'_> {
+    /// The reports that the branch of reports keeps, those of this clone alone first.
+    pub(super) fn kept(&self, remote: &Remote<'_>) -> anyhow::Result<Vec<KeptOnBranch>> {
+        let name = &self.settings.branch;
+        let branch = Branch::new(remote, name);
+        let asked = branch.fetch();
+        let mut kept = Vec::new();
+        if self.hint.in_workflow {
+            // In a workflow only what the server has just sent counts: the change could have written to the clone.
+            asked?;
+        } else {
+            kept.extend(Branch::local(remote, name).kept()?);
+        }
+        kept.extend(branch.kept()?);
+        Ok(kept)
+    }
+}
+
 /// The position of a search: one base, one repository.
 pub(super) struct SearchPosition<'a> {
     pub(super) search: &'a Search<'a>,
-    pub(super) repo: &'a Repository,
     pub(super) remote: &'a Remote<'a>,
     pub(super) base: &'a Base,
 }

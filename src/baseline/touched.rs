@@ -73,7 +73,7 @@ pub(crate) fn touched(
 ) -> anyhow::Result<Touched> {
     let repo = super::open(root)?;
     let remote = Remote::of(&repo).with(login, hint);
-    let base = commit::base(&repo, &remote, hint)?.commit;
+    let base = commit::base(&remote, hint)?.commit;
     let head = ancestry::head(&repo)?;
     let top = repo.workdir().context("the repository has no work tree")?;
     let top = top.canonicalize()?;
@@ -84,16 +84,16 @@ pub(crate) fn touched(
     let mut uncommitted = BTreeSet::new();
     let paths = match by {
         TouchedBy::WorkTree => {
-            let committed = tree::tree_of_commit(&repo, &remote, head)?;
+            let committed = tree::tree_of_commit(&remote, head)?;
             uncommitted.extend(in_work_tree(root, &repo, &committed)?.into_keys());
-            in_work_tree(root, &repo, &tree::tree_of_commit(&repo, &remote, base)?)?
+            in_work_tree(root, &repo, &tree::tree_of_commit(&remote, base)?)?
         }
-        TouchedBy::Commit => between((&repo, &remote), base, head)?,
+        TouchedBy::Commit => between(&remote, base, head)?,
         TouchedBy::CommitSinceItLeft => {
             let left = repo
                 .merge_base(base, head)
                 .context("the change and its base have no common history")?;
-            between((&repo, &remote), left, head)?
+            between(&remote, left, head)?
         }
     };
     Ok(Touched {
@@ -106,19 +106,16 @@ pub(crate) fn touched(
     })
 }
 
-/// A repository and the remote that has what a partial clone has left out.
-type Store<'s> = (&'s Repository, &'s Remote<'s>);
-
 fn between(
-    store: Store<'_>,
+    remote: &Remote<'_>,
     before: Oid,
     after: Oid,
 ) -> anyhow::Result<BTreeMap<PathBuf, TouchedKind>> {
     let mut paths = BTreeMap::new();
-    let before = tree::tree_of_commit(store.0, store.1, before)?.id();
-    let after = tree::tree_of_commit(store.0, store.1, after)?.id();
+    let before = tree::tree_of_commit(remote, before)?.id();
+    let after = tree::tree_of_commit(remote, after)?.id();
     differing(
-        store,
+        remote,
         (Some(before), Some(after)),
         Path::new(""),
         &mut paths,
@@ -128,7 +125,7 @@ fn between(
 
 /// Adds what differs between two trees; none is an empty one.
 fn differing(
-    store: Store<'_>,
+    remote: &Remote<'_>,
     (before, after): (Option<Oid>, Option<Oid>),
     folder: &Path,
     into: &mut BTreeMap<PathBuf, TouchedKind>,
@@ -136,7 +133,7 @@ fn differing(
     if before == after {
         return Ok(());
     }
-    let (before, after) = (entries(store, before)?, entries(store, after)?);
+    let (before, after) = (entries(remote, before)?, entries(remote, after)?);
     let names: BTreeSet<&Vec<u8>> = before.keys().chain(after.keys()).collect();
     for name in names {
         let (old, new) = (before.get(name), after.get(name));
@@ -153,20 +150,20 @@ fn differing(
             let side = side.filter(|(_, mode)| mode & KIND == FOLDER);
             side.map(|(id, _)| *id)
         };
-        differing(store, (folder_of(old), folder_of(new)), &path, into)?;
+        differing(remote, (folder_of(old), folder_of(new)), &path, into)?;
     }
     Ok(())
 }
 
 /// The entries of a tree, each with its id and its mode.
 fn entries(
-    (repo, remote): Store<'_>,
+    remote: &Remote<'_>,
     tree: Option<Oid>,
 ) -> anyhow::Result<BTreeMap<Vec<u8>, (Oid, i32)>> {
     let Some(tree) = tree else {
         return Ok(BTreeMap::new());
     };
-    let tree = tree::find(repo, remote, tree)?;
+    let tree = tree::find(remote, tree)?;
     let entries = tree.iter();
     Ok(entries
         .map(|entry| (entry.name_bytes().to_vec(), (entry.id(), entry.filemode())))
@@ -242,11 +239,11 @@ pub(crate) fn head_files(
 ) -> anyhow::Result<HeadFiles> {
     let repo = super::open(root)?;
     let remote = Remote::of(&repo).with(login, hint);
-    let head = tree::tree_of_commit(&repo, &remote, ancestry::head(&repo)?)?.id();
+    let head = tree::tree_of_commit(&remote, ancestry::head(&repo)?)?.id();
     let mut found = HeadFiles::default();
     let mut folders = vec![(PathBuf::new(), head)];
     while let Some((folder, id)) = folders.pop() {
-        for (name, (id, mode)) in entries((&repo, &remote), Some(id))? {
+        for (name, (id, mode)) in entries(&remote, Some(id))? {
             let path = folder.join(OsStr::from_bytes(&name));
             match mode & KIND {
                 FOLDER => {
@@ -254,7 +251,7 @@ pub(crate) fn head_files(
                     continue;
                 }
                 LINK => {
-                    let target = tree::blob(&repo, &remote, id)?;
+                    let target = tree::blob(&remote, id)?;
                     let target = folder.join(OsStr::from_bytes(&target));
                     found.links.push((path.clone(), file::plain(&target)));
                 }

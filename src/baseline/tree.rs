@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use git2::{ObjectType, Oid, Tree};
-use kelvin_system::git::Repository;
 
 use super::remote::Remote;
 
@@ -18,12 +17,11 @@ pub(crate) const MAX_BYTES: usize = 128 * 1024 * 1024;
 ///
 /// Where the commit or the file exists and cannot be read.
 pub(crate) fn read(
-    repo: &Repository,
     remote: &Remote<'_>,
     commit: Oid,
     path: &Path,
 ) -> anyhow::Result<Option<Vec<u8>>> {
-    let mut tree = tree_of_commit(repo, remote, commit)?;
+    let mut tree = tree_of_commit(remote, commit)?;
     let mut names = path.components().peekable();
     while let Some(name) = names.next() {
         let name = name.as_os_str().as_encoded_bytes();
@@ -31,8 +29,8 @@ pub(crate) fn read(
             return Ok(None);
         };
         match (names.peek(), kind) {
-            (None, Some(ObjectType::Blob)) => return blob(repo, remote, id).map(Some),
-            (Some(_), Some(ObjectType::Tree)) => tree = find(repo, remote, id)?,
+            (None, Some(ObjectType::Blob)) => return blob(remote, id).map(Some),
+            (Some(_), Some(ObjectType::Tree)) => tree = find(remote, id)?,
             _ => return Ok(None),
         }
     }
@@ -44,12 +42,9 @@ pub(crate) fn read(
 /// # Errors
 ///
 /// Where the tree cannot be had.
-pub(crate) fn tree_of_commit<'r>(
-    repo: &'r Repository,
-    remote: &Remote<'_>,
-    commit: Oid,
-) -> anyhow::Result<Tree<'r>> {
+pub(crate) fn tree_of_commit<'r>(remote: &Remote<'r>, commit: Oid) -> anyhow::Result<Tree<'r>> {
     let cannot = || format!("commit {} cannot be had", super::short(commit));
+    let repo = remote.repo();
     let found = match repo.find_commit(commit) {
         Ok(found) => found,
         Err(_) => {
@@ -60,7 +55,7 @@ pub(crate) fn tree_of_commit<'r>(
             repo.find_commit(commit).with_context(cannot)?
         }
     };
-    find(repo, remote, found.tree_id()).with_context(cannot)
+    find(remote, found.tree_id()).with_context(cannot)
 }
 
 /// A tree, fetched where a partial clone has left it out.
@@ -68,11 +63,8 @@ pub(crate) fn tree_of_commit<'r>(
 /// # Errors
 ///
 /// Where the tree cannot be had.
-pub(crate) fn find<'r>(
-    repo: &'r Repository,
-    remote: &Remote<'_>,
-    id: Oid,
-) -> anyhow::Result<Tree<'r>> {
+pub(crate) fn find<'r>(remote: &Remote<'r>, id: Oid) -> anyhow::Result<Tree<'r>> {
+    let repo = remote.repo();
     repo.find_tree(id).or_else(|_| {
         remote.want(id)?;
         repo.find_tree(id)
@@ -85,7 +77,8 @@ pub(crate) fn find<'r>(
 /// # Errors
 ///
 /// Where the blob cannot be had, or is too large.
-pub(crate) fn blob(repo: &Repository, remote: &Remote<'_>, id: Oid) -> anyhow::Result<Vec<u8>> {
+pub(crate) fn blob(remote: &Remote<'_>, id: Oid) -> anyhow::Result<Vec<u8>> {
+    let repo = remote.repo();
     let blob = repo.find_blob(id).or_else(|_| {
         remote.want(id)?;
         repo.find_blob(id)
@@ -105,16 +98,15 @@ pub(crate) fn blob(repo: &Repository, remote: &Remote<'_>, id: Oid) -> anyhow::R
 /// # Errors
 ///
 /// What git said.
-pub(crate) fn complete(
-    repo: &Repository,
-    remote: &Remote<'_>,
-    tree: &Tree<'_>,
-) -> anyhow::Result<()> {
-    let odb = repo.odb().context("failed to open the object database")?;
+pub(crate) fn complete(remote: &Remote<'_>, tree: &Tree<'_>) -> anyhow::Result<()> {
+    let odb = remote
+        .repo()
+        .odb()
+        .context("failed to open the object database")?;
     let mut missing = BTreeSet::new();
     let mut folders = vec![tree.id()];
     while let Some(id) = folders.pop() {
-        for entry in &find(repo, remote, id)? {
+        for entry in &find(remote, id)? {
             match entry.kind() {
                 Some(ObjectType::Tree) => folders.push(entry.id()),
                 Some(ObjectType::Blob) if !odb.exists(entry.id()) => {

@@ -59,7 +59,7 @@ pub(crate) fn visit(
         "the pull request has another commit at its tip by now"
     );
     repo.set_head_detached(tip)?;
-    write_files(&repo, &remote, commit(&branch)?, base_ref)
+    write_files(&remote, commit(&branch)?, base_ref)
 }
 
 /// Fetches a branch into an empty folder, and checks out a commit that is on it, with its files.
@@ -84,7 +84,7 @@ pub(crate) fn visit_commit(
         "the commit {head} is not on `{name}`"
     );
     repo.set_head_detached(commit)?;
-    write_files(&repo, &remote, commit, name)
+    write_files(&remote, commit, name)
 }
 
 /// A repository without files, whose files the server keeps until somebody reads them.
@@ -99,20 +99,17 @@ fn empty(folder: &Path, url: &str, head: &str) -> anyhow::Result<Repository> {
 }
 
 /// Writes the files of a commit into the folder of the repository.
-fn write_files(
-    repo: &Repository,
-    remote: &Remote<'_>,
-    commit: Oid,
-    name: &str,
-) -> anyhow::Result<()> {
-    let files = tree::tree_of_commit(repo, remote, commit)?;
-    tree::complete(repo, remote, &files)?;
+fn write_files(remote: &Remote<'_>, commit: Oid, name: &str) -> anyhow::Result<()> {
+    let files = tree::tree_of_commit(remote, commit)?;
+    tree::complete(remote, &files)?;
     let mut how = CheckoutBuilder::new();
     how.force()
         .recreate_missing(true)
         .update_index(false)
         .disable_filters(true);
-    repo.checkout_tree(files.as_object(), Some(&mut how))
+    remote
+        .repo()
+        .checkout_tree(files.as_object(), Some(&mut how))
         .with_context(|| format!("failed to write the files of `{name}`"))
 }
 

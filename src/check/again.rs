@@ -1,7 +1,6 @@
 //! The information that a reader needs to run a gate again elsewhere.
 
-use super::GateRequest;
-use crate::baseline;
+use super::{GateRequest, named};
 use kelvin_gate::provenance::{KeptArtifact, Provenance, Source};
 use kelvin_gate::report::Report;
 use kelvin_gate::reproduce::{Reproduction, quoted};
@@ -94,15 +93,8 @@ pub(super) fn reproduction(
 
 /// The path of the configuration from the root of its repository, and whether it lies in one.
 fn path(config: &Config) -> (String, bool) {
-    let inside = || {
-        let repo = baseline::open(&config.root).ok()?;
-        let top = repo.workdir()?.canonicalize().ok()?;
-        let root = config.root.canonicalize().ok()?;
-        let path = root.strip_prefix(top).ok()?.join(config.file.file_name()?);
-        Some(path.display().to_string())
-    };
-    match inside() {
-        Some(path) => (path, true),
+    match named::folder(&config.root) {
+        Some(_) => (named::file_of(config), true),
         None => (config.file.display().to_string(), false),
     }
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::{CheckRequest, list};
-use crate::history::{History, KEPT};
-use crate::registry::Registry;
+use crate::history::{History, KEPT, ListedRun};
 use kelvin_gate::compare::{Measured, compare};
 use kelvin_gate::foresight::{UnseenType, unseen_types};
 use kelvin_gate::policy::Policy;
@@ -74,9 +73,16 @@ pub(crate) fn bill(request: &CheckRequest, usd: Option<f64>) -> anyhow::Result<B
     let calls_by = listing.invocations;
     let calls: usize = calls_by.values().sum();
     let configuration = super::configuration(&config);
-    let call = call(&config.root, &configuration)?;
-    let unseen = newest(&config.root, &configuration, request.registry)?
-        .map(|report| unseen(&config, &report));
+    let history = History::open(&config.root)?;
+    let mut runs = match &history {
+        Some(history) => history.runs(KEPT)?,
+        None => Vec::new(),
+    };
+    runs.retain(|run| run.configuration == configuration);
+    let newest = history.zip(runs.last());
+    let newest = newest.map(|(history, run)| history.report(&run.id, request.registry));
+    let unseen = newest.transpose()?.map(|report| unseen(&config, &report));
+    let call = runs.into_iter().rev().find_map(cost_of_a_call);
     let jobs = config.at_once();
     let turns_of_a_call = listing.further_turns as f64 / calls.max(1) as f64;
     let paced = |calls: usize| {
@@ -116,24 +122,6 @@ pub(super) fn unseen(config: &Config, report: &Report) -> Vec<UnseenType> {
     unseen_types(&policy, &compare(&own, &own))
 }
 
-/// The report of the newest run of a configuration that has a report.
-fn newest(
-    root: &std::path::Path,
-    configuration: &str,
-    registry: Registry,
-) -> anyhow::Result<Option<Report>> {
-    let Some(history) = History::open(root)? else {
-        return Ok(None);
-    };
-    let runs = history.runs(KEPT)?;
-    let own = runs.iter().rev();
-    let own = own.filter(|run| run.configuration == configuration);
-    own.take(1)
-        .map(|run| history.report(&run.id, registry))
-        .next()
-        .transpose()
-}
-
 /// How many calls all re-runs take at most, for a gate that can run both sides again.
 fn reruns(gate: &GateSettings, calls: usize, more: usize) -> usize {
     let policy = Policy::of(gate, false);
@@ -144,28 +132,17 @@ fn reruns(gate: &GateSettings, calls: usize, more: usize) -> usize {
     policy.budget.calls.unwrap_or(by_default)
 }
 
-/// The average cost of a call, by the newest run of a configuration that made any.
-fn call(root: &std::path::Path, configuration: &str) -> anyhow::Result<Option<CallCost>> {
-    let Some(history) = History::open(root)? else {
-        return Ok(None);
-    };
-    let runs = history.runs(KEPT)?;
-    let own = runs
-        .into_iter()
-        .rev()
-        .filter(|run| run.configuration == configuration);
-    let mut calls = own.filter_map(|run| {
-        let cost = run.cost.filter(|cost| cost.invocations > 0)?;
-        let each = |sum: f64| sum / cost.invocations as f64;
-        // A call without a token count would make the others look cheap.
-        let usage = cost.usage.filter(|usage| usage.untold == 0);
-        Some(CallCost {
-            run: run.id,
-            time: run.time,
-            seconds: each(cost.pipeline_seconds),
-            tokens: usage.map(|usage| each(usage.tokens() as f64)),
-            usd: usage.and_then(|usage| usage.usd).map(each),
-        })
-    });
-    Ok(calls.next())
+/// The average cost of a call of a run; none where the run made none.
+fn cost_of_a_call(run: ListedRun) -> Option<CallCost> {
+    let cost = run.cost.filter(|cost| cost.invocations > 0)?;
+    let each = |sum: f64| sum / cost.invocations as f64;
+    // A call without a token count would make the others look cheap.
+    let usage = cost.usage.filter(|usage| usage.untold == 0);
+    Some(CallCost {
+        run: run.id,
+        time: run.time,
+        seconds: each(cost.pipeline_seconds),
+        tokens: usage.map(|usage| each(usage.tokens() as f64)),
+        usd: usage.and_then(|usage| usage.usd).map(each),
+    })
 }

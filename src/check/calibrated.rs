@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::GateRequest;
+use super::why::reason;
 use crate::baseline;
 use kelvin_base::exit::Misuse;
 use kelvin_gate::policy::{Attention, Effect};
@@ -109,12 +110,9 @@ pub(super) fn judge_the_judges(
             Some(Doubt::Unfit(text)) => {
                 rule_out(config.gate.unfit_judge, verdict, &metrics, &text);
             }
-            Some(Doubt::Unknown(text)) => reasons.push(Reason {
-                code: ReasonCode::UncalibratedJudge,
-                effect: Some(effect),
-                metric: None,
-                text: safe::line(&text),
-            }),
+            Some(Doubt::Unknown(text)) => {
+                reasons.push(reason(ReasonCode::UncalibratedJudge, Some(effect), &text));
+            }
         }
     }
     if reasons.is_empty() {

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::why::reason;
 use super::{CheckRequest, asked, record};
 use crate::baseline;
 use crate::baseline::{CheckoutForm, Claims, Hint, Login};
@@ -15,7 +16,6 @@ use kelvin_gate::policy::Effect;
 use kelvin_gate::provenance::Provenance;
 use kelvin_gate::report::Report;
 use kelvin_gate::verdict::{Reason, ReasonCode};
-use kelvin_page::safe;
 use kelvin_record::{Cell, Metric, Nouns};
 use kelvin_run::config::{Config, Overrides};
 use kelvin_system::git::Oid;
@@ -122,6 +122,19 @@ pub(super) fn is_forged(report: &Report) -> bool {
     report.tool.version == env!("CARGO_PKG_VERSION") && !figures_follow(report)
 }
 
+/// Demands that the figures of a report, which a run left for this program, follow from its records. Another version may
+/// compute figures in another way; then nobody can tell whether they are true.
+pub(super) fn demand_figures(report: &Report) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        figures_follow(report),
+        "the report has {FORGED} (kelvin {} wrote it, and this is kelvin {}; use one version of the action in both \
+         workflows)",
+        report.tool.version,
+        env!("CARGO_PKG_VERSION")
+    );
+    Ok(())
+}
+
 /// Checks the commit out and computes the fingerprints that a report of it has to have.
 fn against(
     (registry, config): (Registry, &Config),
@@ -131,9 +144,13 @@ fn against(
 ) -> anyhow::Result<ClaimCheck> {
     let folder = tempfile::tempdir()?;
     let into = (folder.path(), form);
-    let root = baseline::checkout(repo, commit, &config.root, into, fetched_with)?;
+    let written = baseline::checkout(repo, commit, &config.root, into, fetched_with)?;
     let base = registry.configured(&Overrides {
-        file: Some(root.join(Path::new(config.file.file_name().unwrap_or_default()))),
+        file: Some(
+            written
+                .root
+                .join(Path::new(config.file.file_name().unwrap_or_default())),
+        ),
         seed: Some(report.run.seed),
         around: config.around.clone(),
         no_cache: true,
@@ -231,12 +248,8 @@ pub(super) fn unchecked_base(
         base.run.session.dirty || base.tool.version != head.tool.version || why == NO_CODE;
     let warns = by_its_word && !head.run.session.dirty;
     let text = format!("whether the report of the base is that of its commit is not known: {why}");
-    Some(Reason {
-        code: ReasonCode::BaseNotChecked,
-        effect: warns.then_some(Effect::Warn),
-        metric: None,
-        text: safe::line(&text),
-    })
+    let effect = warns.then_some(Effect::Warn);
+    Some(reason(ReasonCode::BaseNotChecked, effect, &text))
 }
 
 /// Whether the figures of a report are those that its records give.

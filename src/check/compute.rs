@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 use super::stage::{self, Stage};
-use super::{CheckMode, CheckRequest, asked};
+use super::{CheckRequest, asked};
 use crate::baseline;
-use crate::baseline::{CheckoutForm, Hint, Login};
+use crate::baseline::{CheckoutForm, CommitFiles, Hint, Login};
 use crate::registry::Registry;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::report::Report;
@@ -151,17 +151,14 @@ fn with<T>(
     let folder = tempfile::tempdir().context("failed to make a temporary folder")?;
     let (repo, commit) = what.commit;
     let into = (folder.path(), CheckoutForm::OfAWorkTree);
-    let root = baseline::checkout(repo, commit, &config.root, into, what.fetched_with)?;
+    let written = baseline::checkout(repo, commit, &config.root, into, what.fetched_with)?;
     let name = config.file.file_name().unwrap_or_default();
     if what.of_the_head.is_some() {
-        put_items(config, repo, &root, (what.registry, what.probe))?;
+        put_items(config, repo, &written, (what.registry, what.probe))?;
     }
     let request = CheckRequest {
-        registry: what.registry,
-        masker: None,
-        is_shared: false,
         overrides: Overrides {
-            file: Some(root.join(Path::new(name))),
+            file: Some(written.root.join(Path::new(name))),
             jobs: Some(config.jobs),
             seed: what.of_the_head,
             around: config.around.clone(),
@@ -173,8 +170,8 @@ fn with<T>(
         only,
         shard: what.shard,
         out: Some(folder.path().join("kelvin")),
-        mode: CheckMode::Run,
         is_base: true,
+        ..CheckRequest::new(what.registry)
     };
     let base = what.registry.configured(&request.overrides)?;
     if let Some(why) = same_service(&base, config) {
@@ -223,8 +220,7 @@ pub(super) fn same_service_notice(config: &Config) -> Option<Notice> {
     ))
 }
 
-/// Replaces the files of the base's items by those of the head's. `root`: the folder of the configuration in a checkout
-/// of the base.
+/// Replaces the files of the base's items by those of the head's. `written`: the files of the base.
 ///
 /// # Errors
 ///
@@ -232,23 +228,16 @@ pub(super) fn same_service_notice(config: &Config) -> Option<Notice> {
 fn put_items(
     head: &Config,
     repo: &Repository,
-    root: &Path,
+    written: &CommitFiles,
     (registry, probe): (Registry, Option<&'static str>),
 ) -> anyhow::Result<()> {
     let base = registry.configured(&Overrides {
-        file: Some(root.join(head.file.file_name().unwrap_or_default())),
+        file: Some(written.root.join(head.file.file_name().unwrap_or_default())),
         no_cache: true,
         ..Overrides::default()
     })?;
     let top = repo.workdir().context("the repository has no work tree")?;
     let top = top.canonicalize().context("failed to find the work tree")?;
-    let from = head.root.canonicalize();
-    let from = from.with_context(|| format!("failed to find `{}`", head.root.display()))?;
-    let below = from
-        .strip_prefix(&top)
-        .context("the configuration is outside the repository")?;
-    let files = root.ancestors().nth(below.components().count());
-    let files = files.context("the checkout has no such folder")?;
     for old in item_files(&base, registry, probe)? {
         fs::remove_file(&old).with_context(|| format!("failed to remove `{}`", old.display()))?;
     }
@@ -258,8 +247,8 @@ fn put_items(
         let real = real.with_context(|| format!("failed to find `{shown}`"))?;
         let name = real.strip_prefix(&top);
         let name = name.with_context(|| format!("`{shown}` is outside the repository"))?;
-        let to = files.join(name);
-        fs::create_dir_all(to.parent().unwrap_or(files))
+        let to = written.top.join(name);
+        fs::create_dir_all(to.parent().unwrap_or(&written.top))
             .and_then(|()| fs::copy(&real, &to))
             .with_context(|| format!("failed to copy `{shown}`"))?;
     }

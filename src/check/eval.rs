@@ -1,12 +1,10 @@
 //! `kelvin eval`: the report of a run that was made elsewhere.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::baseline;
 use crate::registry::Registry;
 use kelvin_base::clock::Clock;
-use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_gate::report::{Fingerprints, Report, Run, Session};
 use kelvin_record::{Ending, Sections};
@@ -42,16 +40,8 @@ pub(super) fn made_elsewhere(clock: &Clock, configuration: Digest, commit: Optio
         session: Session {
             started_at: clock.started_at(),
             seconds: clock.seconds(),
-            configuration: None,
             commit,
-            dirty: false,
-            copied_from: None,
-            texts_withheld: false,
-            cost: Cost::default(),
-            judge_cost: None,
-            item_seconds: BTreeMap::new(),
-            decision: None,
-            verdict: None,
+            ..Session::default()
         },
     }
 }

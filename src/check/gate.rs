@@ -80,7 +80,7 @@ fn demand_base(request: &GateRequest, config: &Config) -> anyhow::Result<()> {
         return Ok(());
     };
     let remote = Remote::of(&repo).with(request.login.as_ref(), &request.hint);
-    match baseline::base(&repo, &remote, &request.hint) {
+    match baseline::base(&remote, &request.hint) {
         Err(why) if !Unknown::is_in(&why) => Err(Misuse::new(format!(
             "the base `{asked}`, which was asked for, was not found: {why:#}"
         ))

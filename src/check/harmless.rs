@@ -12,7 +12,6 @@ use crate::baseline;
 use crate::baseline::{Baseline, HeadFiles, Hint, Search, Touched, TouchedBy, TouchedKind};
 use crate::history;
 use kelvin_base::clock::Clock;
-use kelvin_base::cost::Cost;
 use kelvin_base::file;
 use kelvin_base::notice::{Code, Notice};
 use kelvin_gate::policy::Policy;
@@ -489,15 +488,12 @@ fn copied(
         commit: Some(touched.head.to_string()),
         dirty,
         texts_withheld: report.run.session.texts_withheld,
-        cost: Cost::default(),
-        judge_cost: None,
-        item_seconds: std::collections::BTreeMap::new(),
-        decision: None,
         verdict: Some(verdict),
         copied_from: Some(CopiedFrom {
             base: touched.base.to_string(),
             measured,
         }),
+        ..Session::default()
     };
     report
 }

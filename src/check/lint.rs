@@ -4,10 +4,10 @@ use std::path::Path;
 
 use super::asked::{self, AskedProbe};
 use super::{CheckMode, CheckRequest, compute, harmless};
-use crate::registry::Registry;
+use crate::registry::{Registry, overrides_naming};
 use kelvin_base::exit::{Finding, Misuse};
 use kelvin_base::notice::Notice;
-use kelvin_run::config::{Config, Overrides};
+use kelvin_run::config::Config;
 
 /// The problems of a configuration and its items.
 #[derive(Debug, Default)]
@@ -72,19 +72,9 @@ impl Linted {
 
     fn take(&mut self, registry: Registry, file: &Path) -> anyhow::Result<()> {
         let request = CheckRequest {
-            registry,
-            overrides: Overrides {
-                file: Some(file.to_path_buf()),
-                ..Overrides::default()
-            },
-            probe: None,
-            only: Vec::new(),
-            shard: None,
-            masker: None,
-            is_shared: false,
-            is_base: false,
-            out: None,
+            overrides: overrides_naming(file),
             mode: CheckMode::DryRun,
+            ..CheckRequest::new(registry)
         };
         let config = registry.configured(&request.overrides)?;
         let mut sides = Vec::new();

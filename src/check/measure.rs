@@ -6,6 +6,7 @@ use std::path::Path;
 use super::budget::one_run;
 use super::head::OtherSettings;
 use super::rule_files::{self, EditedRule, EditedRules, Furnished};
+use super::why::reason;
 use super::{GateRequest, asked};
 use crate::baseline;
 use crate::baseline::{Hint, Login};
@@ -15,8 +16,7 @@ use kelvin_gate::Judgement;
 use kelvin_gate::differences::Difference;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::report::Report;
-use kelvin_gate::verdict::{Reason, ReasonCode, Word};
-use kelvin_page::safe;
+use kelvin_gate::verdict::{ReasonCode, Word};
 use kelvin_run::config;
 use kelvin_run::config::{Config, Edited, Overrides};
 use kelvin_system::git::Oid;
@@ -47,14 +47,9 @@ pub(super) fn of_the_base(
     request: &GateRequest,
     judgement: &Judgement,
 ) -> Option<SettingsBefore> {
-    if request.by_the_base {
-        return None;
-    }
-    let name = Path::new(config.file.file_name()?);
+    let (commit, base) = text_of_the_base(config, request)?;
     let with = (request.login.as_ref(), &request.hint);
-    let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;
-    let base = String::from_utf8(files.remove(0).ok()??).ok()?;
-    let head = file::read(&config.root.join(name)).ok()?;
+    let head = file::read(&config.root.join(config.file.file_name()?)).ok()?;
     let registry = request.check.registry;
     let head_config = registry.configured_by(&head, &config.file).ok()?;
     let (base_config, furnished) = read(registry, &base, config, (commit, with))?;
@@ -94,6 +89,18 @@ pub(super) fn of_the_base(
         hindered,
         furnished,
     })
+}
+
+/// The commit of the base, and the text of its configuration; none where the change is judged by it anyway.
+pub(super) fn text_of_the_base(config: &Config, request: &GateRequest) -> Option<(Oid, String)> {
+    if request.by_the_base {
+        return None;
+    }
+    let name = Path::new(config.file.file_name()?);
+    let with = (request.login.as_ref(), &request.hint);
+    let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;
+    let text = String::from_utf8(files.remove(0).ok()??).ok()?;
+    Some((commit, text))
 }
 
 /// The files of the base that say what is measured and that the change edits.
@@ -222,17 +229,15 @@ impl SettingsBefore {
             let text = format!(
                 "this change edits what is measured; measured with {taken}, the verdict is {word}{why}"
             );
-            let reason = reason(Some(Effect::Warn), safe::line(&text));
+            let reason = reason(ReasonCode::MeasuredAsBase, Some(Effect::Warn), &text);
             judgement.verdict.reasons.insert(0, reason);
             return;
         }
         judgement.reruns += by_base.reruns;
         judgement.base_reruns += by_base.base_reruns;
         let text = format!("measured with {taken}, the verdict is {word} too");
-        judgement
-            .verdict
-            .reasons
-            .push(reason(None, safe::line(&text)));
+        let reason = reason(ReasonCode::MeasuredAsBase, None, &text);
+        judgement.verdict.reasons.push(reason);
         // The change passes by its own settings and by its own rules, and not by both old ones together.
         let own_rules = by_base.verdict.reasons.into_iter();
         let mut own_rules = own_rules.filter(|reason| reason.code == ReasonCode::OwnRules);
@@ -270,15 +275,6 @@ pub(super) fn unknown(judgement: &mut Judgement, why: &str) {
 pub(super) fn leave_open(judgement: &mut Judgement, text: &str) {
     let verdict = &mut judgement.verdict;
     verdict.verdict = verdict.verdict.max(Word::Inconclusive);
-    let reason = reason(Some(Effect::Warn), safe::line(text));
+    let reason = reason(ReasonCode::MeasuredAsBase, Some(Effect::Warn), text);
     verdict.reasons.insert(0, reason);
-}
-
-fn reason(effect: Option<Effect>, text: String) -> Reason {
-    Reason {
-        code: ReasonCode::MeasuredAsBase,
-        effect,
-        metric: None,
-        text,
-    }
 }

@@ -36,9 +36,14 @@ pub(super) fn file_of(config: &Config) -> String {
 }
 
 /// A folder, relative to the top of its repository.
-fn folder(root: &Path) -> Option<PathBuf> {
+pub(super) fn folder(root: &Path) -> Option<PathBuf> {
+    within(root, root)
+}
+
+/// A path, relative to the top of the repository around a folder; none where the path lies outside.
+pub(super) fn within(root: &Path, path: &Path) -> Option<PathBuf> {
     let repo = baseline::open(root).ok()?;
     let top = repo.workdir()?.canonicalize().ok()?;
-    let root = root.canonicalize().ok()?;
-    Some(root.strip_prefix(top).ok()?.to_path_buf())
+    let path = path.canonicalize().ok()?;
+    Some(path.strip_prefix(top).ok()?.to_path_buf())
 }

@@ -139,10 +139,7 @@ fn branch(sources: &Sources<'_>, found: &mut FoundRuns) {
             remote.name()
         ));
     }
-    for branch in [
-        Branch::new(&repo, &remote, name),
-        Branch::local(&repo, &remote, name),
-    ] {
+    for branch in [Branch::new(&remote, name), Branch::local(&remote, name)] {
         if remote.url().is_some()
             && let Err(error) = branch.fetch().and_then(|()| branch.complete())
         {

@@ -12,7 +12,6 @@ use crate::registry::Registry;
 use kelvin_base::notice::Notice;
 use kelvin_gate::report::Report;
 use kelvin_record::{Ending, Findings, Metric, probe_of};
-use kelvin_run::config::Overrides;
 
 /// Records the report of a check; a dry run is not recorded.
 ///
@@ -23,10 +22,7 @@ pub(crate) fn record(registry: Registry, config: &Path, report: &Report) -> anyh
     if report.run.ending == Ending::DryRun {
         return Ok(());
     }
-    let config = registry.configured(&Overrides {
-        file: Some(config.to_path_buf()),
-        ..Overrides::default()
-    })?;
+    let config = registry.configured_in(config)?;
     let scene = RunScene {
         configuration: configuration(&config),
         branch: baseline::branch(&config.root).or_else(told_branch),
@@ -92,6 +88,14 @@ pub(crate) struct Changed {
     pub(crate) stored: Option<Metric>,
     /// The figure as it is computed today.
     pub(crate) now: Option<Metric>,
+}
+
+/// The notices of a report that follow from its figures.
+pub(super) fn notices_of_figures(report: &Report) -> BTreeSet<Notice> {
+    let known = report.probes.known().into_iter();
+    known
+        .flat_map(|(kind, section)| kind.recompute(section.boxed()).notices)
+        .collect()
 }
 
 /// Computes the figures of a recorded run again, with today's formulas.

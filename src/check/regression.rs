@@ -14,7 +14,6 @@ use crate::trend::{
 };
 use kelvin_base::exit::Misuse;
 use kelvin_page::listed;
-use kelvin_run::config::Overrides;
 use kelvin_run::trace;
 
 /// The inputs of a comparison of versions.
@@ -53,10 +52,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
         return of_traces(path, request);
     }
     let root = folder(&request.config)?;
-    let config = request.registry.configured(&Overrides {
-        file: Some(request.config.clone()),
-        ..Overrides::default()
-    });
+    let config = request.registry.configured_in(&request.config);
     let name = match (&request.name, &config) {
         (Some(name), _) => name.clone(),
         (None, Ok(config)) => configuration(config),

@@ -12,7 +12,7 @@ use kelvin_page as page;
 use kelvin_probe::Rescoring;
 use kelvin_quality::{Band, ScoredTrace, scored_traces};
 use kelvin_run as run;
-use kelvin_run::config::{Config, Overrides};
+use kelvin_run::config::Config;
 use kelvin_run::trace;
 use kelvin_run::trace::{ChainVersion, Traces};
 
@@ -118,10 +118,7 @@ pub(crate) struct RescoredUnit {
 /// A [`Misuse`] where nothing has scores, and where the stored data do not suffice for the rules.
 pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     let config = match &request.config {
-        Some(file) => Some(request.registry.configured(&Overrides {
-            file: Some(file.clone()),
-            ..Overrides::default()
-        })?),
+        Some(file) => Some(request.registry.configured_in(file)?),
         None => None,
     };
     let rules = Rescoring {

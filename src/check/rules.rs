@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::rule_files::EditedRule;
+use super::why::reason;
 use super::{GateRequest, calibrated, measure};
 use crate::baseline::{self, Unknown};
 use kelvin_gate::Judgement;
 use kelvin_gate::policy::Effect;
 use kelvin_gate::verdict::{Reason, ReasonCode, Word};
-use kelvin_page::safe;
 use kelvin_run::config;
 use kelvin_run::config::{Config, Edited};
 use kelvin_system::git::Oid;
@@ -26,13 +26,8 @@ pub(super) struct RulesBefore {
 /// The configuration of the head with the sections `gate` and `baseline` and the `name` of the base. None where these
 /// are the same, where the base has none, and where it cannot be read; the notes on edits tell of all that.
 pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<RulesBefore> {
-    if request.by_the_base {
-        return None;
-    }
-    let name = Path::new(config.file.file_name()?);
+    let (commit, text) = measure::text_of_the_base(config, request)?;
     let with = (request.login.as_ref(), &request.hint);
-    let (commit, mut files) = baseline::base_files(&config.root, with, &[name]).ok()?;
-    let text = String::from_utf8(files.remove(0).ok()??).ok()?;
     let (base, _) = measure::read(request.check.registry, &text, config, (commit, with))?;
     let mut before = config.clone();
     (before.gate, before.baseline) = (base.gate, base.baseline);
@@ -86,12 +81,7 @@ impl RulesBefore {
             }
         };
         let text = format!("passes under rules that this change made; {text}");
-        let reason = Reason {
-            code: ReasonCode::OwnRules,
-            effect: Some(Effect::Warn),
-            metric: None,
-            text: safe::line(&text),
-        };
+        let reason = warning(ReasonCode::OwnRules, &text);
         judgement.verdict.reasons.insert(0, reason);
     }
 
@@ -108,12 +98,7 @@ impl RulesBefore {
             "this change edits the rules that it is judged by, and would pass by its own; by those of the base {of_base} it \
              is a regression, which somebody has to approve (`gate.approval`)"
         );
-        let reason = Reason {
-            code: ReasonCode::JudgedByTheBase,
-            effect: Some(Effect::Warn),
-            metric: None,
-            text,
-        };
+        let reason = warning(ReasonCode::JudgedByTheBase, &text);
         judgement.verdict.reasons.insert(0, reason);
     }
 }
@@ -151,7 +136,7 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
         Ok(None) => {
             return vec![warning(
                 code,
-                format!(
+                &format!(
                     "the base {commit} has no `{}`: the gate is the one that this change brings",
                     name.display()
                 ),
@@ -171,7 +156,7 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
         // Nobody knows what the old rules say, so that a pass is one under those of the change.
         return vec![warning(
             code,
-            format!(
+            &format!(
                 "`{}` of the base {commit} cannot be read by this kelvin, so whether this change \
                  edits the gate is not known",
                 name.display()
@@ -188,7 +173,7 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
         let edits: Vec<String> = edits.iter().map(ToString::to_string).collect();
         warning(
             code,
-            format!("this change edits {what}: {}", edits.join(", ")),
+            &format!("this change edits {what}: {}", edits.join(", ")),
         )
     });
     let of_files = measured
@@ -203,7 +188,7 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
                 return (*what == CALIBRATION && is_tried).then(|| {
                     warning(
                         ReasonCode::EditsMeasure,
-                        format!("this change brings the {what} `{}`", path.display()),
+                        &format!("this change brings the {what} `{}`", path.display()),
                     )
                 });
             };
@@ -211,7 +196,7 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
             is_edited.then(|| {
                 warning(
                     ReasonCode::EditsMeasure,
-                    format!("this change edits the {what} `{}`", path.display()),
+                    &format!("this change edits the {what} `{}`", path.display()),
                 )
             })
         });
@@ -244,7 +229,7 @@ fn of_checks(config: &Config, request: &GateRequest) -> Vec<Reason> {
             1 => format!("this change edits the {what} {names}"),
             _ => format!("this change edits the {what}: {names}"),
         };
-        warning(ReasonCode::EditsMeasure, text)
+        warning(ReasonCode::EditsMeasure, &text)
     });
     told.collect()
 }
@@ -252,16 +237,10 @@ fn of_checks(config: &Config, request: &GateRequest) -> Vec<Reason> {
 fn not_fetched() -> Reason {
     warning(
         ReasonCode::EditsRules,
-        "whether this change edits the gate is not known: the base commit could not be fetched"
-            .to_owned(),
+        "whether this change edits the gate is not known: the base commit could not be fetched",
     )
 }
 
-fn warning(code: ReasonCode, text: String) -> Reason {
-    Reason {
-        code,
-        effect: Some(Effect::Warn),
-        metric: None,
-        text: kelvin_page::safe::line(&text),
-    }
+fn warning(code: ReasonCode, text: &str) -> Reason {
+    reason(code, Some(Effect::Warn), text)
 }

@@ -10,7 +10,6 @@ use crate::registry::Registry;
 use crate::trend;
 use crate::trend::ReadReports;
 use kelvin_page::Article;
-use kelvin_run::config::Overrides;
 
 /// The inputs of the page of all runs.
 #[derive(Clone, Debug)]
@@ -36,10 +35,7 @@ pub(crate) struct RunsRequest {
 /// A [`Misuse`](kelvin_base::exit::Misuse) where a metric is asked for that no run has.
 pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let root = folder(&request.config)?;
-    let config = request.registry.configured(&Overrides {
-        file: Some(request.config.clone()),
-        ..Overrides::default()
-    });
+    let config = request.registry.configured_in(&request.config);
     let sources = Sources {
         registry: request.registry,
         root: &root,

@@ -69,10 +69,7 @@ pub(crate) fn is_one_kept(config: &Config) -> bool {
     };
     let remote = Remote::of(&repo);
     let (branch, name) = (&config.baseline.branch, configuration(config));
-    let places = [
-        Branch::new(&repo, &remote, branch),
-        Branch::local(&repo, &remote, branch),
-    ];
+    let places = [Branch::new(&remote, branch), Branch::local(&remote, branch)];
     let mut kept = places.iter().filter_map(|place| place.kept().ok());
     kept.any(|kept| kept.iter().any(|kept| kept.configuration == name))
 }
@@ -158,7 +155,7 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
     let kept_on = &config.baseline.branch;
     let (branch, place) = match (request.local, remote.url()) {
         (true, _) => {
-            let branch = Branch::local(&repo, &remote, kept_on);
+            let branch = Branch::local(&remote, kept_on);
             let place = format!("in this clone alone, under `{}`", branch.reference());
             (branch, place)
         }
@@ -168,7 +165,7 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
                 remote.name(),
                 without_login(url)
             );
-            (Branch::new(&repo, &remote, kept_on), place)
+            (Branch::new(&remote, kept_on), place)
         }
         (false, None) => {
             return refuse(

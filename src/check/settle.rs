@@ -23,7 +23,6 @@ use kelvin_gate::report::{self, Report};
 use kelvin_gate::verdict::{Reason, ReasonCode, Verdict, Word};
 use kelvin_gate::{Gate, Judgement, align, answers, changes, demands};
 use kelvin_github::publish::comment;
-use kelvin_page::safe;
 use kelvin_record::ComparedSide;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
@@ -143,11 +142,11 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
     }
     let mut found = look_up(asked, config, side)?;
     let mut judgement = by_rules(asked, config, side, &mut found)?;
-    if !judgement.verdict.passed {
-        let base = found.measured(&judgement);
-        return Ok((judgement, base));
-    }
-    let Some(before) = rules::of_the_base(config, asked.0) else {
+    let before = match judgement.verdict.passed {
+        true => rules::of_the_base(config, asked.0),
+        false => None,
+    };
+    let Some(before) = before else {
         let base = found.measured(&judgement);
         return Ok((judgement, base));
     };
@@ -266,21 +265,16 @@ fn as_the_run_says(
 ) -> anyhow::Result<FoundBaseline> {
     let repo = baseline::open(&config.root)?;
     let remote = Remote::of(&repo).with(request.login.as_ref(), &request.hint);
-    let base = baseline::base(&repo, &remote, &request.hint)?;
+    let base = baseline::base(&remote, &request.hint)?;
     anyhow::ensure!(
         base.commit.to_string() == said.commit,
         "the run has measured another commit than the base"
     );
+    let place = "the base commit, as the run says".to_owned();
     let provenance = Provenance {
-        source: Source::Compute,
-        place: "the base commit, as the run says".to_owned(),
-        commit: Some(said.commit.clone()),
-        artifact: None,
         why: Some(base.why),
-        behind: 0,
         days: Some(0),
-        tried: Vec::new(),
-        unchecked: None,
+        ..baseline::provenance(Source::Compute, place, Some(said.commit.clone()))
     };
     let report = record::recompute("", said.report.clone()).report;
     Ok(FoundBaseline {
@@ -571,12 +565,8 @@ fn doubt_order(head: &Report, verdict: &mut Verdict) {
     if verdict.verdict == Word::Pass {
         verdict.verdict = Word::Inconclusive;
     }
-    let reason = Reason {
-        code: ReasonCode::OrderMatters,
-        effect: Some(Effect::Warn),
-        metric: None,
-        text: safe::line(&notice.text),
-    };
+    let warns = Some(Effect::Warn);
+    let reason = why::reason(ReasonCode::OrderMatters, warns, &notice.text);
     // A reader meets it before the figures that it puts in doubt.
     verdict.reasons.insert(0, reason);
 }

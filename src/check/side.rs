@@ -14,7 +14,6 @@ use kelvin_base::exit::Misuse;
 use kelvin_gate::provenance::{Provenance, Source};
 use kelvin_gate::report::Report;
 use kelvin_record::Sections;
-use kelvin_run::config::Overrides;
 use kelvin_system::git::Oid;
 
 /// One side of a comparison.
@@ -189,18 +188,14 @@ fn file(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Report
                 return Err(error).with_context(context);
             };
             return Ok(ReportSide {
-                provenance: place(Source::File, path.display().to_string(), &report),
-                report,
-                notices: Vec::new(),
                 is_foreign: true,
+                ..of_source(Source::File, path.display().to_string(), report)
             });
         }
     };
     Ok(ReportSide {
-        is_foreign: false,
-        provenance: place(Source::File, path.display().to_string(), &read.report),
-        report: read.report,
         notices: read.notices,
+        ..of_source(Source::File, path.display().to_string(), read.report)
     })
 }
 
@@ -211,10 +206,7 @@ fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Opt
         return Ok(None);
     }
     let config = match config.exists() {
-        true => Some(registry.configured(&Overrides {
-            file: Some(config.to_path_buf()),
-            ..Overrides::default()
-        })?),
+        true => Some(registry.configured_in(config)?),
         false => None,
     };
     let clock = Clock::start();
@@ -244,12 +236,7 @@ fn foreign(registry: Registry, path: &Path, config: &Path) -> anyhow::Result<Opt
 pub(crate) fn run(registry: Registry, root: &Path, id: &str) -> anyhow::Result<ReportSide> {
     let history = History::open(root)?.context("the history is gone")?;
     let report = history.report(id, registry)?;
-    Ok(ReportSide {
-        provenance: place(Source::History, format!("run {id}"), &report),
-        report,
-        notices: Vec::new(),
-        is_foreign: false,
-    })
+    Ok(of_source(Source::History, format!("run {id}"), report))
 }
 
 fn revision(
@@ -258,10 +245,7 @@ fn revision(
     commit: Oid,
     config: &Path,
 ) -> anyhow::Result<ReportSide> {
-    let config = registry.configured(&Overrides {
-        file: Some(config.to_path_buf()),
-        ..Overrides::default()
-    })?;
+    let config = registry.configured_in(config)?;
     let (report, provenance) = baseline::of_commit(
         registry,
         &config.root,
@@ -281,16 +265,12 @@ fn revision(
     })
 }
 
-fn place(source: Source, place: String, report: &Report) -> Provenance {
-    Provenance {
-        source,
-        place,
-        commit: report.run.session.commit.clone(),
-        artifact: None,
-        why: None,
-        behind: 0,
-        days: None,
-        tried: Vec::new(),
-        unchecked: None,
+fn of_source(source: Source, place: String, report: Report) -> ReportSide {
+    let commit = report.run.session.commit.clone();
+    ReportSide {
+        provenance: baseline::provenance(source, place, commit),
+        report,
+        notices: Vec::new(),
+        is_foreign: false,
     }
 }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::doctor::{self, DoctorRequest, NeedStatus};
+use super::doctor::{self, DoctorRequest};
 use super::past::{self, Sources};
 use super::{CheckRequest, asked, folder};
 use crate::baseline::Login;
-use crate::registry::Registry;
+use crate::registry::{Registry, overrides_naming};
 use crate::trend::{MadeOf, PastRun, Period, Summary, SummaryInputs, differing, summarize};
 use kelvin_base::calendar;
 use kelvin_base::exit::Misuse;
@@ -45,10 +45,7 @@ pub(crate) struct SummaryRequest {
 pub(crate) fn summary(request: &SummaryRequest) -> anyhow::Result<Summary> {
     let period = period(&request.since, request.until.as_deref(), request.now)?;
     let root = folder(&request.config)?;
-    let overrides = Overrides {
-        file: Some(request.config.clone()),
-        ..Overrides::default()
-    };
+    let overrides = overrides_naming(&request.config);
     let config = request.registry.configured(&overrides);
     let (runs, read) = match &request.traces {
         Some(path) => past::read_traces(path)?,
@@ -118,32 +115,13 @@ fn valid(
     overrides: &Overrides,
     runs: &[PastRun],
 ) -> Vec<(String, String)> {
-    let findings = doctor::project(
-        config,
-        &DoctorRequest {
-            registry,
-            overrides: overrides.clone(),
-            out: None,
-            surroundings: doctor::DoctorSurroundings::default(),
-            variables: &|_| None,
-            client: None,
-            login: None,
-        },
-    );
-    let mut found: Vec<(String, String)> = findings
-        .into_iter()
-        .map(|finding| {
-            let word = match finding.status {
-                NeedStatus::Ok => "ok",
-                NeedStatus::Warn => "warn",
-                NeedStatus::Missing => "missing",
-            };
-            (
-                word.to_owned(),
-                format!("{}: {}", finding.subject, finding.text),
-            )
-        })
-        .collect();
+    let request = DoctorRequest::of_project(registry, overrides.clone());
+    let findings = doctor::project(config, &request).into_iter();
+    let said = findings.map(|finding| {
+        let text = format!("{}: {}", finding.subject, finding.text);
+        (finding.status.word().to_owned(), text)
+    });
+    let mut found: Vec<(String, String)> = said.collect();
     found.push(fingerprints((registry, config), overrides, runs));
     found
 }

@@ -1,11 +1,9 @@
 //! Reports with no more of the texts of answers than the configuration lets others read.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use super::claims::figures_follow;
 use super::record;
-use kelvin_base::notice::Notice;
 use kelvin_gate::report::Report;
 use kelvin_record::KeptTexts;
 use kelvin_run::config::Config;
@@ -17,10 +15,7 @@ use kelvin_run::config::Config;
 ///
 /// Where the figures cannot be made of the shortened records, which is a fault of this program.
 pub(super) fn shortened(mut report: Report, texts: KeptTexts) -> anyhow::Result<Report> {
-    let known = report.probes.known().into_iter();
-    let made: BTreeSet<Notice> = known
-        .flat_map(|(kind, section)| kind.recompute(section.boxed()).notices)
-        .collect();
+    let made = record::notices_of_figures(&report);
     report.notices.retain(|notice| !made.contains(notice));
     // A decision that is a secret was masked when the report was written, and its distances do not follow from it.
     let follows = figures_follow(&report);

@@ -1,10 +1,21 @@
-//! Adds to each reason of a verdict why its example item came out badly: a figure only shows that something broke, and
-//! the record of the item knows what.
+//! The reasons of a verdict. To each is added why its example item came out badly: a figure only shows that something
+//! broke, and the record of the item knows what.
 
+use kelvin_gate::policy::Effect;
 use kelvin_gate::report::Report;
-use kelvin_gate::verdict::{ReasonCode, Verdict};
+use kelvin_gate::verdict::{Reason, ReasonCode, Verdict};
 use kelvin_page::safe;
 use kelvin_record::probe_of;
+
+/// A reason that is about no single metric.
+pub(super) fn reason(code: ReasonCode, effect: Option<Effect>, text: &str) -> Reason {
+    Reason {
+        code,
+        effect,
+        metric: None,
+        text: safe::line(text),
+    }
+}
 
 /// A longer text would hide the reason behind its details.
 const LONGEST: usize = 240;

@@ -9,7 +9,6 @@ use super::again::Again;
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
 use kelvin_page::{counted, safe};
-use kelvin_run::config::Overrides;
 use kelvin_run::stored::{AnswerFolder, LARGEST, LONGEST, Removed};
 
 const DAY: u64 = 24 * 3600;
@@ -52,10 +51,7 @@ enum CacheCommand {
 
 /// Runs `kelvin cache`.
 pub(super) fn main(args: CacheArgs, registry: Registry) -> anyhow::Result<Exit> {
-    let config = registry.configured(&Overrides {
-        file: Some(args.config.clone()),
-        ..Overrides::default()
-    })?;
+    let config = registry.configured_in(&args.config)?;
     let is_kept = config.cache.is_some();
     let again = |command| Again::kelvin(command).config(&args.config);
     let folder = match config.cache {

@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::again::{Again, MENDED};
+use super::inputs::variable;
 use crate::baseline::Login;
 use crate::check::doctor;
 use crate::check::doctor::{Diagnosis, DoctorRequest, DoctorSurroundings, NeedStatus};
-use crate::registry::Registry;
+use crate::registry::{Registry, overrides_naming};
 use kelvin_base::exit::Exit;
 use kelvin_github::{Access, Client};
 use kelvin_page::safe;
-use kelvin_run::config::Overrides;
 
 /// The arguments of `kelvin doctor`.
 #[derive(Debug, Args)]
@@ -61,10 +61,7 @@ pub(super) fn main(args: DoctorArgs, registry: Registry) -> anyhow::Result<Exit>
     let (check, doctor) = (again("check"), again("doctor"));
     let diagnosis = doctor::doctor(&DoctorRequest {
         registry,
-        overrides: Overrides {
-            file: Some(config.clone()),
-            ..Overrides::default()
-        },
+        overrides: overrides_naming(&config),
         out: out.clone(),
         surroundings: surroundings(event, event_name),
         variables: &variable,
@@ -95,11 +92,6 @@ fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> DoctorSur
             .any(|name| variable(name).is_some_and(|value| value == "true")),
         in_container: variable("KELVIN_IN_CONTAINER").is_some() || (on_github && marked),
     }
-}
-
-/// A variable that is set to something.
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// The token that a run would use to post.
@@ -133,11 +125,7 @@ pub(super) fn login() -> Option<Login> {
 fn text(diagnosis: &Diagnosis, check: &Again, doctor: &Again) -> String {
     let mut page = String::new();
     for finding in &diagnosis.findings {
-        let word = match finding.status {
-            NeedStatus::Ok => "ok",
-            NeedStatus::Warn => "warn",
-            NeedStatus::Missing => "missing",
-        };
+        let word = finding.status.word();
         let told = safe::lines(&finding.text);
         let mut lines = told.lines();
         let first = lines.next().unwrap_or_default();

@@ -9,10 +9,9 @@ use clap::Args;
 use super::again::Again;
 use super::ask::{Ask, Stopped, Terminal};
 use crate::check::{BlindPair, LabelRequest, Labelling, Preference};
-use crate::registry::Registry;
+use crate::registry::{Registry, overrides_naming};
 use kelvin_base::exit::Exit;
 use kelvin_page::{counted, safe};
-use kelvin_run::config::Overrides;
 use kelvin_run::judge::calibration::PeopleRecord;
 
 /// The arguments of `kelvin label`.
@@ -78,10 +77,7 @@ pub(super) fn main(args: LabelArgs, registry: Registry) -> anyhow::Result<Exit> 
     } = args;
     let mut labelling = Labelling::open(&LabelRequest {
         registry,
-        overrides: Overrides {
-            file: Some(config.clone()),
-            ..Overrides::default()
-        },
+        overrides: overrides_naming(&config),
         report: report.clone(),
         criterion: criterion.clone(),
         person: person.clone(),

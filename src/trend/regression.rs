@@ -313,15 +313,7 @@ impl VersionSamples {
         for chain in chains {
             let own = runs.iter().filter(|run| run.configuration == chain);
             let own: Vec<&PastRun> = own.copied().collect();
-            let figures = own.iter().flat_map(|run| &run.figures);
-            let wanted = figures.filter(|(id, figure)| match metrics.is_empty() {
-                true => figure.shown_first,
-                false => metrics.contains(id),
-            });
-            let wanted: BTreeMap<&str, MetricScale> = wanted
-                .map(|(id, figure)| (id.as_str(), figure.scale))
-                .collect();
-            for (metric, scale) in wanted {
+            for (metric, scale) in summary::metrics(&own, metrics) {
                 each.extend(of_metric(&own, chain, metric, scale));
             }
         }

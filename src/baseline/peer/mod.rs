@@ -12,7 +12,6 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::bytes::{ReadReport, bytes};
-use kelvin_base::cost::Cost;
 use kelvin_base::digest::Digest;
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_evidence as evidence;
@@ -293,17 +292,7 @@ fn figures(run: &RunReport, cases: BTreeMap<String, CaseRecord>, kinds: &Kinds) 
         },
         session: Session {
             started_at: "1970-01-01T00:00:00Z".to_owned(),
-            seconds: 0.0,
-            configuration: None,
-            commit: None,
-            dirty: false,
-            copied_from: None,
-            texts_withheld: false,
-            cost: Cost::default(),
-            judge_cost: None,
-            item_seconds: BTreeMap::new(),
-            decision: None,
-            verdict: None,
+            ..Session::default()
         },
     };
     let section = EvidenceSection {

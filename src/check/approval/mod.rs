@@ -36,6 +36,28 @@ pub(crate) struct ApprovalSite {
     pub(crate) stage: ChangeStage,
 }
 
+impl ApprovalSite {
+    /// Who may approve, by the rules that count here; none where these name nobody.
+    ///
+    /// # Errors
+    ///
+    /// Why the rules are not known, for the verdict.
+    fn rules(&self) -> Result<Option<Rules>, String> {
+        let found = rules_of_branch(
+            self.registry,
+            &self.client,
+            &self.origin.config,
+            &self.rules_at,
+        );
+        found.map_err(|error| {
+            format!(
+                "the rules of `{}` could not be read: {error:#}",
+                self.rules_at
+            )
+        })
+    }
+}
+
 /// The stage of a change on its way into the branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeStage {
@@ -65,12 +87,7 @@ pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &m
         return;
     };
     let own = config.gate.approval.is_some();
-    let rules = match rules_of_branch(
-        site.registry,
-        &site.client,
-        &site.origin.config,
-        &site.rules_at,
-    ) {
+    let rules = match site.rules() {
         Ok(Some(rules)) => rules,
         Ok(None) if own => {
             judgement.refuse_approval(
@@ -79,13 +96,7 @@ pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &m
             return;
         }
         Ok(None) => return,
-        Err(error) if own => {
-            judgement.refuse_approval(&format!(
-                "the rules of `{}` could not be read: {error:#}",
-                site.rules_at
-            ));
-            return;
-        }
+        Err(why) if own => return judgement.refuse_approval(&why),
         Err(_) => return,
     };
     let request = match judgement.approvable(&site.head) {
@@ -96,6 +107,11 @@ pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &m
         }
     };
     let approval = answer(site, request, rules, judgement.last_good());
+    adopt(judgement, approval);
+}
+
+/// Adopts an approval that was looked up.
+fn adopt(judgement: &mut Judgement, approval: Option<Approval>) {
     match approval {
         Some(approval) => judgement.settle(approval),
         None => judgement.refuse_approval("nobody has approved it on its pull request"),
@@ -128,21 +144,10 @@ pub(super) fn settle_again(site: &ApprovalSite, judgement: &mut Judgement) {
         head: site.head.clone(),
         ..said.request
     };
-    match rules_of_branch(
-        site.registry,
-        &site.client,
-        &site.origin.config,
-        &site.rules_at,
-    ) {
-        Ok(Some(rules)) => match answer(site, request, rules, said.last_good) {
-            Some(approval) => judgement.settle(approval),
-            None => judgement.refuse_approval("nobody has approved it on its pull request"),
-        },
+    match site.rules() {
+        Ok(Some(rules)) => adopt(judgement, answer(site, request, rules, said.last_good)),
         Ok(None) => judgement.refuse_approval("the base branch has no `gate.approval`"),
-        Err(error) => judgement.refuse_approval(&format!(
-            "the rules of `{}` could not be read: {error:#}",
-            site.rules_at
-        )),
+        Err(why) => judgement.refuse_approval(&why),
     }
 }
 

@@ -2,7 +2,7 @@
 //! push has started, and that measured nothing then, is started again, with the token that it had: one that can only read
 //! where the change comes from a fork. Nothing of the pull request is run here.
 
-use anyhow::{anyhow, ensure};
+use anyhow::ensure;
 use serde_json::Value;
 
 use super::decide::pull_request;
@@ -45,12 +45,11 @@ pub(crate) fn is_asked_for(event: &str, payload: &Value) -> bool {
 pub(crate) fn measure_again(asked: &AskedRun<'_>) -> anyhow::Result<()> {
     let client = asked.client;
     let say = |text: &str| (asked.say)(&format!("{}\n", safe::line(text)));
-    let told = |error: kelvin_github::Error| anyhow!("{error}");
     let number = pull_request("issue_comment", asked.payload)?;
     let who = asked.payload.pointer("/comment/user/login");
     let who = who.and_then(Value::as_str).unwrap_or_default();
     ensure!(!who.is_empty(), "the comment names nobody who wrote it");
-    let change = client.pull_request(number).map_err(told)?;
+    let change = client.pull_request(number)?;
     if change.state != "open" {
         say("the pull request is closed, so there is nothing to measure any more");
         return Ok(());
@@ -67,16 +66,14 @@ pub(crate) fn measure_again(asked: &AskedRun<'_>) -> anyhow::Result<()> {
         ));
         return Ok(());
     }
-    let right = client.permission_of(who).map_err(told)?;
+    let right = client.permission_of(who)?;
     if !matches!(&*right, "admin" | "maintain" | "write") {
         say(&format!(
             "`{who}` may not write to this repository, so nothing is run"
         ));
         return Ok(());
     }
-    let runs = client
-        .runs_of(asked.workflow, &change.head.sha)
-        .map_err(told)?;
+    let runs = client.runs_of(asked.workflow, &change.head.sha)?;
     let is_one = |run: &&kelvin_github::WorkflowRun| {
         is_of_pull_request(&run.event) && run.repository.full_name == client.repository()
     };
@@ -93,7 +90,7 @@ pub(crate) fn measure_again(asked: &AskedRun<'_>) -> anyhow::Result<()> {
         say(&format!("run {} is under way already", run.id));
         return Ok(());
     }
-    client.run_again(run.id, false).map_err(told)?;
+    client.run_again(run.id, false)?;
     say(&format!("run {} is started, and measures {commit}", run.id));
     Ok(())
 }

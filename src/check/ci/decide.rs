@@ -74,8 +74,7 @@ pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> 
 pub(crate) fn decide(request: &DecideRequest<'_>) -> anyhow::Result<()> {
     let client = request.client;
     let say = |text: &str| (request.say)(&format!("{}\n", safe::line(text)));
-    let told = |error: kelvin_github::Error| anyhow!("{error}");
-    let desk = Desk::of(client, request.pull_request).map_err(told)?;
+    let desk = Desk::of(client, request.pull_request)?;
     if desk.request.state != "open" {
         say("the pull request is closed, so there is nothing to decide any more");
         return Ok(());
@@ -123,7 +122,7 @@ fn decided(
     let last_good = format!("the commit `{base}`");
     let approval = Approval::pending(notice.request.clone(), rules, last_good);
     let mut approval = approval.asked_on(notice.origin.clone());
-    settle_notice(clients, desk, notice, &mut approval).map_err(|error| anyhow!("{error}"))?;
+    settle_notice(clients, desk, notice, &mut approval)?;
     Ok(approval)
 }
 
@@ -135,8 +134,7 @@ fn run_again(
     approval: &Approval,
 ) -> anyhow::Result<String> {
     let number = notice.origin.run;
-    let told = |error: kelvin_github::Error| anyhow!("{error}");
-    let run = client.run(number).map_err(told)?;
+    let run = client.run(number)?;
     demand(client, &run, notice)?;
     let has_passed = match run.conclusion.as_deref() {
         None => {
@@ -161,13 +159,13 @@ fn run_again(
             "run {number} began after the decision, and reports the result itself"
         )),
         (State::Approved | State::Rejected, false) => {
-            client.run_again(number, true).map_err(told)?;
+            client.run_again(number, true)?;
             Ok(format!(
                 "run {number} is started again, and takes the decision over"
             ))
         }
         (State::Pending | State::TimedOut | State::Rejected, true) => {
-            client.run_again(number, false).map_err(told)?;
+            client.run_again(number, false)?;
             Ok(format!("run {number} had passed, and is started again"))
         }
     }
@@ -198,9 +196,7 @@ fn settle_check(
     approval: &Approval,
 ) -> anyhow::Result<String> {
     let name = check_name(&notice.origin.key);
-    let found = client
-        .check_runs_of(&name, &notice.request.head)
-        .map_err(|error| anyhow!("{error}"))?;
+    let found = client.check_runs_of(&name, &notice.request.head)?;
     let Some(newest) = found.into_iter().max_by_key(|run| run.id) else {
         return Err(Misuse::new(format!(
             "there is no check run `{name}` on the commit that was decided about"
@@ -227,7 +223,7 @@ fn settle_check(
         request: Some(approval.id.clone()),
     };
     let is_approved = approval.state == State::Approved;
-    close(client, newest.id, is_approved, &shown).map_err(|error| anyhow!("{error}"))?;
+    close(client, newest.id, is_approved, &shown)?;
     Ok(format!(
         "the check run `{name}` says {}",
         if is_approved { "success" } else { "failure" }

@@ -47,6 +47,39 @@ struct Rejudgement {
     report: Option<Report>,
 }
 
+impl PublishedPart {
+    /// A verdict that is believed.
+    const fn believed(judgement: Judgement, claim: String) -> Self {
+        Self {
+            judgement,
+            claim,
+            refused: None,
+            caveat: None,
+            report: None,
+        }
+    }
+
+    /// A verdict other than that of the run, which is not believed.
+    fn refused(judgement: Judgement, why: String) -> Self {
+        Self {
+            refused: Some(why.clone()),
+            ..Self::believed(judgement, format!("{OWN} {why}."))
+        }
+    }
+}
+
+impl Rejudgement {
+    /// A judgement with a stored report.
+    const fn of_stored(judgement: Judgement) -> Self {
+        Self {
+            judgement,
+            of_the_base: String::new(),
+            caveat: None,
+            report: None,
+        }
+    }
+}
+
 const OWN: &str = "The figures are the pull request's own claim: its own code has measured them.";
 
 /// The result to publish on each of the pull requests that the run of a bundle can have been for. GitHub does not say
@@ -102,13 +135,10 @@ pub(super) fn of_one(
 
 /// The result to publish where the run was for another pull request.
 fn of_another(found: &PullRequest, again: Judgement) -> PublishedPart {
-    PublishedPart {
-        claim: format!("{OWN} The verdict is what they give {}.", with(found)),
-        judgement: at_its_tip(again, found),
-        refused: None,
-        caveat: None,
-        report: None,
-    }
+    PublishedPart::believed(
+        at_its_tip(again, found),
+        format!("{OWN} The verdict is what they give {}.", with(found)),
+    )
 }
 
 /// The result to publish where a run gives its figures and no verdict: our own runs always give both.
@@ -118,13 +148,7 @@ fn of_nothing_said(found: &PullRequest, again: Judgement) -> PublishedPart {
         with(found),
         again.verdict.verdict.as_str()
     );
-    PublishedPart {
-        claim: format!("{OWN} {why}."),
-        judgement: at_its_tip(again, found),
-        refused: Some(why),
-        caveat: None,
-        report: None,
-    }
+    PublishedPart::refused(at_its_tip(again, found), why)
 }
 
 /// The result to publish where the run was for this pull request.
@@ -137,26 +161,15 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Publ
             said.verdict.as_str(),
             with(found)
         );
-        return PublishedPart {
-            claim: format!("{OWN} {why}."),
-            judgement: at_its_tip(again, found),
-            refused: Some(why),
-            caveat: None,
-            report: None,
-        };
+        return PublishedPart::refused(at_its_tip(again, found), why);
     }
     if again.verdict.verdict == Word::Unaffected {
-        return PublishedPart {
-            claim: format!(
-                "Nothing of the pull request was run. The files that it touches were looked at again, {}, and the \
-                 figures are those that are kept for its base.",
-                with(found)
-            ),
-            judgement: again,
-            refused: None,
-            caveat: None,
-            report: None,
-        };
+        let claim = format!(
+            "Nothing of the pull request was run. The files that it touches were looked at again, {}, and the \
+             figures are those that are kept for its base.",
+            with(found)
+        );
+        return PublishedPart::believed(again, claim);
     }
     let computed = format!(
         "{OWN} The verdict was computed again from them, {}",
@@ -164,21 +177,12 @@ fn of_its_own(found: &PullRequest, said: &SaidVerdict, again: Judgement) -> Publ
     );
     let again = with_counts(at_its_tip(again, found), said);
     if said.passed || !again.verdict.passed {
-        return PublishedPart {
-            claim: format!("{computed}."),
-            judgement: again,
-            refused: None,
-            caveat: None,
-            report: None,
-        };
+        return PublishedPart::believed(again, format!("{computed}."));
     }
-    PublishedPart {
-        claim: format!("{computed}, and is `{word}`."),
-        judgement: worse_by_its_own_word(again, said, found),
-        refused: None,
-        caveat: None,
-        report: None,
-    }
+    PublishedPart::believed(
+        worse_by_its_own_word(again, said, found),
+        format!("{computed}, and is `{word}`."),
+    )
 }
 
 /// Adds counts that only the run itself knows: nothing follows from them.
@@ -228,11 +232,8 @@ fn unknown(said: Option<&SaidVerdict>, error: &anyhow::Error) -> PublishedPart {
     let verdict = Verdict::unmeasured(format!("{says}{why}"));
     let is_red_anyway = said.is_some_and(|said| !said.passed);
     PublishedPart {
-        judgement: Judgement::without_base(verdict, Vec::new()),
-        claim: OWN.to_owned(),
         refused: (!is_red_anyway).then_some(why),
-        caveat: None,
-        report: None,
+        ..PublishedPart::believed(Judgement::without_base(verdict, Vec::new()), OWN.to_owned())
     }
 }
 
@@ -278,14 +279,9 @@ fn judged_again(
     let said = bundle.judgement.as_ref();
     let needs_no_run =
         copied.is_some() || said.is_some_and(|said| said.verdict == Word::Unaffected);
-    // Another version may compute figures in another way; then nobody can tell whether they are true.
-    ensure!(
-        needs_no_run || claims::figures_follow(&bundle.report),
-        "the report has figures that its own records do not give (kelvin {} wrote it, and this is kelvin {}; use one \
-         version of the action in both workflows)",
-        bundle.report.tool.version,
-        env!("CARGO_PKG_VERSION")
-    );
+    if !needs_no_run {
+        claims::demand_figures(&bundle.report)?;
+    }
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let root = folder.path().join("repository");
     std::fs::create_dir(&root)?;
@@ -322,10 +318,7 @@ fn judged_again(
     );
     // Reports are kept under the name that a configuration gives itself, unless an input has set another one.
     let asked = request.configuration.as_deref().unwrap_or_default();
-    let by_itself = request.registry.configured(&Overrides {
-        file: Some(config.clone()),
-        ..Overrides::default()
-    })?;
+    let by_itself = request.registry.configured_in(&config)?;
     let name = (configuration(&by_itself) != asked).then(|| asked.to_owned());
     let check = check::CheckRequest {
         overrides: Overrides {
@@ -360,12 +353,7 @@ fn judged_again(
         false => of_the_run(bundle),
     };
     let Some(base) = of_the_run else {
-        return Ok(Rejudgement {
-            judgement: stored,
-            of_the_base: String::new(),
-            caveat: None,
-            report: None,
-        });
+        return Ok(Rejudgement::of_stored(stored));
     };
     let judgement = gate(
         &GateRequest {
@@ -438,10 +426,8 @@ fn without_a_run(needed: Needed) -> Rejudgement {
         }
     };
     Rejudgement {
-        judgement,
-        of_the_base: String::new(),
-        caveat: None,
         report,
+        ..Rejudgement::of_stored(judgement)
     }
 }
 

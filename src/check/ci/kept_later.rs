@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow, bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 
 use super::left::{Nothing, PostRequest, left};
 use crate::baseline;
@@ -29,7 +29,6 @@ pub(super) fn keep_later(
     say: &dyn Fn(&str),
 ) -> anyhow::Result<()> {
     let client = request.client;
-    let told = |error: kelvin_github::Error| anyhow!("{error}");
     let repository = client.repository();
     let of = run.head_repository.as_ref().map(|of| of.full_name.as_str());
     ensure!(
@@ -38,7 +37,7 @@ pub(super) fn keep_later(
         run.id
     );
     // Whoever may push a branch may write a workflow there that says anything.
-    let branch = client.repository_facts().map_err(told)?.default_branch;
+    let branch = client.repository_facts()?.default_branch;
     if run.head_branch.as_deref() != Some(&branch) {
         say(&format!(
             "run {} is of a push to another branch than `{}`: its report is not kept, and stays an artifact\n",
@@ -76,13 +75,7 @@ pub(super) fn keep_later(
             return Ok(());
         }
     };
-    ensure!(
-        claims::figures_follow(&bundle.report),
-        "the report has figures that its own records do not give (kelvin {} wrote it, and this is kelvin {}; use one \
-         version of the action in both workflows)",
-        bundle.report.tool.version,
-        env!("CARGO_PKG_VERSION")
-    );
+    claims::demand_figures(&bundle.report)?;
     let folder = tempfile::tempdir().context("failed to make a folder")?;
     let url = format!("{}/{repository}", request.server_url.trim_end_matches('/'));
     let hint = Hint {

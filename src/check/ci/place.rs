@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::CiRequest;
-use crate::baseline;
 use crate::baseline::{BaselinePull, CheckedOut, Hint};
+use crate::check::named;
 use kelvin_base::exit::Misuse;
 use kelvin_github::Client;
 use kelvin_github::publish::{Context, event};
@@ -110,24 +110,15 @@ pub(super) fn workflow(context: &Context) -> Option<String> {
 
 /// The folder of the configuration within its repository.
 pub(super) fn folder(config: &Config) -> String {
-    let inside = || {
-        let repo = baseline::open(&config.root).ok()?;
-        let top = repo.workdir()?.canonicalize().ok()?;
-        let root = config.root.canonicalize().ok()?;
-        Some(root.strip_prefix(top).ok()?.to_str()?.to_owned())
-    };
-    inside().unwrap_or_default()
+    let folder = named::folder(&config.root).unwrap_or_default();
+    folder.to_str().unwrap_or_default().to_owned()
 }
 
 /// A file relative to the top of its repository; as it was written, where it is outside.
 pub(super) fn in_repository(root: &Path, file: &Path) -> String {
-    let inside = || {
-        let repo = baseline::open(root).ok()?;
-        let top = repo.workdir()?.canonicalize().ok()?;
-        let path = std::path::absolute(file).ok()?.canonicalize().ok()?;
-        Some(path.strip_prefix(top).ok()?.to_str()?.to_owned())
-    };
-    inside().unwrap_or_else(|| file.display().to_string())
+    let inside = named::within(root, file);
+    let inside = inside.and_then(|path| path.to_str().map(str::to_owned));
+    inside.unwrap_or_else(|| file.display().to_string())
 }
 
 /// A folder as the other steps of the job see it: relative to the workspace, which has another path in a container.

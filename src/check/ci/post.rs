@@ -34,8 +34,7 @@ pub(crate) fn post(
     surfaces: Surfaces<'_>,
 ) -> anyhow::Result<Vec<String>> {
     let client = request.client;
-    let told = |error: kelvin_github::Error| anyhow!("{error}");
-    let run = client.run(request.run).map_err(told)?;
+    let run = client.run(request.run)?;
     ensure!(
         matches!(&*run.event, "pull_request" | "pull_request_review" | "push"),
         "run {} was started by `{}`; only runs of a pull request and of a push leave a bundle",
@@ -58,7 +57,7 @@ pub(crate) fn post(
         return Ok(Vec::new());
     }
     // The pull requests come from GitHub and not from the bundle.
-    let found = client.pull_requests_of_run(&run).map_err(told)?;
+    let found = client.pull_requests_of_run(&run)?;
     if found.is_empty() {
         (places.say)("no open pull request has this commit at its tip any more\n");
         return Ok(Vec::new());

@@ -1,13 +1,13 @@
 //! Finds the pull request where a run can ask for the approval of a regression, or look for an earlier approval.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{CiRequest, place};
+use super::CiRequest;
 use crate::baseline::Hint;
 use crate::check::approval::{ApprovalSite, ChangeStage};
+use crate::check::named;
 use kelvin_gate::approval::Origin;
 use kelvin_github::publish::Context;
 use kelvin_github::publish::event::Variables;
@@ -49,7 +49,7 @@ pub(super) fn approval_site(
         origin: Origin {
             pull_request: number,
             key: context.configuration.clone(),
-            config: file(config),
+            config: named::file_of(config),
             run: context.run_id.parse().unwrap_or(0),
             attempt: context.run_attempt.parse().unwrap_or(1),
         },
@@ -109,13 +109,6 @@ fn before(payload: &Value) -> String {
 fn number_of(branch: &str) -> Option<u64> {
     let (_, name) = branch.rsplit_once("/pr-")?;
     name.split('-').next()?.parse().ok()
-}
-
-/// The configuration as the repository names it.
-fn file(config: &Config) -> String {
-    let folder = place::folder(config);
-    let name = config.file.file_name().unwrap_or_default();
-    Path::new(&folder).join(name).display().to_string()
 }
 
 #[cfg(test)]

@@ -52,6 +52,17 @@ pub(crate) struct FileLines {
     pub(crate) lines: String,
 }
 
+impl NeedStatus {
+    /// The word for people.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Warn => "warn",
+            Self::Missing => "missing",
+        }
+    }
+}
+
 impl DoctorFinding {
     fn of(subject: &'static str, status: NeedStatus, text: impl Into<String>) -> Self {
         Self {
@@ -148,6 +159,21 @@ pub(crate) struct DoctorRequest<'a> {
     pub(crate) login: Option<Login>,
 }
 
+impl DoctorRequest<'_> {
+    /// A request that looks at the project alone.
+    pub(crate) fn of_project(registry: Registry, overrides: Overrides) -> Self {
+        Self {
+            registry,
+            overrides,
+            out: None,
+            surroundings: DoctorSurroundings::default(),
+            variables: &|_| None,
+            client: None,
+            login: None,
+        }
+    }
+}
+
 /// The results of all checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Diagnosis {
@@ -180,18 +206,8 @@ pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Docto
 
 /// Whether something that a call of the pipeline needs is missing here: then the doctor says what to do.
 pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool {
-    let findings = project(
-        config,
-        &DoctorRequest {
-            registry,
-            overrides: Overrides::default(),
-            out: None,
-            surroundings: DoctorSurroundings::default(),
-            variables: &|_| None,
-            client: None,
-            login: None,
-        },
-    );
+    let request = DoctorRequest::of_project(registry, Overrides::default());
+    let findings = project(config, &request);
     findings.iter().any(|finding| match finding.status {
         NeedStatus::Missing => true,
         // A run can do without these, but a pipeline perhaps cannot.
@@ -227,9 +243,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
     match request.registry.configured(&request.overrides) {
         Ok(config) => {
             let of_project = project(&config, request);
-            let is_whole = of_project
-                .iter()
-                .all(|finding| finding.status != NeedStatus::Missing);
+            let is_whole = lacks_nothing(&of_project);
             findings.extend(of_project);
             // A pipeline that lacks something would fail for another reason.
             if is_whole {
@@ -256,9 +270,12 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
         }
     }
     Diagnosis {
-        ready: findings
-            .iter()
-            .all(|finding| finding.status != NeedStatus::Missing),
+        ready: lacks_nothing(&findings),
         findings,
     }
+}
+
+fn lacks_nothing(findings: &[DoctorFinding]) -> bool {
+    let mut each = findings.iter();
+    each.all(|finding| finding.status != NeedStatus::Missing)
 }

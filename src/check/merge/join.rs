@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::super::stage;
+use super::super::{record, stage};
 use super::gather::FoundShard;
 use kelvin_base::cost::Cost;
 use kelvin_base::exit::Misuse;
@@ -126,7 +126,10 @@ fn item_seconds(found: &[FoundShard]) -> BTreeMap<String, BTreeMap<String, Vec<f
 /// The notices of the shards about their items, each once. Notices that follow from the figures are made again.
 fn notices(found: &[FoundShard]) -> Vec<Notice> {
     let mut most: BTreeMap<&Notice, usize> = BTreeMap::new();
-    let told_anew: Vec<BTreeSet<Notice>> = found.iter().map(of_figures).collect();
+    let told_anew: Vec<BTreeSet<Notice>> = found
+        .iter()
+        .map(|shard| record::notices_of_figures(&shard.report))
+        .collect();
     for (shard, told_anew) in found.iter().zip(&told_anew) {
         let mut here: BTreeMap<&Notice, usize> = BTreeMap::new();
         let is_kept =
@@ -142,13 +145,6 @@ fn notices(found: &[FoundShard]) -> Vec<Notice> {
     most.into_iter()
         .flat_map(|(notice, times)| std::iter::repeat_n(notice.clone(), times))
         .collect()
-}
-
-/// The notices that follow from the figures of a shard.
-fn of_figures(shard: &FoundShard) -> BTreeSet<Notice> {
-    let sections = shard.report.probes.known().into_iter();
-    let told = sections.map(|(kind, section)| kind.recompute(section.boxed()).notices);
-    told.flatten().collect()
 }
 
 /// What the folder of an item holds beside its reports.

@@ -4,8 +4,8 @@ use super::kind::PipelineKind::Decides;
 use super::steps::Steps;
 use crate::check::{self, CheckRequest};
 use crate::cli::ask;
+use crate::registry::overrides_naming;
 use kelvin_page::counted;
-use kelvin_run::config::Overrides;
 
 /// How many items are measured where each stands for itself.
 const ITEMS: usize = 3;
@@ -27,10 +27,7 @@ pub(super) fn offer(
         return Ok(None);
     };
     let registry = steps.registry;
-    let overrides = Overrides {
-        file: Some(steps.target.config.clone()),
-        ..Overrides::default()
-    };
+    let overrides = overrides_naming(&steps.target.config);
     let config = registry.configured(&overrides)?;
     let asked = registry
         .kinds()

@@ -69,19 +69,13 @@ impl From<InitArgs> for Request {
             cases,
             decision_field,
             governing_types,
-            keep_order: Vec::new(),
-            fields: Vec::new(),
-            judge: None,
-            address: None,
-            workspace: None,
-            check: None,
-            harmless: Vec::new(),
             probe: said(probe, no_probe),
             gitignore: said(gitignore, no_gitignore),
             workflow: said(workflow, no_workflow),
             on: on.unwrap_or_default(),
             yes,
             force,
+            ..Self::default()
         }
     }
 }
@@ -142,12 +136,7 @@ impl Request {
         let decides = |kind: &PipelineKind| *kind == PipelineKind::Decides;
         let mut again = Again::kelvin("init")
             .config(&self.file)
-            .given(
-                "--kind",
-                self.kind
-                    .filter(|kind| !decides(kind))
-                    .map(PipelineKind::as_str),
-            )
+            .choice("--kind", self.kind.filter(|kind| !decides(kind)))
             .given("--run", self.run.as_ref())
             .given("--cases", self.cases.as_ref())
             .given("--decision-field", self.decision_field.as_ref());
@@ -163,7 +152,7 @@ impl Request {
                 .switch(yes, said == Some(true))
                 .switch(no, said == Some(false));
         }
-        let on = (self.on != WorkflowTrigger::Push).then_some(self.on.as_str());
-        again.given("--on", on).switch("--force", self.force)
+        let on = (self.on != WorkflowTrigger::Push).then_some(self.on);
+        again.choice("--on", on).switch("--force", self.force)
     }
 }

@@ -15,8 +15,10 @@ use super::{
 };
 use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Stopped};
+use crate::cli::check::shown;
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
+use kelvin_base::file;
 use kelvin_evidence::EvidenceSettings;
 use kelvin_page::safe;
 use kelvin_run::config::Config;
@@ -214,6 +216,12 @@ impl Steps<'_> {
             .configured_by(&template::configuration(&said), &said.file)
     }
 
+    /// Whether an answer makes a configuration that can be read; if not, why, in one line.
+    pub(super) fn accepts(&self, change: impl FnOnce(&mut Request)) -> Result<(), String> {
+        let tried = self.try_with(change);
+        tried.map(|_| ()).map_err(|error| brief(&error))
+    }
+
     /// Prints a line beside the questions.
     pub(super) fn tell(&mut self, line: &str) -> anyhow::Result<()> {
         writeln!(self.out, "{line}")?;
@@ -246,10 +254,7 @@ impl Steps<'_> {
                         shown.join(", ")
                     ))?;
                 }
-                let check = |text: &str| {
-                    self.try_with(|said| said.run = Some(text.to_owned()))
-                        .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
-                };
+                let check = |text: &str| self.accepts(|said| said.run = Some(text.to_owned()));
                 let question = match kind {
                     PipelineKind::Acts => "Which command runs your pipeline?",
                     _ => {
@@ -289,8 +294,8 @@ impl Steps<'_> {
         // The configuration comes last, so that `init` can be run again after an earlier failure.
         files.push((self.target.config.clone(), config.as_bytes().to_vec()));
         for (path, text) in &files {
-            self.target.write(path, text)?;
-            writeln!(self.out, "wrote {}", safe::line(&self.target.shown(path)))?;
+            file::write(path, text)?;
+            writeln!(self.out, "wrote {}", safe::line(&shown(path)))?;
         }
         Ok(())
     }
@@ -302,7 +307,7 @@ impl Steps<'_> {
                 "`kelvin init --workflow` adds GitHub workflows that check every pull request",
             )?;
         }
-        let file = self.target.shown(&self.target.config);
+        let file = shown(&self.target.config);
         let check = Again::kelvin("check").config(Path::new(&file));
         write!(self.out, "{}", check.next())?;
         Ok(())
@@ -316,7 +321,7 @@ pub(super) fn settings(config: &Config) -> &EvidenceSettings {
 }
 
 /// An error in one line, for the foot of a question: what is wrong and what to do.
-pub(super) fn brief(error: &anyhow::Error) -> String {
+fn brief(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     let mut lines = text.lines();
     let what = lines.next().unwrap_or_default();

@@ -7,10 +7,11 @@ use super::files::Target;
 use super::request::Request;
 use super::trigger::WorkflowTrigger;
 use crate::cli::again::Again;
+use crate::cli::check::shown;
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
+use kelvin_base::file;
 use kelvin_page::safe;
-use kelvin_run::config::Overrides;
 
 /// Whether only the workflows are asked for, and the configuration exists.
 pub(super) fn are_all(request: &Request, target: &Target) -> bool {
@@ -43,13 +44,10 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     // A workflow whose configuration cannot be read would fail on every pull request.
-    registry.configured(&Overrides {
-        file: Some(request.file.clone()),
-        ..Overrides::default()
-    })?;
+    registry.configured_in(&request.file)?;
     let mut absent = Vec::new();
     for (path, text) in target.workflows(request.on) {
-        let shown = target.shown(&path);
+        let shown = shown(&path);
         match std::fs::read(&path) {
             Ok(there) if there == text.as_bytes() => {
                 writeln!(out, "{} is there already", safe::line(&shown))?;
@@ -65,10 +63,10 @@ pub(super) fn write(
         }
     }
     for (path, text, shown) in absent {
-        target.write(&path, text.as_bytes())?;
+        file::write(&path, text.as_bytes())?;
         writeln!(out, "wrote {}", safe::line(&shown))?;
     }
-    let file = target.shown(&target.config);
+    let file = shown(&target.config);
     let doctor = Again::kelvin("doctor").config(Path::new(&file));
     write!(out, "{}", doctor.next())?;
     Ok(())

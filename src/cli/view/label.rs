@@ -1,15 +1,13 @@
 //! The page on which a person says which of two answers is better. It is the only page of `kelvin view` that changes
 //! anything: what is chosen goes into the ledger of the project.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-
 use minijinja::{AutoEscape, Environment, context};
 
 use super::shelf::Shelf;
 use crate::check::{BlindPair, LabelRequest, Labelling, Preference};
 use crate::cli::label::sentence;
+use crate::registry::overrides_naming;
 use kelvin_page::{counted, safe};
-use kelvin_run::config::Overrides;
 
 const PAGE: &str = include_str!("label.html");
 /// What the choices in the browser are counted under, as those of `kelvin label` without options.
@@ -56,9 +54,8 @@ pub(super) struct LabelDesk {
 
 impl LabelDesk {
     pub(super) fn open() -> Self {
-        let word = || RandomState::new().build_hasher().finish();
         Self {
-            token: format!("{:016x}{:016x}", word(), word()),
+            token: crate::cli::unguessable(),
         }
     }
 
@@ -113,10 +110,7 @@ impl LabelDesk {
 fn opened(shelf: &Shelf) -> anyhow::Result<Labelling> {
     Labelling::open(&LabelRequest {
         registry: shelf.registry,
-        overrides: Overrides {
-            file: Some(shelf.config.clone()),
-            ..Overrides::default()
-        },
+        overrides: overrides_naming(&shelf.config),
         report: shelf.out.join("report.json").display().to_string(),
         criterion: CRITERION.to_owned(),
         person: PERSON.to_owned(),

@@ -4,6 +4,7 @@ mod runs;
 mod short;
 mod statements;
 
+use super::flaky::Flaky;
 use super::mean::Mean;
 use super::past::DecidedRun;
 use super::summary::{
@@ -73,7 +74,7 @@ fn candidates(summary: &Summary) -> Vec<Block<'static>> {
         };
         return vec![Block::Aside(Phrase::text(none))];
     }
-    let rows = candidates.iter().take(ROWS).map(|one| {
+    let row = |one: &Candidate| {
         let found = match (one.row.word, one.row.is_poor) {
             (TrendWord::Held | TrendWord::Improved | TrendWord::New | TrendWord::NoScale, true) => {
                 "is poor".to_owned()
@@ -90,22 +91,17 @@ fn candidates(summary: &Summary) -> Vec<Block<'static>> {
             cell(&one.row.now),
             since(one).unwrap_or_else(|| Phrase::text("-")),
         ])
-    });
-    let mut blocks = vec![Block::Table(table(
-        "Candidates for refinement",
-        [
-            Column::text("what"),
-            Column::text("configuration"),
-            Column::text("metric"),
-            Column::text("found"),
-            Column::number("before"),
-            Column::number("now"),
-            Column::text("since"),
-        ],
-        rows.collect(),
-    ))];
-    blocks.extend(rest(candidates.len()));
-    blocks
+    };
+    let columns = [
+        Column::text("what"),
+        Column::text("configuration"),
+        Column::text("metric"),
+        Column::text("found"),
+        Column::number("before"),
+        Column::number("now"),
+        Column::text("since"),
+    ];
+    listed("Candidates for refinement", columns, candidates, row)
 }
 
 fn table<const N: usize>(title: &str, columns: [Column; N], rows: Vec<TableRow>) -> Table {
@@ -118,6 +114,19 @@ fn table<const N: usize>(title: &str, columns: [Column; N], rows: Vec<TableRow>)
         left: 0,
         elsewhere: None,
     }
+}
+
+/// A table with the first rows, and a note on those that were left out.
+fn listed<T, const N: usize>(
+    title: &str,
+    columns: [Column; N],
+    all: &[T],
+    row: impl Fn(&T) -> TableRow,
+) -> Vec<Block<'static>> {
+    let rows = all.iter().take(ROWS).map(row).collect();
+    let mut blocks = vec![Block::Table(table(title, columns, rows))];
+    blocks.extend(rest(all.len()));
+    blocks
 }
 
 /// A note on the rows that were left out.
@@ -164,7 +173,7 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
     let items = &one.nouns.items;
     blocks.extend(means(&capitalized(items), cases));
     if !one.flaky.is_empty() {
-        let rows = one.flaky.iter().take(ROWS).map(|flaky| {
+        let row = |flaky: &Flaky| {
             TableRow::new([
                 Phrase::of_name(flaky.case.as_str()),
                 Phrase::of_name(flaky.metric.as_str()),
@@ -172,22 +181,18 @@ fn configuration(one: &OfConfiguration) -> Vec<Block<'static>> {
                 Phrase::text(flaky.n.to_string()),
                 Phrase::text(flaky.runs.to_string()),
             ])
-        });
+        };
         blocks.push(Block::Aside(Phrase::text(format!(
             "Flaky: the values differ although the code, the configuration and the {items} were the same."
         ))));
-        blocks.push(Block::Table(table(
-            &format!("Flaky {items}"),
-            [
-                Column::text("what"),
-                Column::text("metric"),
-                Column::text("values"),
-                Column::number("n"),
-                Column::number("runs"),
-            ],
-            rows.collect(),
-        )));
-        blocks.extend(rest(one.flaky.len()));
+        let columns = [
+            Column::text("what"),
+            Column::text("metric"),
+            Column::text("values"),
+            Column::number("n"),
+            Column::number("runs"),
+        ];
+        blocks.extend(listed(&format!("Flaky {items}"), columns, &one.flaky, row));
     }
     blocks.extend(changes(one));
     blocks.extend(decisions(&one.decisions));
@@ -199,7 +204,7 @@ fn decisions(decided: &[DecidedRun]) -> Vec<Block<'static>> {
     if decided.is_empty() {
         return Vec::new();
     }
-    let rows = decided.iter().take(ROWS).map(|one| {
+    let row = |one: &DecidedRun| {
         let decision = &one.decision;
         let word = if decision.approved {
             "approved"
@@ -213,7 +218,7 @@ fn decisions(decided: &[DecidedRun]) -> Vec<Block<'static>> {
             Phrase::text(format!("{word} by ")).name(decision.by.clone()),
             Phrase::default().quote(decision.reason.clone()),
         ])
-    });
+    };
     let columns = [
         Column::text("first run with it"),
         Column::text("pull request"),
@@ -221,13 +226,7 @@ fn decisions(decided: &[DecidedRun]) -> Vec<Block<'static>> {
         Column::text("decided"),
         Column::text("reason"),
     ];
-    let mut blocks = vec![Block::Table(table(
-        "What was decided",
-        columns,
-        rows.collect(),
-    ))];
-    blocks.extend(rest(decided.len()));
-    blocks
+    listed("What was decided", columns, decided, row)
 }
 
 fn changes(one: &OfConfiguration) -> Option<Block<'static>> {
@@ -260,7 +259,7 @@ fn means(title: &str, all: Vec<&SummaryRow>) -> Vec<Block<'static>> {
     if all.is_empty() {
         return Vec::new();
     }
-    let rows = all.iter().take(ROWS).map(|row| {
+    let cells = |row: &&SummaryRow| {
         let word = match row.is_poor {
             true => format!("{}, poor", row.word.shown()),
             false => row.word.shown().to_owned(),
@@ -272,7 +271,7 @@ fn means(title: &str, all: Vec<&SummaryRow>) -> Vec<Block<'static>> {
             cell(&row.now),
             Phrase::text(word),
         ])
-    });
+    };
     let columns = [
         Column::text("mean of"),
         Column::text("metric"),
@@ -280,9 +279,7 @@ fn means(title: &str, all: Vec<&SummaryRow>) -> Vec<Block<'static>> {
         Column::number("now"),
         Column::text("found"),
     ];
-    let mut blocks = vec![Block::Table(table(title, columns, rows.collect()))];
-    blocks.extend(rest(all.len()));
-    blocks
+    listed(title, columns, &all, cells)
 }
 
 fn cost(cost: &Cost) -> String {

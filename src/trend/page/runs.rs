@@ -106,22 +106,33 @@ fn configuration(one: &Runs<'_>, releases: &Releases) -> Vec<Block<'static>> {
             let figure = run.figures.get(metric)?;
             Some((figure.value?, figure.cases.len().max(1)))
         });
-        blocks.push(Block::Trend(Trend {
-            title: Phrase::of_name(metric),
-            ends,
-            steps: steps.clone(),
-            step: "run",
-            begin: 0,
-            is_tabled: true,
-            lines: vec![TrendLine {
-                name: Phrase::text("the whole run"),
-                points: points.collect(),
-            }],
-        }));
+        let title = Phrase::of_name(metric);
+        blocks.push(plot(title, ends, steps.clone(), points.collect()));
     }
     blocks.extend(spending(one, steps));
     blocks.push(Block::Table(rows(one, releases)));
     blocks
+}
+
+/// A value of each run, with the number of its samples.
+fn plot(
+    title: Phrase,
+    ends: (f64, f64),
+    steps: Vec<TrendStep>,
+    points: Vec<Option<(f64, usize)>>,
+) -> Block<'static> {
+    Block::Trend(Trend {
+        title,
+        ends,
+        steps,
+        step: "run",
+        begin: 0,
+        is_tabled: true,
+        lines: vec![TrendLine {
+            name: Phrase::text("the whole run"),
+            points,
+        }],
+    })
 }
 
 /// The metrics that have a scale, beginning with those of which more is better.
@@ -151,23 +162,12 @@ fn spending(one: &Runs<'_>, steps: Vec<TrendStep>) -> Option<Block<'static>> {
         .flatten()
         .map(|(value, _)| *value)
         .fold(0.0, f64::max);
-    (most > 0.0).then(|| {
-        Block::Trend(Trend {
-            title: Phrase::text(match is_known {
-                true => "Cost in US dollars",
-                false => "Seconds in calls of the pipeline",
-            }),
-            ends: (0.0, above(most)),
-            steps,
-            step: "run",
-            begin: 0,
-            is_tabled: true,
-            lines: vec![TrendLine {
-                name: Phrase::text("the whole run"),
-                points,
-            }],
-        })
-    })
+    let title = match is_known {
+        true => "Cost in US dollars",
+        false => "Seconds in calls of the pipeline",
+    };
+    let ends = (0.0, above(most));
+    (most > 0.0).then(|| plot(Phrase::text(title), ends, steps, points))
 }
 
 /// The next round number: 1, 2 or 5 times a power of ten. So the axis stays the same while the values move a little.

@@ -240,7 +240,7 @@ pub struct Fingerprints {
 }
 
 /// What may differ between two runs on the same input; everything else in a report may not.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Session {
     /// When it started, RFC 3339 in UTC.
     pub started_at: String,
