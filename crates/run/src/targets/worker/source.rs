@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::exchange::{self, AROUND, ExchangeEnd, RunningWorker, WorkerLimits, WorkerLoss};
-use super::{InCompany, WorkerBounds, check, held, rpc};
+use super::{InCompany, WorkerBounds, held, rpc};
 use crate::targets::command::{
     self, CommandTemplate, CommandWord, Paths, PlainPaths, SupervisedProgram, Tail,
 };
@@ -92,6 +92,20 @@ impl WorkerProgram {
     pub(in crate::targets) fn first(&self) -> String {
         let first = self.words.first().map_or(OsStr::new(""), |word| word);
         first.to_string_lossy().into_owned()
+    }
+}
+
+/// Refuses a command line under a key with placeholders that have no meaning for a process that stays.
+pub(in crate::targets) fn check(line: &str, key: &str) -> Result<(), Misuse> {
+    let placeholders = ["{input}", "{output}", "{workspace}"];
+    match placeholders.iter().find(|one| line.contains(**one)) {
+        None => Ok(()),
+        Some(found) => Err(Misuse::new(format!(
+            "the command of `{key}` has `{found}`, but it is started once for many inputs"
+        ))
+        .help(format!(
+            "leave `{found}` out: the process gets each input by a message, and answers with the output"
+        ))),
     }
 }
 
