@@ -5,7 +5,7 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 
-use super::command::find_program;
+use super::command::{find_program, locate_program};
 use super::worker::{WorkerProgram, WorkerProgramKind, WorkerSettings};
 use super::{Launch, TargetSite};
 use kelvin_base::exit::Misuse;
@@ -96,11 +96,10 @@ impl WorkerProgramKind for NodeKind {
 
     fn look_up(settings: &WorkerSettings, root: &Path) -> Result<Launch, Misuse> {
         let function = &settings.named;
-        let path = find_program(runtime(settings), root);
         let (file, _) = function.rsplit_once(':').unwrap_or((function, ""));
         Ok(Launch {
             program: Some(runtime(settings).to_owned()),
-            found: (path.is_absolute() && path.is_file()).then_some(path),
+            found: locate_program(runtime(settings), root),
             absent: (!root.join(file).is_file()).then(|| file.to_owned()),
             remark: Some(format!("it runs `{function}`")),
             none_since: None,

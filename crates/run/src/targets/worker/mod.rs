@@ -16,8 +16,6 @@ use super::handed::{self, HandedInput};
 use super::{Ended, FreshTarget, Invocation, Reply, Target, TargetSite};
 use crate::Premises;
 use company::{Company, SharedEnd};
-#[cfg(feature = "models")]
-pub(super) use exchange::how;
 use exchange::{ExchangeEnd, RunningWorker, WorkerLoss};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
@@ -26,7 +24,7 @@ pub(super) use kind::{WorkerKind, WorkerProgramKind, WorkerSettings, schema};
 #[cfg(feature = "models")]
 pub(super) use rpc::output;
 pub(super) use source::{WorkerProgram, check};
-use source::{WorkerSource, failed, printed};
+use source::{WorkerSource, printed};
 
 /// How a process gets several calls at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +137,7 @@ impl WorkerTarget {
         let most = self.source.site.max_output_bytes;
         if answer.len() as u64 > most {
             let failure = Failure::too_large(most).printed(reply.streams);
-            return failed(failure, None).after(reply.earlier);
+            return Ended::failed(failure, None).after(reply.earlier);
         }
         *output = answer;
         Ended::Answered(reply)
@@ -186,7 +184,7 @@ impl WorkerTarget {
         let source = &*self.source;
         let inputs = match handed::inputs(call, source.site.turns.as_ref()) {
             Ok(inputs) => inputs,
-            Err(failure) => return failed(failure, None),
+            Err(failure) => return Ended::failed(failure, None),
         };
         let Some((first, later)) = inputs.split_first() else {
             return Ended::Interrupted;
@@ -257,7 +255,7 @@ impl WorkerTarget {
 fn refused(code: i32, message: &str, streams: Streams) -> Ended {
     let message = format!("it answered with an error: {message}");
     let failure = Failure::new(FailureKind::ErrorAnswer(code), message);
-    failed(failure.printed(streams), None)
+    Ended::failed(failure.printed(streams), None)
 }
 
 impl Target for WorkerTarget {
@@ -272,7 +270,7 @@ impl Target for WorkerTarget {
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         if call.workplace.is_some() {
             let message = "a worker has no working directory of its own for a call";
-            return failed(Failure::new(FailureKind::NotStarted, message), None);
+            return Ended::failed(Failure::new(FailureKind::NotStarted, message), None);
         }
         let Some(company) = &self.company else {
             return self.call_alone(call, output);
