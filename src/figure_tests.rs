@@ -14,7 +14,7 @@ use kelvin_retrieval::{Citations, RetrievalBasis, RetrievalSection, SpanRule, St
 fn every_figure() -> BTreeMap<String, Metric> {
     let report = fixture::bad();
     let cases = report.cases().clone();
-    let enabled = perturb::ALL.iter().map(|kind| kind.name().to_owned());
+    let enabled = perturb::ALL.iter().map(|kind| kind.name.to_owned());
     let basis = Basis {
         governing_types: vec!["release_rule".to_owned()],
         cases: cases.len(),

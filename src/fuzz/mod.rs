@@ -142,8 +142,8 @@ fn stands_one_after_the_other(case: &Case) {
 
 /// Settings with every kind of perturbation.
 fn settings() -> EvidenceSettings {
-    let opt_in = ALL.iter().filter(|kind| !kind.is_default());
-    let names: Vec<&str> = opt_in.map(|kind| kind.name()).collect();
+    let opt_in = ALL.iter().filter(|kind| !kind.is_default);
+    let names: Vec<&str> = opt_in.map(|kind| kind.name).collect();
     let text = format!(
         "run: \"true {{input}} {{output}}\"\ncases: cases\ndecision_field: decision\n\
          governing_types: [rule]\nperturbations: {{ enable: [{}] }}\n",

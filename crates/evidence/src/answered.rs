@@ -69,7 +69,7 @@ fn item<'a>(
 }
 
 fn is_swap(variant: &VariantRecord) -> bool {
-    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Sensitivity)
+    perturb::find(&variant.kind).is_some_and(|kind| kind.figure == Figure::Sensitivity)
 }
 
 fn answers<'a>(

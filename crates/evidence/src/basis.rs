@@ -58,7 +58,7 @@ impl Basis {
 impl Basis {
     /// The figure that the samples of variants of a kind count into; none where this version does not know the kind.
     pub(super) fn figure(&self, kind: &str) -> Option<Figure> {
-        let figure = perturb::find(kind)?.figure();
+        let figure = perturb::find(kind)?.figure;
         Some(match figure {
             Figure::Drop if self.count_drop => Figure::Invariance,
             figure => figure,

@@ -81,7 +81,7 @@ pub(super) fn case_flip(
 
 /// Whether a variant has hedges: such variants ought to hold too, but all figures keep them apart.
 fn is_hedge(variant: &VariantRecord) -> bool {
-    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Hedge)
+    perturb::find(&variant.kind).is_some_and(|kind| kind.figure == Figure::Hedge)
 }
 
 /// The mean distance of the answers to a variant from those to the case; none where no distance is known.

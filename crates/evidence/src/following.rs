@@ -110,7 +110,7 @@ fn donor(variant: &VariantRecord) -> Option<&str> {
 
 /// Whether variants of this kind take a unit from another case.
 pub(super) fn is_swap(kind: &str) -> bool {
-    perturb::find(kind).is_some_and(|kind| kind.figure() == Figure::Sensitivity)
+    perturb::find(kind).is_some_and(|kind| kind.figure == Figure::Sensitivity)
 }
 
 /// Fills in what every swap did and could do. A swap whose donor was not asked, or has no answer, stays without a

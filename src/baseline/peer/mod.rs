@@ -171,7 +171,7 @@ fn case(folder: &Path, name: &str) -> anyhow::Result<CaseRecord> {
                 variant.variant_id
             );
         }
-        let relation = kind.figure().relation();
+        let relation = kind.figure.relation();
         variants.push(VariantRecord {
             id: variant.variant_id.as_str().into(),
             kind: variant.kind.clone().into(),

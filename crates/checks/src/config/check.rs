@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::nodes::{ScenarioFields, entries, unset};
+use super::nodes::{ScenarioFields, unset};
 use super::services;
 use crate::keys::{Aggregation, CheckKeys};
 use crate::services::DeclaredServices;
@@ -39,7 +39,7 @@ fn invariants(node: &Node, found: &mut Vec<Problem>) {
     let Some(section) = node.get(&["invariants"]) else {
         return;
     };
-    let invariants = entries(node, "invariants");
+    let invariants = node.entries(&["invariants"]);
     if invariants.is_empty() && matches!(section.content, Content::Map(_)) {
         found.push(
             Problem::new(section.at.clone(), "there is no invariant in `invariants`").help(
@@ -162,7 +162,7 @@ fn scoring(node: &Node, found: &mut Vec<Problem>) {
 
 fn matrix(node: &Node, found: &mut Vec<Problem>) {
     let mut combinations = 1_usize;
-    for (key, values) in entries(node, "matrix") {
+    for (key, values) in node.entries(&["matrix"]) {
         if !interpolate::is_name(&key.text) {
             let what = format!("`{}` is no name of a parameter", key.text);
             found.push(Problem::new(key.at.clone(), what).help(

@@ -260,14 +260,13 @@ impl Configure for ChecksKind {
             });
         }
         let template = keys.workspace.template.as_deref().map(|written| {
-            let at = part.node.get(&["workspace", "template"]);
-            let refused =
-                |what| part.misuse(Problem::new(at.map_or(0..0, |node| node.at.clone()), what));
+            let at = part.node.place(&["workspace", "template"]);
+            let refused = |what| part.misuse(Problem::new(at, what));
             WorkspaceTemplate::of(written).map_err(refused)
         });
         let run = config.reach(keys.run)?;
         if !run.has_workplaces() {
-            let at = part.node.get(&["run"]).map_or(0..0, |node| node.at.clone());
+            let at = part.node.place(&["run"]);
             let what =
                 "only a command has a workspace of its own for a scenario, and invariants need one";
             let problem = Problem::new(at, what).help("write a command line under `run`");
@@ -331,8 +330,8 @@ fn judge(
     keys: &LlmAsJudgeKeys,
 ) -> anyhow::Result<JudgedCheck> {
     let refused = |what: String| {
-        let at = part.node.get(&["invariants", name, "check"]);
-        part.misuse(Problem::new(at.map_or(0..0, |node| node.at.clone()), what))
+        let at = part.node.place(&["invariants", name, "check"]);
+        part.misuse(Problem::new(at, what))
     };
     let settings = keys.settings().map_err(|(_, what)| refused(what))?;
     Ok(JudgedCheck {
@@ -384,8 +383,8 @@ fn environment() -> impl Iterator<Item = (String, String)> {
 /// Refuses what shows only in the folder of the configuration, or together with its other keys.
 fn in_the_folder(part: &Part<'_>, config: &Config, keys: &ChecksKeys) -> anyhow::Result<()> {
     let refuse = |path: &[&str], what: String, help: &str| {
-        let at = part.node.get(path).map_or(0..0, |node| node.at.clone());
-        Err(part.misuse(Problem::new(at, what).help(help)).into())
+        let problem = Problem::new(part.node.place(path), what).help(help);
+        Err(part.misuse(problem).into())
     };
     if let Some(template) = &keys.workspace.template
         && WorkspaceTemplate::of(template).is_ok_and(|template| !template.has_fields())

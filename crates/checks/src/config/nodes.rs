@@ -1,16 +1,8 @@
-//! Questions about the tree of the configuration that several parts of its check ask.
+//! The variables and fields that texts of the configuration name.
 
 use crate::interpolate;
 use kelvin_run::config::Problem;
-use kelvin_run::config::yaml::{Content, Key, Node};
-
-/// The entries of the mapping under a key.
-pub(super) fn entries<'n>(node: &'n Node, key: &str) -> &'n [(Key, Node)] {
-    match node.get(&[key]).map(|node| &node.content) {
-        Some(Content::Map(entries)) => entries,
-        _ => &[],
-    }
-}
+use kelvin_run::config::yaml::{Content, Node};
 
 /// Whether the fields of a scenario may stand in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

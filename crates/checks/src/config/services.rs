@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::nodes::{ScenarioFields, entries, unset};
+use super::nodes::{ScenarioFields, unset};
 use crate::keys::ServiceKeys;
 use crate::services::{DeclaredServices, Service, variable};
 use crate::{interpolate, services};
@@ -16,7 +16,7 @@ use kelvin_run::config::{Config, Part, Problem};
 /// Finds everything that is wrong with the services.
 pub(super) fn problems(node: &Node, found: &mut Vec<Problem>) {
     let mut variables: BTreeMap<String, &str> = BTreeMap::new();
-    for (key, service) in entries(node, "services") {
+    for (key, service) in node.entries(&["services"]) {
         named(key, found);
         if let Some(other) = variables.insert(variable(&key.text), &key.text) {
             let what = format!(
@@ -70,7 +70,7 @@ fn filled(
 
 /// The names and types of the services, whatever else is wrong with them.
 pub(super) fn declared_in(node: &Node) -> DeclaredServices {
-    let all = entries(node, "services").iter();
+    let all = node.entries(&["services"]).iter();
     let types = all.clone().map(|(key, service)| {
         let kind = service.text(&["type"]);
         (&*key.text, kind.map_or("", |(kind, _)| kind))
@@ -138,8 +138,7 @@ pub(super) fn settle(
             Some(file) => {
                 let text =
                     std::fs::read_to_string(config.rules_root().join(file)).map_err(|error| {
-                        let node = part.node.get(&["services", name, "init"]);
-                        let at = node.map_or(0..0, |node| node.at.clone());
+                        let at = part.node.place(&["services", name, "init"]);
                         let shown = written.init().unwrap_or_default();
                         let what = format!("`{shown}` cannot be read: {error}");
                         let help =

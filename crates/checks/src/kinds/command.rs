@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Check, CheckFinding, CheckInterrupted, shown};
+use super::{Check, CheckFinding, EarlyEnd, shown};
 use crate::interpolate;
 use crate::keys::{CommandExitKeys, CustomKeys, RunsIn, limit};
 use crate::scene::Scene;
@@ -61,7 +61,7 @@ impl Custom {
 }
 
 impl Check for Custom {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let input = scene.private.join("context.json");
         if let Err(error) = std::fs::write(&input, Self::context(scene).to_string()) {
             let what = format!("what the script is told could not be written: {error}");
@@ -98,7 +98,7 @@ impl Check for Custom {
                     printed(&streams)
                 )));
             }
-            SideEnd::Interrupted => return Err(CheckInterrupted),
+            SideEnd::Interrupted => return Err(EarlyEnd::Interrupted),
         };
         if output.is_cut {
             return Ok(CheckFinding::error("the script printed more than 1 MiB"));
@@ -180,7 +180,7 @@ impl CommandExit {
 }
 
 impl Check for CommandExit {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         if let Some(what) = self.lacks(scene) {
             return Ok(CheckFinding::error(what));
         }
@@ -198,7 +198,7 @@ impl Check for CommandExit {
             SideEnd::Failed(what, streams) => {
                 return Ok(CheckFinding::error(format!("{what}{}", printed(&streams))));
             }
-            SideEnd::Interrupted => return Err(CheckInterrupted),
+            SideEnd::Interrupted => return Err(EarlyEnd::Interrupted),
         };
         if code == self.exit_code {
             return Ok(CheckFinding::of(

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use regex::Regex;
 
-use super::{Check, CheckFinding, CheckInterrupted, pattern};
+use super::{Check, CheckFinding, EarlyEnd, pattern};
 use crate::keys::{FileContentKeys, FileKeys};
-use crate::scene::{Scene, Unread};
+use crate::scene::Scene;
 use crate::selector::relative_path;
 use kelvin_base::file::beneath::NotOpened;
 
@@ -33,7 +33,7 @@ impl FileIs {
 }
 
 impl Check for FileIs {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let shown = &self.shown;
         Ok(match scene.beneath.exists(&self.path) {
             Ok(true) => CheckFinding::of(self.wanted, format!("`{shown}` is there")),
@@ -80,17 +80,10 @@ impl FileContent {
 }
 
 impl Check for FileContent {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let shown = &self.written.path;
-        let text = match scene.file(&self.path) {
-            Ok(text) => text,
-            Err(Unread::Absent(what)) => {
-                return Ok(CheckFinding::nothing(format!("`{shown}` {what}")));
-            }
-            Err(Unread::Unknown(what)) => {
-                return Ok(CheckFinding::error(format!("`{shown}` {what}")));
-            }
-        };
+        let text = scene.file(&self.path);
+        let text = text.map_err(|unread| CheckFinding::unread(unread, &format!("`{shown}`")))?;
         let mut wrong = Vec::new();
         let quoted = |text: &Option<String>| text.as_deref().unwrap_or_default().to_owned();
         if let Some(wanted) = &self.contains

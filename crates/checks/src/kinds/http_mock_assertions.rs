@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::comparison::{Comes, ExpectedComparison};
-use super::{Check, CheckFinding, CheckInterrupted, shown};
+use super::{Check, CheckFinding, EarlyEnd, shown};
 use crate::keys::{AssertionKeys, HttpMockAssertionsKeys};
 use crate::scene::Scene;
 use crate::services::DeclaredServices;
@@ -114,14 +114,12 @@ impl Assertion {
 }
 
 impl Check for HttpMockAssertions {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
-        let record = match scene.services.get(&self.service).record() {
-            Ok(record) => record,
-            Err(why) => {
-                let what = format!("the requests to `{}` are not known: {why}", self.service);
-                return Ok(CheckFinding::error(what));
-            }
-        };
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
+        let record = scene.services.get(&self.service).record();
+        let record = record.map_err(|why| {
+            let what = format!("the requests to `{}` are not known: {why}", self.service);
+            CheckFinding::error(what)
+        })?;
         let outcomes: Vec<AssertionOutcome> = self
             .assertions
             .iter()

@@ -5,7 +5,7 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use super::text::{name, nothing_expected, selector, text};
-use super::{Check, CheckFinding, CheckInterrupted, shown};
+use super::{Check, CheckFinding, EarlyEnd, shown};
 use crate::keys::{JsonPathKeys, JsonSchemaKeys};
 use crate::same::same;
 use crate::scene::Scene;
@@ -46,11 +46,8 @@ impl FitsSchema {
 }
 
 impl Check for FitsSchema {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
-        let value = match json(scene, &self.from) {
-            Ok(value) => value,
-            Err(finding) => return Ok(finding),
-        };
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
+        let value = json(scene, &self.from)?;
         let mut errors = self.validator.iter_errors(&value);
         let told: Vec<String> = errors
             .by_ref()
@@ -119,18 +116,15 @@ pub(super) fn path(text: &str) -> Result<JsonPath, String> {
 }
 
 impl Check for HasPath {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let wanted = match self.exists {
             true => None,
-            false => match self.equals.as_ref().or(scene.scenario.expected.as_ref()) {
-                Some(wanted) => Some(wanted),
-                None => return Ok(nothing_expected()),
-            },
+            false => {
+                let wanted = self.equals.as_ref().or(scene.scenario.expected.as_ref());
+                Some(wanted.ok_or_else(nothing_expected)?)
+            }
         };
-        let value = match json(scene, &self.from) {
-            Ok(value) => value,
-            Err(finding) => return Ok(finding),
-        };
+        let value = json(scene, &self.from)?;
         let found = self.path.query(&value).all();
         let (name, path) = (name(&self.from), &self.written.path);
         let Some(first) = found.first() else {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::text::{name, text};
-use super::{Check, CheckFinding, CheckInterrupted};
+use super::{Check, CheckFinding, EarlyEnd};
 use crate::keys::LlmAsJudgeKeys;
 use crate::listing;
 use crate::record::ToJudge;
@@ -89,29 +89,22 @@ fn as_text(value: Value) -> String {
 }
 
 impl Check for JudgedText {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let (called, shown, is_cut) = match &self.input {
-            Input::Selected(from) => match text(scene, from) {
-                Ok(text) => (name(from), text, false),
-                Err(finding) => return Ok(finding),
-            },
-            Input::Workspace => match listing::list_workspace(scene.beneath) {
-                Ok(listing) => (
-                    "the workspace".to_owned(),
-                    Cow::Owned(listing.text),
-                    listing.is_cut,
-                ),
-                Err(error) => {
-                    let what = format!("the workspace cannot be read: {error}");
-                    return Ok(CheckFinding::error(what));
-                }
-            },
+            Input::Selected(from) => (name(from), text(scene, from)?, false),
+            Input::Workspace => {
+                let listing = listing::list_workspace(scene.beneath).map_err(|error| {
+                    CheckFinding::error(format!("the workspace cannot be read: {error}"))
+                })?;
+                let called = "the workspace".to_owned();
+                (called, Cow::Owned(listing.text), listing.is_cut)
+            }
             Input::Recorded { service, field } => {
                 let called = format!("`{service}.{field}`");
-                match scene.services.get(service).field(field) {
-                    Ok(value) => (called, Cow::Owned(as_text(value)), false),
-                    Err(why) => return Ok(CheckFinding::nothing(format!("{called}: {why}"))),
-                }
+                let value = scene.services.get(service).field(field);
+                let value =
+                    value.map_err(|why| CheckFinding::nothing(format!("{called}: {why}")))?;
+                (called, Cow::Owned(as_text(value)), false)
             }
         };
         if shown.trim().is_empty() {

@@ -1,6 +1,6 @@
 //! Checks that the pipeline took no longer than it may.
 
-use super::{Check, CheckFinding, CheckInterrupted};
+use super::{Check, CheckFinding, EarlyEnd};
 use crate::keys::LatencyKeys;
 use crate::scene::Scene;
 
@@ -17,7 +17,7 @@ impl Latency {
 }
 
 impl Check for Latency {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let (most, took) = (self.most, scene.seconds);
         // The time itself is told only where it was too long, so that two equal runs say the same.
         Ok(match took <= most {

@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::keys::CheckKeys;
 use super::record::{CheckResult, Outcome, ToJudge};
 use super::scenario::Scenario;
-use super::scene::Scene;
+use super::scene::{Scene, Unread};
 use super::services::DeclaredServices;
 
 /// A compiled pattern may take this many bytes: the cost of a match grows with its size.
@@ -29,12 +29,25 @@ const SHOWN: usize = 200;
 
 /// A check that is ready to look.
 pub(super) trait Check: fmt::Debug + Send + Sync {
+    /// Looks at what a run has left, as far as it takes to know what to say.
+    ///
+    /// # Errors
+    ///
+    /// What ends the look before its end.
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd>;
+
     /// Looks at what a run has left.
     ///
     /// # Errors
     ///
     /// Where the run was interrupted meanwhile.
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted>;
+    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+        match self.examine(scene) {
+            Ok(finding) => Ok(finding),
+            Err(EarlyEnd::Found(finding)) => Ok(*finding),
+            Err(EarlyEnd::Interrupted) => Err(CheckInterrupted),
+        }
+    }
 
     /// Whether the check can look at what a scenario leaves, which shows before anything is run.
     ///
@@ -50,6 +63,21 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
 /// The run was interrupted while a check looked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CheckInterrupted;
+
+/// What ends the look of a check before its end.
+#[derive(Debug)]
+pub(super) enum EarlyEnd {
+    /// The run was interrupted.
+    Interrupted,
+    /// There is nothing more to say than this.
+    Found(Box<CheckFinding>),
+}
+
+impl From<CheckFinding> for EarlyEnd {
+    fn from(finding: CheckFinding) -> Self {
+        Self::Found(Box::new(finding))
+    }
+}
 
 /// What a check says.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,6 +135,14 @@ impl CheckFinding {
             details: None,
             found_nothing: false,
             to_judge: None,
+        }
+    }
+
+    /// The finding where there is no text of this name to look at.
+    fn unread(unread: Unread, name: &str) -> Self {
+        match unread {
+            Unread::Absent(what) => Self::nothing(format!("{name} {what}")),
+            Unread::Unknown(what) => Self::error(format!("{name} {what}")),
         }
     }
 

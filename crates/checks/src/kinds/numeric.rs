@@ -5,7 +5,7 @@ use serde_json_path::JsonPath;
 
 use super::json::{json, path};
 use super::text::{name, nothing_expected, selector, text};
-use super::{Check, CheckFinding, CheckInterrupted, shown};
+use super::{Check, CheckFinding, EarlyEnd, shown};
 use crate::keys::NumericKeys;
 use crate::scenario::Scenario;
 use crate::scene::Scene;
@@ -84,7 +84,7 @@ impl Check for Numeric {
         }
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let NumericKeys {
             equals,
             tolerance,
@@ -94,16 +94,10 @@ impl Check for Numeric {
         } = &self.keys;
         let mut equals = *equals;
         if equals.is_none() && min.is_none() && max.is_none() {
-            equals = match expected_number(scene.scenario) {
-                Ok(Some(number)) => Some(number),
-                Ok(None) => return Ok(nothing_expected()),
-                Err(what) => return Ok(CheckFinding::error(what)),
-            };
+            let expected = expected_number(scene.scenario).map_err(CheckFinding::error)?;
+            equals = Some(expected.ok_or_else(nothing_expected)?);
         }
-        let number = match self.number(scene) {
-            Ok(number) => number,
-            Err(finding) => return Ok(finding),
-        };
+        let number = self.number(scene)?;
         let mut wrong = Vec::new();
         if let Some(equals) = equals
             && (number - equals).abs() > *tolerance

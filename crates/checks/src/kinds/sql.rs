@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::text::nothing_expected;
-use super::{Check, CheckFinding, CheckInterrupted, shown};
+use super::{Check, CheckFinding, EarlyEnd, shown};
 use crate::keys::{SqlKeys, limit};
 use crate::same::same;
 use crate::scenario::Scenario;
@@ -53,14 +53,16 @@ impl Check for Sql {
         scenario.values(&self.query.names).map(|_| ())
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
-        let Some(equals) = self.equals.as_ref().or(scene.scenario.expected.as_ref()) else {
-            return Ok(nothing_expected());
-        };
-        let values = match scene.scenario.values(&self.query.names) {
-            Ok(values) => values,
-            Err(what) => return Ok(CheckFinding::error(what)),
-        };
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
+        let equals = self
+            .equals
+            .as_ref()
+            .or(scene.scenario.expected.as_ref())
+            .ok_or_else(nothing_expected)?;
+        let values = scene
+            .scenario
+            .values(&self.query.names)
+            .map_err(CheckFinding::error)?;
         let query = Query {
             text: &self.query.text,
             values: &values,
@@ -91,7 +93,7 @@ impl Check for Sql {
                 let what = format!("the query was stopped after {time} s");
                 return Ok(CheckFinding::error(what));
             }
-            Err(Trouble::Stopped) => return Err(CheckInterrupted),
+            Err(Trouble::Stopped) => return Err(EarlyEnd::Interrupted),
         };
         let (found, wanted) = (
             shown_cell(&cell),

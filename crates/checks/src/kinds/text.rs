@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{Check, CheckFinding, CheckInterrupted, pattern, shown};
+use super::{Check, CheckFinding, EarlyEnd, pattern, shown};
 use crate::keys::{ContainsKeys, EqualsKeys, LevenshteinKeys, RegexKeys};
 use crate::same::same;
 use crate::scenario::{Scenario, plain};
-use crate::scene::{Scene, Unread};
+use crate::scene::Scene;
 use crate::selector::Selector;
 
 /// For longer texts the cost of the edit distance is out of proportion.
@@ -20,10 +20,9 @@ pub(super) fn text<'s>(
     scene: &'s Scene<'_>,
     from: &Selector,
 ) -> Result<Cow<'s, str>, CheckFinding> {
-    scene.text(from).map_err(|unread| match unread {
-        Unread::Absent(what) => CheckFinding::nothing(format!("{} {what}", name(from))),
-        Unread::Unknown(what) => CheckFinding::error(format!("{} {what}", name(from))),
-    })
+    scene
+        .text(from)
+        .map_err(|unread| CheckFinding::unread(unread, &name(from)))
 }
 
 /// The name of a selector in a reason.
@@ -69,14 +68,10 @@ impl Contains {
 }
 
 impl Check for Contains {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
-        let Some((wanted, told)) = wanted(scene, &self.value, &self.shown) else {
-            return Ok(nothing_expected());
-        };
-        let text = match text(scene, &self.from) {
-            Ok(text) => text,
-            Err(finding) => return Ok(finding),
-        };
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
+        let (wanted, told) =
+            wanted(scene, &self.value, &self.shown).ok_or_else(nothing_expected)?;
+        let text = text(scene, &self.from)?;
         let holds = match self.ignore_case {
             true => text.to_lowercase().contains(&wanted.to_lowercase()),
             false => text.contains(&*wanted),
@@ -150,20 +145,16 @@ impl Check for Matches {
         }
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let pattern = match &self.pattern {
             Some(pattern) => Cow::Borrowed(pattern),
-            None => match expected_pattern(scene.scenario) {
-                Ok(Some(pattern)) => Cow::Owned(pattern),
-                Ok(None) => return Ok(nothing_expected()),
-                Err(what) => return Ok(CheckFinding::error(what)),
-            },
+            None => {
+                let expected = expected_pattern(scene.scenario).map_err(CheckFinding::error)?;
+                Cow::Owned(expected.ok_or_else(nothing_expected)?)
+            }
         };
         let told = self.shown.as_deref().unwrap_or(pattern.as_str());
-        let text = match text(scene, &self.from) {
-            Ok(text) => text,
-            Err(finding) => return Ok(finding),
-        };
+        let text = text(scene, &self.from)?;
         let holds = pattern.is_match(&text);
         let verb = if holds { "matches" } else { "does not match" };
         let reason = format!("{} {verb} `{}`", name(&self.from), shown(told));
@@ -193,16 +184,15 @@ impl Equals {
 }
 
 impl Check for Equals {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
         let expected = scene.scenario.expected.as_ref();
-        let Some(wanted) = self.value.as_ref().or(expected) else {
-            return Ok(nothing_expected());
-        };
+        let wanted = self
+            .value
+            .as_ref()
+            .or(expected)
+            .ok_or_else(nothing_expected)?;
         let told = self.shown.as_ref().unwrap_or(wanted);
-        let text = match text(scene, &self.from) {
-            Ok(text) => text,
-            Err(finding) => return Ok(finding),
-        };
+        let text = text(scene, &self.from)?;
         let holds = match wanted {
             Value::String(wanted) => text.trim() == wanted.trim(),
             wanted => serde_json::from_str::<Value>(&text).is_ok_and(|value| same(&value, wanted)),
@@ -241,14 +231,9 @@ impl Levenshtein {
 }
 
 impl Check for Levenshtein {
-    fn look(&self, scene: &Scene<'_>) -> Result<CheckFinding, CheckInterrupted> {
-        let Some((wanted, _)) = wanted(scene, &self.value, &self.value) else {
-            return Ok(nothing_expected());
-        };
-        let text = match text(scene, &self.from) {
-            Ok(text) => text,
-            Err(finding) => return Ok(finding),
-        };
+    fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd> {
+        let (wanted, _) = wanted(scene, &self.value, &self.value).ok_or_else(nothing_expected)?;
+        let text = text(scene, &self.from)?;
         let (one, other) = (text.trim(), wanted.trim());
         let lengths = [one, other].map(|text| text.chars().count());
         let longer = lengths[0].max(lengths[1]);

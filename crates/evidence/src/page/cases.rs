@@ -78,7 +78,7 @@ impl<'a> Expectations<'a> {
 
 /// Whether a variant counts into invariance under hedges, and into nothing else.
 fn is_hedge(variant: &VariantRecord) -> bool {
-    perturb::find(&variant.kind).is_some_and(|kind| kind.figure() == Figure::Hedge)
+    perturb::find(&variant.kind).is_some_and(|kind| kind.figure == Figure::Hedge)
 }
 
 /// A case and the number of variants that count against it.

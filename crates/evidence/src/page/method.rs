@@ -104,18 +104,16 @@ fn kinds(run: &EvidenceRun<'_>) -> Option<Table> {
     for variant in variants {
         made.insert(&variant.kind);
     }
-    let known = perturb::ALL
-        .iter()
-        .filter(|kind| made.contains(kind.name()));
+    let known = perturb::ALL.iter().filter(|kind| made.contains(kind.name));
     let rows = known.map(|kind| {
-        let ought = match kind.figure().relation() {
+        let ought = match kind.figure.relation() {
             perturb::Relation::Invariance => "hold",
             perturb::Relation::Sensitivity => "move",
             perturb::Relation::Observation => "either",
         };
         TableRow::new([
-            Phrase::of_name(kind.name()),
-            Phrase::text(kind.describe()),
+            Phrase::of_name(kind.name),
+            Phrase::text(kind.description),
             Phrase::text(ought),
         ])
     });

@@ -209,7 +209,7 @@ fn of_place(name: &str) -> Phrase {
 
 /// The place of a kind in the registry; names that are not a kind come after all kinds, sorted by name.
 pub(super) fn order(kind: &str) -> usize {
-    let place = perturb::ALL.iter().position(|known| known.name() == kind);
+    let place = perturb::ALL.iter().position(|known| known.name == kind);
     place.unwrap_or(usize::MAX)
 }
 

@@ -4,36 +4,28 @@ use super::sites::everywhere;
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::outline::markers;
 
-/// Exchanges the markers of lists.
-pub(super) struct BulletReformat;
-
 const WANTED: usize = 2;
 
-impl Perturbation for BulletReformat {
-    fn name(&self) -> &'static str {
-        "bullet_reformat"
-    }
+/// Exchanges the markers of lists.
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "bullet_reformat",
+    description: "lists of units that do not govern get other markers: - becomes *, 1. becomes 1)",
+    figure: Figure::Invariance,
+    is_default: false,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "lists of units that do not govern get other markers: - becomes *, 1. becomes 1)"
-    }
-
-    fn figure(&self) -> Figure {
-        Figure::Invariance
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        everywhere(subject, self.name(), WANTED, "list", |number, text, _| {
-            markers(text.body)
-                .into_iter()
-                .filter_map(|range| {
-                    let marker = text.body[range.clone()].chars().next_back()?;
-                    let last = range.end - 1..range.end;
-                    Some((last, exchanged(marker, number).to_string()))
-                })
-                .collect()
-        })
-    }
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    everywhere(subject, KIND.name, WANTED, "list", |number, text, _| {
+        markers(text.body)
+            .into_iter()
+            .filter_map(|range| {
+                let marker = text.body[range.clone()].chars().next_back()?;
+                let last = range.end - 1..range.end;
+                Some((last, exchanged(marker, number).to_string()))
+            })
+            .collect()
+    })
 }
 
 /// Each marker has its own replacement, so that lists which only their markers separate stay separate.

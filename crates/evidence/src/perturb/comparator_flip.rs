@@ -6,29 +6,21 @@ use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::prose;
 
 /// Flips all comparators of one governing unit; flipping them again would give the unit back.
-pub(super) struct ComparatorFlip;
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "comparator_flip",
+    description: "every comparator of one governing unit is turned round: at least becomes at most",
+    figure: Figure::Mechanical,
+    is_default: false,
+    propose,
+};
 
-impl Perturbation for ComparatorFlip {
-    fn name(&self) -> &'static str {
-        "comparator_flip"
-    }
-
-    fn describe(&self) -> &'static str {
-        "every comparator of one governing unit is turned round: at least becomes at most"
-    }
-
-    fn figure(&self) -> Figure {
-        Figure::Mechanical
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let flipper = subject.peers.derived(self.name(), || {
-            Flipper::of_comparators(&subject.settings.perturbations.words)
-        });
-        governing_units(subject, 1, "no comparator", |_, body| {
-            flipped(body, &flipper)
-        })
-    }
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let flipper = subject.peers.derived(KIND.name, || {
+        Flipper::of_comparators(&subject.settings.perturbations.words)
+    });
+    governing_units(subject, 1, "no comparator", |_, body| {
+        flipped(body, &flipper)
+    })
 }
 
 fn flipped(body: &str, flipper: &Flipper) -> Vec<Rewrite> {

@@ -7,10 +7,6 @@ use super::sites::{InsertionSite, Text, is_affirmative, one_of, one_site_each};
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::words::Words;
 
-/// Puts "perhaps" or the like into "the tone is pleasant" or "we prefer the old one". Sentences that state a fact, ask,
-/// order or count stay as they are: a hedge would change what they say.
-pub(super) struct HedgeInjection;
-
 const WANTED: usize = 3;
 
 /// No hedge is put within this many words of a number.
@@ -19,47 +15,42 @@ const DISTANCE: usize = 3;
 /// The least length of a noun: a shorter word after a determiner is hardly one.
 const SHORTEST_NOUN: usize = 3;
 
-impl Perturbation for HedgeInjection {
-    fn name(&self) -> &'static str {
-        "hedge_injection"
-    }
+/// Puts "perhaps" or the like into "the tone is pleasant" or "we prefer the old one". Sentences that state a fact, ask,
+/// order or count stay as they are: a hedge would change what they say.
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "hedge_injection",
+    description: "a word such as perhaps comes into an opinion or a judgement of a unit that does not govern",
+    figure: Figure::Hedge,
+    is_default: false,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "a word such as perhaps comes into an opinion or a judgement of a unit that does not govern"
-    }
-
-    fn figure(&self) -> Figure {
-        Figure::Hedge
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let list = &subject.settings.perturbations.words;
-        one_site_each(
-            subject,
-            self.name(),
-            WANTED,
-            "opinion or judgement that takes a hedge",
-            |at, text| sites(at, text, list),
-            |text, site, draw| {
-                let hedge = one_of(&list.hedges, draw)?.to_lowercase();
-                let detail = vec![
-                    ("hedge", hedge.clone()),
-                    ("before", text.body[site.sentence.clone()].to_owned()),
-                ];
-                Some((vec![(site.range.clone(), format!("{hedge} "))], detail))
-            },
-        )
-    }
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let list = &subject.settings.perturbations.words;
+    one_site_each(
+        subject,
+        KIND.name,
+        WANTED,
+        "opinion or judgement that takes a hedge",
+        |text| sites(text, list),
+        |text, site, draw| {
+            let hedge = one_of(&list.hedges, draw)?.to_lowercase();
+            let detail = vec![
+                ("hedge", hedge.clone()),
+                ("before", text.body[site.sentence.clone()].to_owned()),
+            ];
+            Some((vec![(site.range.clone(), format!("{hedge} "))], detail))
+        },
+    )
 }
 
-fn sites(at: usize, text: &Text<'_>, list: &Words) -> Vec<InsertionSite> {
+fn sites(text: &Text<'_>, list: &Words) -> Vec<InsertionSite> {
     let mut sites = Vec::new();
     for sentence in text.sentences(list).into_iter().flatten() {
         let places = places(text.masked(sentence.clone()), list);
         sites.extend(places.into_iter().map(|place| {
             let start = sentence.start + place.start;
             InsertionSite {
-                text: at,
                 range: start..start,
                 sentence: start..sentence.start + place.end,
             }

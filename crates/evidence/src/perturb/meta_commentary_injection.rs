@@ -4,48 +4,39 @@ use super::sites::{InsertionSite, Text, one_of, one_site_each};
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::BlockPlace;
 
-/// Begins a section with a sentence about it.
-pub(super) struct MetaCommentaryInjection;
-
 const WANTED: usize = 2;
 
-impl Perturbation for MetaCommentaryInjection {
-    fn name(&self) -> &'static str {
-        "meta_commentary_injection"
-    }
+/// Begins a section with a sentence about it.
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "meta_commentary_injection",
+    description: "a unit that does not govern begins with a sentence about the text",
+    figure: Figure::Invariance,
+    is_default: false,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "a unit that does not govern begins with a sentence about the text"
-    }
-
-    fn figure(&self) -> Figure {
-        Figure::Invariance
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let comments = &subject.settings.perturbations.words.meta_comments;
-        one_site_each(
-            subject,
-            self.name(),
-            WANTED,
-            "unit that begins with a paragraph",
-            sites,
-            |_, site, draw| {
-                let comment = one_of(comments, draw)?;
-                let detail = vec![("comment", comment.to_owned())];
-                // The comment is a whole sentence, so the sentence after it keeps its capital.
-                Some((vec![(site.range.clone(), format!("{comment} "))], detail))
-            },
-        )
-    }
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let comments = &subject.settings.perturbations.words.meta_comments;
+    one_site_each(
+        subject,
+        KIND.name,
+        WANTED,
+        "unit that begins with a paragraph",
+        sites,
+        |_, site, draw| {
+            let comment = one_of(comments, draw)?;
+            let detail = vec![("comment", comment.to_owned())];
+            // The comment is a whole sentence, so the sentence after it keeps its capital.
+            Some((vec![(site.range.clone(), format!("{comment} "))], detail))
+        },
+    )
 }
 
-fn sites(at: usize, text: &Text<'_>) -> Vec<InsertionSite> {
+fn sites(text: &Text<'_>) -> Vec<InsertionSite> {
     let first = text.prose.blocks.first();
     first
         .filter(|block| block.place == BlockPlace::Top { first: true })
         .map(|block| InsertionSite {
-            text: at,
             range: block.range.start..block.range.start,
             sentence: block.range.clone(),
         })

@@ -44,51 +44,51 @@ use crate::cases::{Case, Corpus, RecordList};
 use crate::{EvidenceSettings, cases};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_base::draw::Draw;
-use kelvin_base::notice::Notice;
+use kelvin_base::notice::{Code, Notice};
 pub use peers::Peers;
 use peers::UnitPlace;
 pub use plan::Planner;
 pub(crate) use position::{Sweep, sweeps};
 
 /// Every kind, in the order of the reports.
-pub static ALL: &[&dyn Perturbation] = &[
-    &reorder::Reorder,
-    &pad_length::PadLength,
-    &pad_content::PadContent,
-    &swap::Swap,
-    &swap_condition::SwapCondition,
-    &numeric_magnitude::NumericMagnitude,
-    &comparator_flip::ComparatorFlip,
-    &polarity_flip::PolarityFlip,
-    &whitespace_jitter::WhitespaceJitter,
-    &punctuation_normalize::PunctuationNormalize,
-    &bullet_reformat::BulletReformat,
-    &non_governing_duplication::NonGoverningDuplication,
-    &hedge_injection::HedgeInjection,
-    &politeness_injection::PolitenessInjection,
-    &discourse_marker_injection::DiscourseMarkerInjection,
-    &meta_commentary_injection::MetaCommentaryInjection,
-    &drop::Drop,
-    &duplicate::Duplicate,
-    &position::Position,
+pub static ALL: &[&Perturbation] = &[
+    &reorder::KIND,
+    &pad_length::KIND,
+    &pad_content::KIND,
+    &swap::KIND,
+    &swap_condition::KIND,
+    &numeric_magnitude::KIND,
+    &comparator_flip::KIND,
+    &polarity_flip::KIND,
+    &whitespace_jitter::KIND,
+    &punctuation_normalize::KIND,
+    &bullet_reformat::KIND,
+    &non_governing_duplication::KIND,
+    &hedge_injection::KIND,
+    &politeness_injection::KIND,
+    &discourse_marker_injection::KIND,
+    &meta_commentary_injection::KIND,
+    &drop::KIND,
+    &duplicate::KIND,
+    &position::KIND,
 ];
 
 /// The name of the kind that is about places in lists.
 pub(crate) const POSITION: &str = "position";
 
 /// The kind with this name.
-pub fn find(name: &str) -> Option<&'static dyn Perturbation> {
-    ALL.iter().copied().find(|kind| kind.name() == name)
+pub fn find(name: &str) -> Option<&'static Perturbation> {
+    ALL.iter().copied().find(|kind| kind.name == name)
 }
 
 /// Whether variants of a kind are made.
-pub fn is_enabled(kind: &dyn Perturbation, settings: &EvidenceSettings) -> bool {
+pub fn is_enabled(kind: &Perturbation, settings: &EvidenceSettings) -> bool {
     is_among(kind, &settings.perturbations.enable)
 }
 
 /// Whether variants of a kind are made if exactly these opt-in kinds are enabled.
-pub fn is_among(kind: &dyn Perturbation, enabled: &[String]) -> bool {
-    kind.is_default() || enabled.iter().any(|name| name == kind.name())
+pub fn is_among(kind: &Perturbation, enabled: &[String]) -> bool {
+    kind.is_default || enabled.iter().any(|name| name == kind.name)
 }
 
 /// What the decision ought to do under a perturbation.
@@ -147,23 +147,17 @@ impl Figure {
 }
 
 /// One way to perturb a case.
-pub trait Perturbation: Sync {
+pub struct Perturbation {
     /// The name in the configuration, in the reports and in the folder names, e.g. `reorder`.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// One sentence for a person: what is done to the case.
-    fn describe(&self) -> &'static str;
-
+    pub description: &'static str,
     /// The figure that the samples of this kind count into.
-    fn figure(&self) -> Figure;
-
+    pub figure: Figure,
     /// Whether the kind is made without being enabled.
-    fn is_default(&self) -> bool {
-        false
-    }
-
+    pub is_default: bool,
     /// Proposes variants of the subject, with a notice for every cap and skip.
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal;
+    propose: fn(&PerturbedCase<'_>) -> Proposal,
 }
 
 /// The case to perturb, and what a kind may look at while it proposes.
@@ -341,6 +335,17 @@ pub struct Draft {
     pub detail: Vec<(&'static str, String)>,
 }
 
+impl Draft {
+    /// A draft that is about no type, and whose pieces show everything.
+    const fn plain(pieces: Vec<Piece>) -> Self {
+        Self {
+            unit_type: None,
+            pieces,
+            detail: Vec::new(),
+        }
+    }
+}
+
 /// The variants that a kind proposes for a case.
 #[derive(Debug, Default)]
 pub struct Proposal {
@@ -348,6 +353,22 @@ pub struct Proposal {
     pub drafts: Vec<Draft>,
     /// A notice for every cap and skip; [`Planner`] adds the case and the kind.
     pub notices: Vec<Notice>,
+}
+
+impl Proposal {
+    /// A proposal without variants, with a notice that gives the reason.
+    fn skipped(wanted: usize, reason: impl Into<String>) -> Self {
+        let mut proposal = Self::default();
+        proposal.falls_short(wanted, 0, reason);
+        proposal
+    }
+
+    /// Notes the reason why fewer were made than wanted, or none.
+    fn falls_short(&mut self, wanted: usize, made: usize, reason: impl Into<String>) {
+        let code = if made == 0 { Code::Skip } else { Code::Cap };
+        let notice = Notice::new(code, reason).counts(wanted, made);
+        self.notices.push(notice);
+    }
 }
 
 /// A variant that will be run. It holds what to do and not the text; [`Variant::render`] makes the text.
@@ -510,22 +531,19 @@ mod registry {
                 path.clone()
             };
             let text = fs::read_to_string(source).expect("a source is text");
-            let is_kind = text.contains("\nimpl Perturbation for ");
+            let is_kind = text.contains("\npub(super) static KIND: Perturbation");
             if is_kind {
                 files.insert(stem.to_owned());
             }
         }
-        let names: Vec<&str> = ALL.iter().map(|kind| kind.name()).collect();
+        let names: Vec<&str> = ALL.iter().map(|kind| kind.name).collect();
         let distinct: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(files, distinct);
         assert_eq!(names.len(), distinct.len());
         assert_eq!(names[..4], ["reorder", "pad_length", "pad_content", "swap"]);
         for kind in ALL {
-            assert_eq!(
-                find(kind.name()).map(|found| found.name()),
-                Some(kind.name())
-            );
-            assert!(!kind.describe().is_empty());
+            assert_eq!(find(kind.name).map(|found| found.name), Some(kind.name));
+            assert!(!kind.description.is_empty());
         }
     }
 }

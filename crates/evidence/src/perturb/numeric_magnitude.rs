@@ -6,10 +6,6 @@ use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::{BlockPlace, prose};
 use kelvin_base::draw::Draw;
 
-/// Makes one amount of one governing unit greater or smaller. If all amounts changed together, a fact and its threshold
-/// would grow alike, and the answers would show nothing.
-pub(super) struct NumericMagnitude;
-
 const WANTED: usize = 4;
 
 /// How an amount is changed.
@@ -51,25 +47,21 @@ impl AmountStep {
     }
 }
 
-impl Perturbation for NumericMagnitude {
-    fn name(&self) -> &'static str {
-        "numeric_magnitude"
-    }
+/// Makes one amount of one governing unit greater or smaller. If all amounts changed together, a fact and its threshold
+/// would grow alike, and the answers would show nothing.
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "numeric_magnitude",
+    description: "one amount of one governing unit becomes 2, 5 or 10 times as much, or a 2nd, 5th or 10th",
+    figure: Figure::Mechanical,
+    is_default: false,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "one amount of one governing unit becomes 2, 5 or 10 times as much, or a 2nd, 5th or 10th"
-    }
-
-    fn figure(&self) -> Figure {
-        Figure::Mechanical
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let labels = &subject.settings.perturbations.words.number_labels;
-        governing_units(subject, WANTED, "no amount", |unit, body| {
-            rewrites(body, labels, &mut subject.draw(self.name(), unit))
-        })
-    }
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let labels = &subject.settings.perturbations.words.number_labels;
+    governing_units(subject, WANTED, "no amount", |unit, body| {
+        rewrites(body, labels, &mut subject.draw(KIND.name, unit))
+    })
 }
 
 fn rewrites(body: &str, labels: &[String], draw: &mut Draw) -> Vec<Rewrite> {

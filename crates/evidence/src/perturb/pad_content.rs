@@ -2,114 +2,84 @@
 
 use std::ops::Range;
 
-use super::pads::{ATTEMPTS, FEWEST, MOST, one_run, scatter};
+use super::pads::{FEWEST, MOST, add_another, one_run, scatter};
 use super::peers::UnitPlace;
 use super::ring::Ring;
-use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
+use super::{Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use kelvin_base::digest::Digest;
 use kelvin_base::draw::Draw;
-use kelvin_base::notice::{Code, Notice};
 
 /// Adds units of other cases.
-pub(super) struct PadContent;
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "pad_content",
+    description: "2 to 4 units of other cases come in at random places; the units keep their order",
+    figure: Figure::Invariance,
+    is_default: true,
+    propose,
+};
 
-impl Perturbation for PadContent {
-    fn name(&self) -> &'static str {
-        "pad_content"
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let mut proposal = Proposal::default();
+    let case = subject.case();
+    let wanted = subject.settings.perturbations.variants.pad_content;
+    if wanted == 0 {
+        return proposal;
     }
-
-    fn describe(&self) -> &'static str {
-        "2 to 4 units of other cases come in at random places; the units keep their order"
+    let runs = subject.free_runs();
+    let open: Vec<(usize, &Ring<UnitPlace>)> = (0..)
+        .zip(&runs)
+        .filter_map(|(run, units)| {
+            let in_array = case.record().map(|_| &*case.units[units.start].unit_type);
+            let is_chat = subject.list(units.start).is_some_and(|list| list.is_chat);
+            let ring = subject.peers.padding.get(in_array.unwrap_or_default());
+            Some((run, ring?)).filter(|_| !is_chat)
+        })
+        .collect();
+    let mut own: Vec<Digest> = case.units.iter().map(|unit| unit.content).collect();
+    own.sort_unstable();
+    own.dedup();
+    let mut counted: Vec<*const Ring<UnitPlace>> = Vec::new();
+    let mut pool: usize = 0;
+    for (_, ring) in &open {
+        // Two arrays of one type draw from the same units.
+        if !counted.contains(&std::ptr::from_ref(*ring)) {
+            counted.push(std::ptr::from_ref(*ring));
+            pool += ring.besides(own.iter(), MOST);
+        }
     }
-
-    fn figure(&self) -> Figure {
-        Figure::Invariance
+    if pool < FEWEST {
+        let reason = if open.is_empty() && case.record().is_some() {
+            "the record has no array where a unit of another case could come in".to_owned()
+        } else if subject.corpus.cases.len() < 2 {
+            "this is the only case".to_owned()
+        } else if pool == 0 {
+            "the other cases have no unit that can come in".to_owned()
+        } else {
+            "the other cases have only 1 unit that can come in, and 2 are needed".to_owned()
+        };
+        let reason = if subject.settings.keep_order.is_empty() {
+            reason
+        } else {
+            reason + "; no unit of a type in `keep_order` comes into another case"
+        };
+        return Proposal::skipped(wanted, reason);
     }
-
-    fn is_default(&self) -> bool {
-        true
+    if pool < MOST {
+        let text = format!(
+            "at most {pool} units come in, not {MOST}: the other cases have no more that can"
+        );
+        proposal.falls_short(MOST, pool, text);
     }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let mut proposal = Proposal::default();
-        let case = subject.case();
-        let wanted = subject.settings.perturbations.variants.pad_content;
-        if wanted == 0 {
-            return proposal;
-        }
-        let runs = subject.free_runs();
-        let open: Vec<(usize, &Ring<UnitPlace>)> = (0..)
-            .zip(&runs)
-            .filter_map(|(run, units)| {
-                let in_array = case.record().map(|_| &*case.units[units.start].unit_type);
-                let is_chat = subject.list(units.start).is_some_and(|list| list.is_chat);
-                let ring = subject.peers.padding.get(in_array.unwrap_or_default());
-                Some((run, ring?)).filter(|_| !is_chat)
-            })
-            .collect();
-        let mut own: Vec<Digest> = case.units.iter().map(|unit| unit.content).collect();
-        own.sort_unstable();
-        own.dedup();
-        let mut counted: Vec<*const Ring<UnitPlace>> = Vec::new();
-        let mut pool: usize = 0;
-        for (_, ring) in &open {
-            // Two arrays of one type draw from the same units.
-            if !counted.contains(&std::ptr::from_ref(*ring)) {
-                counted.push(std::ptr::from_ref(*ring));
-                pool += ring.besides(own.iter(), MOST);
-            }
-        }
-        if pool < FEWEST {
-            let reason = if open.is_empty() && case.record().is_some() {
-                "the record has no array where a unit of another case could come in".to_owned()
-            } else if subject.corpus.cases.len() < 2 {
-                "this is the only case".to_owned()
-            } else if pool == 0 {
-                "the other cases have no unit that can come in".to_owned()
-            } else {
-                "the other cases have only 1 unit that can come in, and 2 are needed".to_owned()
-            };
-            let reason = if subject.settings.keep_order.is_empty() {
-                reason
-            } else {
-                reason + "; no unit of a type in `keep_order` comes into another case"
-            };
-            proposal
-                .notices
-                .push(Notice::new(Code::Skip, reason).counts(wanted, 0));
-            return proposal;
-        }
-        if pool < MOST {
-            let text = format!(
-                "at most {pool} units come in, not {MOST}: the other cases have no more that can"
-            );
-            proposal
-                .notices
-                .push(Notice::new(Code::Cap, text).counts(MOST, pool));
-        }
-        for number in 1..=wanted {
-            let key = subject.key(self.name(), number);
-            let mut draw = Draw::of(key);
-            let mut choose = |attempt| {
-                let count = draw.between(FEWEST, MOST).min(pool);
-                let added = chosen((&runs, &open), &own, key, (attempt, count), &mut draw);
-                scatter(subject, &runs, added, &mut draw)
-            };
-            let mut pieces = choose(0);
-            for attempt in 1..ATTEMPTS {
-                if proposal.drafts.iter().all(|draft| draft.pieces != pieces) {
-                    break;
-                }
-                pieces = choose(attempt);
-            }
-            proposal.drafts.push(Draft {
-                unit_type: None,
-                pieces,
-                detail: Vec::new(),
-            });
-        }
-        proposal
+    for number in 1..=wanted {
+        let key = subject.key(KIND.name, number);
+        let mut draw = Draw::of(key);
+        add_another(&mut proposal, |attempt| {
+            let count = draw.between(FEWEST, MOST).min(pool);
+            let added = chosen((&runs, &open), &own, key, (attempt, count), &mut draw);
+            scatter(subject, &runs, added, &mut draw)
+        });
     }
+    proposal
 }
 
 /// A run that takes further units, by its number, and the ring that they are drawn from.

@@ -2,95 +2,65 @@
 
 use std::ops::Range;
 
-use super::pads::{ATTEMPTS, FEWEST, MOST, one_run, scatter};
-use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
+use super::pads::{FEWEST, MOST, add_another, one_run, scatter};
+use super::{Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use kelvin_base::draw::Draw;
-use kelvin_base::notice::{Code, Notice};
 
 /// Adds sections of the filler bank.
-pub(super) struct PadLength;
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "pad_length",
+    description: "2 to 4 neutral sections come in at random places; the units keep their order",
+    figure: Figure::Invariance,
+    is_default: true,
+    propose,
+};
 
-impl Perturbation for PadLength {
-    fn name(&self) -> &'static str {
-        "pad_length"
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let mut proposal = Proposal::default();
+    let wanted = subject.settings.perturbations.variants.pad_length;
+    let bank = subject.settings.perturbations.words.filler.len();
+    let usable = &subject.peers.filler;
+    if wanted == 0 {
+        return proposal;
     }
-
-    fn describe(&self) -> &'static str {
-        "2 to 4 neutral sections come in at random places; the units keep their order"
+    let runs = subject.free_runs();
+    let open = open_runs(subject, &runs);
+    if open.is_empty() {
+        let text = "the record has no array of texts, where a neutral text could come in";
+        return Proposal::skipped(wanted, text);
     }
-
-    fn figure(&self) -> Figure {
-        Figure::Invariance
+    if usable.is_empty() {
+        let or_kept = if subject.settings.keep_order.is_empty() {
+            ""
+        } else {
+            " and is not in `keep_order`"
+        };
+        let text = format!(
+            "no filler: of {bank} sections none is one closed unit of a type that does not \
+             govern{or_kept}"
+        );
+        return Proposal::skipped(wanted, text);
     }
-
-    fn is_default(&self) -> bool {
-        true
+    if usable.len() < bank {
+        let or_kept = if subject.settings.keep_order.is_empty() {
+            ""
+        } else {
+            " or is in `keep_order`"
+        };
+        let text = format!(
+            "{} of {bank} filler sections are left out: their type governs{or_kept}, or they are not \
+             one closed unit",
+            bank - usable.len()
+        );
+        proposal.falls_short(bank, usable.len(), text);
     }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let mut proposal = Proposal::default();
-        let wanted = subject.settings.perturbations.variants.pad_length;
-        let bank = subject.settings.perturbations.words.filler.len();
-        let usable = &subject.peers.filler;
-        if wanted == 0 {
-            return proposal;
-        }
-        let runs = subject.free_runs();
-        let open = open_runs(subject, &runs);
-        if open.is_empty() {
-            let text = "the record has no array of texts, where a neutral text could come in";
-            proposal
-                .notices
-                .push(Notice::new(Code::Skip, text).counts(wanted, 0));
-            return proposal;
-        }
-        if usable.is_empty() {
-            let or_kept = if subject.settings.keep_order.is_empty() {
-                ""
-            } else {
-                " and is not in `keep_order`"
-            };
-            let text = format!(
-                "no filler: of {bank} sections none is one closed unit of a type that does not \
-                 govern{or_kept}"
-            );
-            proposal
-                .notices
-                .push(Notice::new(Code::Skip, text).counts(wanted, 0));
-            return proposal;
-        }
-        if usable.len() < bank {
-            let or_kept = if subject.settings.keep_order.is_empty() {
-                ""
-            } else {
-                " or is in `keep_order`"
-            };
-            let text = format!(
-                "{} of {bank} filler sections are left out: their type governs{or_kept}, or they are not \
-                 one closed unit",
-                bank - usable.len()
-            );
-            proposal
-                .notices
-                .push(Notice::new(Code::Cap, text).counts(bank, usable.len()));
-        }
-        for number in 1..=wanted {
-            let mut draw = subject.draw(self.name(), number);
-            let mut pieces = padded(subject, (&runs, &open), &mut draw);
-            for _ in 1..ATTEMPTS {
-                if proposal.drafts.iter().all(|draft| draft.pieces != pieces) {
-                    break;
-                }
-                pieces = padded(subject, (&runs, &open), &mut draw);
-            }
-            proposal.drafts.push(Draft {
-                unit_type: None,
-                pieces,
-                detail: Vec::new(),
-            });
-        }
-        proposal
+    for number in 1..=wanted {
+        let mut draw = subject.draw(KIND.name, number);
+        add_another(&mut proposal, |_| {
+            padded(subject, (&runs, &open), &mut draw)
+        });
     }
+    proposal
 }
 
 /// One draw of sections and places; a section comes in twice only if the bank has too few.

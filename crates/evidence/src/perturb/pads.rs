@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{PerturbedCase, Piece};
+use super::{Draft, PerturbedCase, Piece, Proposal};
 use kelvin_base::draw::Draw;
 
 /// The least number of sections that come in.
@@ -12,7 +12,20 @@ pub(super) const FEWEST: usize = 2;
 pub(super) const MOST: usize = 4;
 
 /// How often a variant that came out like an earlier one is drawn again.
-pub(super) const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 8;
+
+/// Adds a variant to a proposal; one that came out like an earlier variant is drawn again. `pieces` gets the number of
+/// the attempt, from 0.
+pub(super) fn add_another(proposal: &mut Proposal, mut pieces: impl FnMut(usize) -> Vec<Piece>) {
+    let mut drawn = pieces(0);
+    for attempt in 1..ATTEMPTS {
+        if proposal.drafts.iter().all(|draft| draft.pieces != drawn) {
+            break;
+        }
+        drawn = pieces(attempt);
+    }
+    proposal.drafts.push(Draft::plain(drawn));
+}
 
 /// The units of a case in their order, with the pieces of `added` put in one after another at random places of their
 /// runs. None of these places is behind a unit that keeps its order.

@@ -58,15 +58,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans one kind and adds its variants to the plan. A variant whose text is already planned is left out.
-    fn plan_kind(&mut self, kind: &dyn Perturbation, subject: &PerturbedCase<'_>, plan: &mut Plan) {
-        let proposal = kind.propose(subject);
+    fn plan_kind(&mut self, kind: &Perturbation, subject: &PerturbedCase<'_>, plan: &mut Plan) {
+        let proposal = (kind.propose)(subject);
         let mut notices = proposal.notices;
         let proposed = proposal.drafts.len();
         let mut kept = 0;
         self.names.begin();
         for draft in proposal.drafts {
             // The name is given before any variant is left out: a variant keeps its name when another is left out.
-            let id = self.names.next(kind.name(), draft.unit_type.as_deref());
+            let id = self.names.next(kind.name, draft.unit_type.as_deref());
             self.text.clear();
             subject.render(&mut self.text, &draft.pieces);
             if !self.texts.insert(Digest::of(self.text.as_bytes())) {
@@ -75,8 +75,8 @@ impl<'a> Planner<'a> {
             kept += 1;
             plan.variants.push(Variant {
                 id,
-                kind: kind.name(),
-                figure: kind.figure(),
+                kind: kind.name,
+                figure: kind.figure,
                 unit_type: draft.unit_type,
                 pieces: draft.pieces,
                 detail: draft.detail,
@@ -96,7 +96,7 @@ impl<'a> Planner<'a> {
         }
         let of_kind = |notice: Notice| Notice {
             case: Some(subject.case().name.to_string()),
-            kind: Some(kind.name().to_owned()),
+            kind: Some(kind.name.to_owned()),
             ..notice
         };
         plan.notices.extend(notices.into_iter().map(of_kind));

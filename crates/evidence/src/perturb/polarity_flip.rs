@@ -6,34 +6,26 @@ use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::prose;
 use kelvin_base::draw::Draw;
 
-/// Flips one word of one governing unit; flipping it again would give the unit back. If all words
-/// were flipped together, they would cancel: "approve valid claims and deny invalid ones".
-pub(super) struct PolarityFlip;
-
 const WANTED: usize = 3;
 
-impl Perturbation for PolarityFlip {
-    fn name(&self) -> &'static str {
-        "polarity_flip"
-    }
+/// Flips one word of one governing unit; flipping it again would give the unit back. If all words
+/// were flipped together, they would cancel: "approve valid claims and deny invalid ones".
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "polarity_flip",
+    description: "one outcome or state in one governing unit becomes its opposite: approved becomes denied",
+    figure: Figure::Mechanical,
+    is_default: false,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "one outcome or state in one governing unit becomes its opposite: approved becomes denied"
-    }
-
-    fn figure(&self) -> Figure {
-        Figure::Mechanical
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let flipper = subject.peers.derived(self.name(), || {
-            Flipper::of_antonyms(&subject.settings.perturbations.words)
-        });
-        let missing = "no outcome or state that has an opposite";
-        governing_units(subject, WANTED, missing, |unit, body| {
-            rewrites(body, &flipper, &mut subject.draw(self.name(), unit))
-        })
-    }
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let flipper = subject.peers.derived(KIND.name, || {
+        Flipper::of_antonyms(&subject.settings.perturbations.words)
+    });
+    let missing = "no outcome or state that has an opposite";
+    governing_units(subject, WANTED, missing, |unit, body| {
+        rewrites(body, &flipper, &mut subject.draw(KIND.name, unit))
+    })
 }
 
 fn rewrites(body: &str, flipper: &Flipper, draw: &mut Draw) -> Vec<Rewrite> {

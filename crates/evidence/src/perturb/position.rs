@@ -8,84 +8,75 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::rewrite::with_edited;
-use super::sites::skipped;
 use super::{Draft, Figure, POSITION, Perturbation, PerturbedCase, Piece, Proposal};
-
-/// Puts neutral text in every place of a list, and turns the list.
-pub(super) struct Position;
 
 /// The most groups that a list is parted into: the elements of a longer list are taken several at a time.
 const GROUPS: usize = 10;
 
-impl Perturbation for Position {
-    fn name(&self) -> &'static str {
-        POSITION
-    }
+/// Puts neutral text in every place of a list, and turns the list.
+pub(super) static KIND: Perturbation = Perturbation {
+    name: POSITION,
+    description: "neutral text stands in the place of an element of an array, or of what is said in a turn, one place after another; \
+         and the array begins at another element, and goes round",
+    figure: Figure::Position,
+    is_default: false,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "neutral text stands in the place of an element of an array, or of what is said in a turn, one place after another; \
-         and the array begins at another element, and goes round"
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let case = subject.case();
+    if case.record().is_none() {
+        return Proposal::skipped(
+            1,
+            "a Markdown file has no array, and `position` is about the places in one",
+        );
     }
-
-    fn figure(&self) -> Figure {
-        Figure::Position
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let case = subject.case();
-        if case.record().is_none() {
-            return skipped(
-                1,
-                "a Markdown file has no array, and `position` is about the places in one",
-            );
-        }
-        let Some(neutral) = subject.peers.filler.first() else {
-            return skipped(
-                1,
-                "there is no filler that could stand in the place of an element",
-            );
+    let Some(neutral) = subject.peers.filler.first() else {
+        return Proposal::skipped(
+            1,
+            "there is no filler that could stand in the place of an element",
+        );
+    };
+    let neutral = subject.settings.perturbations.words.filler[*neutral].text();
+    let mut proposal = Proposal::default();
+    let places = case.units.iter().map(|unit| (unit.list, unit.turn));
+    for sweep in sweeps(places) {
+        let list = &sweep.units;
+        let name = match sweep.is_of_turns {
+            true => case.record().and_then(|record| record.turns.clone()),
+            false => subject.list(list.start).map(|list| Arc::clone(&list.name)),
         };
-        let neutral = subject.settings.perturbations.words.filler[*neutral].text();
-        let mut proposal = Proposal::default();
-        let places = case.units.iter().map(|unit| (unit.list, unit.turn));
-        for sweep in sweeps(places) {
-            let list = &sweep.units;
-            let name = match sweep.is_of_turns {
-                true => case.record().and_then(|record| record.turns.clone()),
-                false => subject.list(list.start).map(|list| Arc::clone(&list.name)),
-            };
-            for group in &sweep.groups {
-                let units = group.units.clone();
-                let edited = units.map(|unit| (unit, neutral.to_owned())).collect();
-                proposal.drafts.push(Draft {
-                    unit_type: name.clone(),
-                    pieces: with_edited(case.units.len(), edited),
-                    detail: vec![("neutral_text_at", shown(&group.places, sweep.length))],
-                });
-            }
-            let turns = match !sweep.is_of_turns && subject.free_runs().contains(list) {
-                true => &sweep.groups[1..],
-                // Elements that keep their order are not turned.
-                false => &[],
-            };
-            for group in turns {
-                let first = group.units.start;
-                let around = (first..list.end).chain(list.start..first);
-                let pieces = (0..list.start)
-                    .chain(around)
-                    .chain(list.end..case.units.len());
-                proposal.drafts.push(Draft {
-                    unit_type: name.clone(),
-                    pieces: pieces.map(Piece::Own).collect(),
-                    detail: vec![("begins_at", shown(&group.places, sweep.length))],
-                });
-            }
+        for group in &sweep.groups {
+            let units = group.units.clone();
+            let edited = units.map(|unit| (unit, neutral.to_owned())).collect();
+            proposal.drafts.push(Draft {
+                unit_type: name.clone(),
+                pieces: with_edited(case.units.len(), edited),
+                detail: vec![("neutral_text_at", shown(&group.places, sweep.length))],
+            });
         }
-        if proposal.drafts.is_empty() {
-            return skipped(1, "the case has no array of two units or more");
+        let turns = match !sweep.is_of_turns && subject.free_runs().contains(list) {
+            true => &sweep.groups[1..],
+            // Elements that keep their order are not turned.
+            false => &[],
+        };
+        for group in turns {
+            let first = group.units.start;
+            let around = (first..list.end).chain(list.start..first);
+            let pieces = (0..list.start)
+                .chain(around)
+                .chain(list.end..case.units.len());
+            proposal.drafts.push(Draft {
+                unit_type: name.clone(),
+                pieces: pieces.map(Piece::Own).collect(),
+                detail: vec![("begins_at", shown(&group.places, sweep.length))],
+            });
         }
-        proposal
     }
+    if proposal.drafts.is_empty() {
+        return Proposal::skipped(1, "the case has no array of two units or more");
+    }
+    proposal
 }
 
 /// An array, or the turns of a conversation, that neutral text goes through.

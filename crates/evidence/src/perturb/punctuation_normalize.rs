@@ -6,46 +6,32 @@ use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use crate::cases::prose::MASK;
 use kelvin_base::draw::Draw;
 
-/// Makes quotes, dashes and ellipses plain or typographic.
-pub(super) struct PunctuationNormalize;
-
 const WANTED: usize = 3;
 
-impl Perturbation for PunctuationNormalize {
-    fn name(&self) -> &'static str {
-        "punctuation_normalize"
-    }
+/// Makes quotes, dashes and ellipses plain or typographic.
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "punctuation_normalize",
+    description: "quotes, apostrophes, dashes and ellipses of units that do not govern are written plainly, \
+         typographically, or some of them the other way",
+    figure: Figure::Invariance,
+    is_default: false,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "quotes, apostrophes, dashes and ellipses of units that do not govern are written plainly, \
-         typographically, or some of them the other way"
-    }
-
-    fn figure(&self) -> Figure {
-        Figure::Invariance
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let missing = "punctuation that can be written otherwise";
-        everywhere(
-            subject,
-            self.name(),
-            WANTED,
-            missing,
-            |number, text, draw| {
-                let marks = marks(text);
-                let kept = match number {
-                    1 => [true, false],
-                    2 => [false, true],
-                    _ => return some(marks, draw),
-                };
-                let marks = marks
-                    .into_iter()
-                    .filter(|mark| kept[usize::from(mark.curls)]);
-                marks.map(|mark| mark.edit).collect()
-            },
-        )
-    }
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let missing = "punctuation that can be written otherwise";
+    everywhere(subject, KIND.name, WANTED, missing, |number, text, draw| {
+        let marks = marks(text);
+        let kept = match number {
+            1 => [true, false],
+            2 => [false, true],
+            _ => return some(marks, draw),
+        };
+        let marks = marks
+            .into_iter()
+            .filter(|mark| kept[usize::from(mark.curls)]);
+        marks.map(|mark| mark.edit).collect()
+    })
 }
 
 /// One mark that can be written in another way.

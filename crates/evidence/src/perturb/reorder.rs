@@ -5,10 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Draft, Figure, Perturbation, PerturbedCase, Piece, Proposal};
 use crate::cases::Unit;
 use kelvin_base::digest::Digest;
-use kelvin_base::notice::{Code, Notice};
-
-/// Shuffles the units.
-pub(super) struct Reorder;
 
 /// The largest number of orders that are listed to choose from; with more orders, a shuffle hardly ever repeats itself.
 const LISTED: usize = 720;
@@ -16,102 +12,84 @@ const LISTED: usize = 720;
 /// The number up to which orders are counted.
 const MOST_COUNTED: usize = 1 << 40;
 
-impl Perturbation for Reorder {
-    fn name(&self) -> &'static str {
-        "reorder"
-    }
+/// Shuffles the units.
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "reorder",
+    description: "the same units in another order, after the same preamble",
+    figure: Figure::Invariance,
+    is_default: true,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "the same units in another order, after the same preamble"
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let mut proposal = Proposal::default();
+    let wanted = subject.settings.perturbations.variants.reorder;
+    if wanted == 0 {
+        return proposal;
     }
-
-    fn figure(&self) -> Figure {
-        Figure::Invariance
-    }
-
-    fn is_default(&self) -> bool {
-        true
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let mut proposal = Proposal::default();
-        let wanted = subject.settings.perturbations.variants.reorder;
-        if wanted == 0 {
-            return proposal;
-        }
-        let units = &subject.case().units;
-        let runs = subject.free_runs();
-        let free: usize = runs.iter().map(ExactSizeIterator::len).sum();
-        let classes: Vec<Vec<usize>> = runs
-            .iter()
-            .map(|run| classes(&units[run.clone()]))
-            .collect();
-        let all_orders = classes.iter().fold(1, |orders: usize, run| {
-            orders.saturating_mul(arrangements(run)).min(MOST_COUNTED)
-        });
-        let other_orders = all_orders - 1;
-        let is_record = subject.case().record().is_some();
-        if other_orders == 0 {
-            let reason = match (units.len(), free) {
-                (0 | 1, _) => "the case has 1 unit, and 2 are needed".to_owned(),
-                (units, 0) if is_record && subject.settings.keep_order.is_empty() => format!(
-                    "the {units} units of the case are fields, or messages that keep their order"
-                ),
-                (units, 0) => {
-                    format!("the {units} units of the case keep their order: `keep_order`")
-                }
-                (_, free) if is_record => {
-                    format!("the {free} element(s) of the arrays of the case have no other order")
-                }
-                (units, free) if free < units => format!(
-                    "only {free} of the {units} units may change places, and in no other order: `keep_order`"
-                ),
-                (units, _) => format!("the {units} units of the case are all the same"),
-            };
-            proposal
-                .notices
-                .push(Notice::new(Code::Skip, reason).counts(wanted, 0));
-            return proposal;
-        }
-        if other_orders < wanted {
-            let kept = match units.len() - free {
-                0 => "",
-                _ if is_record => ": fields keep their places",
-                _ => ": `keep_order`",
-            };
-            let text = format!("{free} units have only {other_orders} other order(s){kept}");
-            proposal
-                .notices
-                .push(Notice::new(Code::Cap, text).counts(wanted, other_orders));
-        }
-        // Up to four times as many orders as wanted are listed too; among more, drawing until a new order comes up ends
-        // soon.
-        let orders = if other_orders <= LISTED.max(wanted.saturating_mul(4)) {
-            let mut orders = listed(&classes);
-            subject.draw(self.name(), 0).shuffle(&mut orders);
-            orders.truncate(wanted);
-            orders
-        } else {
-            shuffled(subject, &classes, wanted)
+    let units = &subject.case().units;
+    let runs = subject.free_runs();
+    let free: usize = runs.iter().map(ExactSizeIterator::len).sum();
+    let classes: Vec<Vec<usize>> = runs
+        .iter()
+        .map(|run| classes(&units[run.clone()]))
+        .collect();
+    let all_orders = classes.iter().fold(1, |orders: usize, run| {
+        orders.saturating_mul(arrangements(run)).min(MOST_COUNTED)
+    });
+    let other_orders = all_orders - 1;
+    let is_record = subject.case().record().is_some();
+    if other_orders == 0 {
+        let reason = match (units.len(), free) {
+            (0 | 1, _) => "the case has 1 unit, and 2 are needed".to_owned(),
+            (units, 0) if is_record && subject.settings.keep_order.is_empty() => format!(
+                "the {units} units of the case are fields, or messages that keep their order"
+            ),
+            (units, 0) => {
+                format!("the {units} units of the case keep their order: `keep_order`")
+            }
+            (_, free) if is_record => {
+                format!("the {free} element(s) of the arrays of the case have no other order")
+            }
+            (units, free) if free < units => format!(
+                "only {free} of the {units} units may change places, and in no other order: `keep_order`"
+            ),
+            (units, _) => format!("the {units} units of the case are all the same"),
         };
-        proposal.drafts = orders
-            .into_iter()
-            .map(|order| {
-                let mut pieces: Vec<Piece> = (0..units.len()).map(Piece::Own).collect();
-                for ((run, classes), order) in runs.iter().zip(&classes).zip(&order) {
-                    for (at, unit) in run.clone().zip(places(classes, order)) {
-                        pieces[at] = Piece::Own(run.start + unit);
-                    }
-                }
-                Draft {
-                    unit_type: None,
-                    pieces,
-                    detail: Vec::new(),
-                }
-            })
-            .collect();
-        proposal
+        return Proposal::skipped(wanted, reason);
     }
+    if other_orders < wanted {
+        let kept = match units.len() - free {
+            0 => "",
+            _ if is_record => ": fields keep their places",
+            _ => ": `keep_order`",
+        };
+        let text = format!("{free} units have only {other_orders} other order(s){kept}");
+        proposal.falls_short(wanted, other_orders, text);
+    }
+    // Up to four times as many orders as wanted are listed too; among more, drawing until a new order comes up ends
+    // soon.
+    let orders = if other_orders <= LISTED.max(wanted.saturating_mul(4)) {
+        let mut orders = listed(&classes);
+        subject.draw(KIND.name, 0).shuffle(&mut orders);
+        orders.truncate(wanted);
+        orders
+    } else {
+        shuffled(subject, &classes, wanted)
+    };
+    proposal.drafts = orders
+        .into_iter()
+        .map(|order| {
+            let mut pieces: Vec<Piece> = (0..units.len()).map(Piece::Own).collect();
+            for ((run, classes), order) in runs.iter().zip(&classes).zip(&order) {
+                for (at, unit) in run.clone().zip(places(classes, order)) {
+                    pieces[at] = Piece::Own(run.start + unit);
+                }
+            }
+            Draft::plain(pieces)
+        })
+        .collect();
+    proposal
 }
 
 /// The order of every run, as the classes of its units.
@@ -188,7 +166,7 @@ fn shuffled(subject: &PerturbedCase<'_>, classes: &[Vec<usize>], wanted: usize) 
     let mut known = BTreeSet::from([classes.to_vec()]);
     let mut orders = Vec::with_capacity(wanted);
     for number in 1..=wanted {
-        let mut draw = subject.draw(Reorder.name(), number);
+        let mut draw = subject.draw(KIND.name, number);
         let mut order = classes.to_vec();
         while !known.insert(order.clone()) {
             for run in &mut order {

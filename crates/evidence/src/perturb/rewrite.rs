@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::{Draft, EditedUnit, PerturbedCase, Piece, Proposal};
 use crate::cases::outline::outline;
-use kelvin_base::notice::{Code, Notice};
 
 /// Details of a variant that its pieces do not show.
 pub(super) type Detail = Vec<(&'static str, String)>;
@@ -33,8 +32,7 @@ pub(super) fn governing_units(
         let units: Vec<usize> = of_type(subject, unit_type);
         if units.is_empty() {
             let text = format!("the case has no unit of type `{unit_type}`");
-            let notice = Notice::new(Code::Skip, text).counts(wanted, 0);
-            proposal.notices.push(notice);
+            proposal.falls_short(wanted, 0, text);
             continue;
         }
         let mut without = 0;
@@ -56,13 +54,11 @@ pub(super) fn governing_units(
             made += proposal.drafts.len() - before;
         }
         if without > 0 {
-            let code = if made == 0 { Code::Skip } else { Code::Cap };
             let text = format!(
                 "{missing} in {without} of {} unit(s) of type `{unit_type}`",
                 units.len()
             );
-            let notice = Notice::new(code, text).counts(wanted * units.len(), made);
-            proposal.notices.push(notice);
+            proposal.falls_short(wanted * units.len(), made, text);
         }
     }
     proposal

@@ -9,7 +9,6 @@ use super::{Draft, PerturbedCase, Proposal};
 use crate::cases::prose::{MaskedText, prose};
 use crate::words::Words;
 use kelvin_base::draw::Draw;
-use kelvin_base::notice::{Code, Notice};
 
 /// A unit that does not govern, with its prose.
 pub(super) struct Text<'a> {
@@ -23,8 +22,6 @@ pub(super) struct Text<'a> {
 
 /// A place where something can be put in.
 pub(super) struct InsertionSite {
-    /// The index of the text among those that can be edited.
-    pub(super) text: usize,
     /// The range to replace; empty where text is only put in.
     pub(super) range: Range<usize>,
     /// The sentence that the site is about.
@@ -61,6 +58,24 @@ impl Text<'_> {
             .collect()
     }
 
+    /// The sites in some of the sentences. `place` finds the one of a sentence, which it gets in the masked form: the
+    /// range of the sentence that is replaced.
+    pub(super) fn sites(
+        &self,
+        sentences: impl Iterator<Item = Range<usize>>,
+        place: impl Fn(&str) -> Option<Range<usize>>,
+    ) -> Vec<InsertionSite> {
+        sentences
+            .filter_map(|sentence| {
+                let place = place(self.masked(sentence.clone()))?;
+                Some(InsertionSite {
+                    range: sentence.start + place.start..sentence.start + place.end,
+                    sentence,
+                })
+            })
+            .collect()
+    }
+
     /// A range of the text, in its masked form.
     pub(super) fn masked(&self, range: Range<usize>) -> &str {
         &self.prose.masked[range]
@@ -73,18 +88,17 @@ pub(super) fn one_site_each(
     kind: &'static str,
     wanted: usize,
     missing: &str,
-    sites: impl Fn(usize, &Text<'_>) -> Vec<InsertionSite>,
+    sites: impl Fn(&Text<'_>) -> Vec<InsertionSite>,
     write: impl Fn(&Text<'_>, &InsertionSite, &mut Draw) -> Option<(Edits, Detail)>,
 ) -> Proposal {
     let mut proposal = Proposal::default();
     let texts = texts(subject);
     if texts.is_empty() {
-        return skipped(wanted, "every unit of the case governs");
+        return Proposal::skipped(wanted, "every unit of the case governs");
     }
-    let all: Vec<InsertionSite> = texts
+    let all: Vec<(&Text<'_>, InsertionSite)> = texts
         .iter()
-        .enumerate()
-        .flat_map(|(at, text)| sites(at, text))
+        .flat_map(|text| sites(text).into_iter().map(move |site| (text, site)))
         .collect();
     let mut used = vec![false; all.len()];
     for number in 1..=wanted {
@@ -95,8 +109,7 @@ pub(super) fn one_site_each(
             if std::mem::replace(&mut used[at], true) {
                 continue;
             }
-            let site = &all[at];
-            let text = &texts[site.text];
+            let (text, site) = &all[at];
             let Some((edits, detail)) = write(text, site, &mut draw) else {
                 continue;
             };
@@ -126,7 +139,7 @@ pub(super) fn everywhere(
     let mut proposal = Proposal::default();
     let texts = texts(subject);
     if texts.is_empty() {
-        return skipped(wanted, "every unit of the case governs");
+        return Proposal::skipped(wanted, "every unit of the case governs");
     }
     for number in 1..=wanted {
         let mut draw = subject.draw(kind, number);
@@ -138,39 +151,25 @@ pub(super) fn everywhere(
             })
             .collect();
         if !edited.is_empty() {
-            proposal.drafts.push(Draft {
-                unit_type: None,
-                pieces: with_edited(subject.case().units.len(), edited),
-                detail: Vec::new(),
-            });
+            proposal.drafts.push(Draft::plain(with_edited(
+                subject.case().units.len(),
+                edited,
+            )));
         }
     }
     note_missing_sites(&mut proposal, wanted, missing);
     proposal
 }
 
-/// A proposal without variants, with a notice that gives the reason.
-pub(super) fn skipped(wanted: usize, reason: &str) -> Proposal {
-    Proposal {
-        drafts: Vec::new(),
-        notices: vec![Notice::new(Code::Skip, reason).counts(wanted, 0)],
-    }
-}
-
 fn note_missing_sites(proposal: &mut Proposal, wanted: usize, missing: &str) {
-    let got = proposal.drafts.len();
-    let notice = match got {
-        0 => Notice::new(
-            Code::Skip,
-            format!("no {missing} in a unit that does not govern"),
-        ),
-        _ if got < wanted => Notice::new(
-            Code::Cap,
-            format!("only {got} variant(s): no further {missing} in units that do not govern"),
-        ),
-        _ => return,
+    let made = proposal.drafts.len();
+    let reason = match made {
+        0 => format!("no {missing} in a unit that does not govern"),
+        _ => format!("only {made} variant(s): no further {missing} in units that do not govern"),
     };
-    proposal.notices.push(notice.counts(wanted, got));
+    if made < wanted {
+        proposal.falls_short(wanted, made, reason);
+    }
 }
 
 /// Whether a sentence has none of the negations.

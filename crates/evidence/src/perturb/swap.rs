@@ -11,36 +11,24 @@ use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 
 /// Replaces one governing unit.
-pub(super) struct Swap;
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "swap",
+    description: "one unit of a governing type is replaced by another case's unit of that type",
+    figure: Figure::Sensitivity,
+    is_default: true,
+    propose,
+};
 
-impl Perturbation for Swap {
-    fn name(&self) -> &'static str {
-        "swap"
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let mut proposal = Proposal::default();
+    let count = subject.settings.perturbations.variants.swap;
+    if count == SwapCount::UpTo(0) {
+        return proposal;
     }
-
-    fn describe(&self) -> &'static str {
-        "one unit of a governing type is replaced by another case's unit of that type"
+    for unit_type in &subject.settings.governing_types {
+        propose_type(subject, unit_type, count, &mut proposal);
     }
-
-    fn figure(&self) -> Figure {
-        Figure::Sensitivity
-    }
-
-    fn is_default(&self) -> bool {
-        true
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let mut proposal = Proposal::default();
-        let count = subject.settings.perturbations.variants.swap;
-        if count == SwapCount::UpTo(0) {
-            return proposal;
-        }
-        for unit_type in &subject.settings.governing_types {
-            propose_type(subject, unit_type, count, &mut proposal);
-        }
-        proposal
-    }
+    proposal
 }
 
 fn propose_type(
@@ -92,14 +80,12 @@ fn propose_type(
                     "only {most} swap(s) of `{unit_type}`: {} own unit(s), {pool} of other cases",
                     units.len()
                 );
-                proposal
-                    .notices
-                    .push(Notice::new(Code::Cap, text).counts(wanted, most));
+                proposal.falls_short(wanted, most, text);
             }
             if most <= wanted {
                 all(&units, &own, ring)
             } else {
-                some(subject, Swap.name(), &units, &own, ring, wanted)
+                some(subject, KIND.name, &units, &own, ring, wanted)
             }
         }
     };

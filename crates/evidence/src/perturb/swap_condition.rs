@@ -16,36 +16,28 @@ use crate::cases::outline::outline;
 use kelvin_base::digest::Digest;
 use kelvin_base::notice::{Code, Notice};
 
-/// Exchanges the conditions of one governing unit.
-pub(super) struct SwapCondition;
-
 /// The most variants per governing type.
 const WANTED: usize = 3;
 
-impl Perturbation for SwapCondition {
-    fn name(&self) -> &'static str {
-        "swap_condition"
-    }
+/// Exchanges the conditions of one governing unit.
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "swap_condition",
+    description: "in one governing unit the list of conditions is replaced by another case's; whether they \
+         hold, and the details, stay",
+    figure: Figure::Condition,
+    is_default: false,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "in one governing unit the list of conditions is replaced by another case's; whether they \
-         hold, and the details, stay"
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    let index = subject
+        .peers
+        .derived(KIND.name, || Index::of(subject.corpus, subject.settings));
+    let mut proposal = Proposal::default();
+    for unit_type in &subject.settings.governing_types {
+        propose_type(subject, unit_type, &index, &mut proposal);
     }
-
-    fn figure(&self) -> Figure {
-        Figure::Condition
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        let index = subject
-            .peers
-            .derived(self.name(), || Index::of(subject.corpus, subject.settings));
-        let mut proposal = Proposal::default();
-        for unit_type in &subject.settings.governing_types {
-            propose_type(subject, unit_type, &index, &mut proposal);
-        }
-        proposal
-    }
+    proposal
 }
 
 /// The rules of the corpus, each read once.
@@ -136,9 +128,7 @@ fn propose_type(
     let units = of_type(subject, unit_type);
     let Some(first) = units.first() else {
         let text = format!("the case has no unit of type `{unit_type}`");
-        proposal
-            .notices
-            .push(Notice::new(Code::Skip, text).counts(WANTED, 0));
+        proposal.falls_short(WANTED, 0, text);
         return;
     };
     let shared_type = &subject.case().units[*first].unit_type;
@@ -159,9 +149,7 @@ fn propose_type(
     ));
     if read.is_empty() {
         let text = format!("no unit of type `{unit_type}` reads `requires: <conditions>. <state>`");
-        proposal
-            .notices
-            .push(Notice::new(Code::Skip, text).counts(WANTED, 0));
+        proposal.falls_short(WANTED, 0, text);
         return;
     }
     let before = proposal.drafts.len();
@@ -181,7 +169,7 @@ fn propose_type(
         let mut pairs = if own.len().saturating_mul(pool) <= wanted {
             all(&own, &senses, ring)
         } else {
-            some(subject, SwapCondition.name(), &own, &senses, ring, wanted)
+            some(subject, KIND.name, &own, &senses, ring, wanted)
         };
         pairs.truncate(wanted);
         proposal.drafts.extend(
@@ -193,16 +181,12 @@ fn propose_type(
     let made = proposal.drafts.len() - before;
     if made == 0 {
         let text = format!("no other case has other conditions in a unit of type `{unit_type}`");
-        proposal
-            .notices
-            .push(Notice::new(Code::Skip, text).counts(WANTED, 0));
+        proposal.falls_short(WANTED, 0, text);
     } else if made < WANTED {
         let text = format!(
             "only {made} exchange(s): other cases have no further conditions for `{unit_type}`"
         );
-        proposal
-            .notices
-            .push(Notice::new(Code::Cap, text).counts(WANTED, made));
+        proposal.falls_short(WANTED, made, text);
     }
 }
 

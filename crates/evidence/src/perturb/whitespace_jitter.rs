@@ -5,41 +5,33 @@ use super::sites::{Text, everywhere};
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
 use kelvin_base::draw::Draw;
 
-/// Widens gaps between paragraphs and between words, and adds single spaces at line ends.
-pub(super) struct WhitespaceJitter;
-
 const WANTED: usize = 3;
 
 /// The chance that a place is changed, in percent.
 const CHANCE: usize = 30;
 
-impl Perturbation for WhitespaceJitter {
-    fn name(&self) -> &'static str {
-        "whitespace_jitter"
-    }
+/// Widens gaps between paragraphs and between words, and adds single spaces at line ends.
+pub(super) static KIND: Perturbation = Perturbation {
+    name: "whitespace_jitter",
+    description: "units that do not govern get wider gaps between paragraphs or words, or spaces at line ends",
+    figure: Figure::Invariance,
+    is_default: false,
+    propose,
+};
 
-    fn describe(&self) -> &'static str {
-        "units that do not govern get wider gaps between paragraphs or words, or spaces at line ends"
-    }
-
-    fn figure(&self) -> Figure {
-        Figure::Invariance
-    }
-
-    fn propose(&self, subject: &PerturbedCase<'_>) -> Proposal {
-        everywhere(
-            subject,
-            self.name(),
-            WANTED,
-            "gap to widen",
-            |_, text, draw| {
-                let mut modes = [gaps(text), line_ends(text), spaces(text)];
-                draw.shuffle(&mut modes);
-                let found = modes.into_iter().find(|places| !places.is_empty());
-                some(found.unwrap_or_default(), draw)
-            },
-        )
-    }
+fn propose(subject: &PerturbedCase<'_>) -> Proposal {
+    everywhere(
+        subject,
+        KIND.name,
+        WANTED,
+        "gap to widen",
+        |_, text, draw| {
+            let mut modes = [gaps(text), line_ends(text), spaces(text)];
+            draw.shuffle(&mut modes);
+            let found = modes.into_iter().find(|places| !places.is_empty());
+            some(found.unwrap_or_default(), draw)
+        },
+    )
 }
 
 /// A random part of the places, with at least one of them.

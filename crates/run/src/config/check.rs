@@ -73,11 +73,7 @@ fn anchor(file: &Node, found: &mut Vec<Problem>) {
 
 /// Reports limits on metrics that are only shown: such a limit would decide nothing.
 fn metric_rules(file: &Node, found: &mut Vec<Problem>) {
-    let metrics = file.get(&["gate", "metrics"]);
-    let Some(Content::Map(rules)) = metrics.map(|node| &node.content) else {
-        return;
-    };
-    for (id, rule) in rules {
+    for (id, rule) in file.entries(&["gate", "metrics"]) {
         let Some((_, at)) = rule.text(&["policy"]).filter(|(text, _)| *text == "info") else {
             continue;
         };
@@ -220,22 +216,19 @@ fn check_service(service: &Node, found: &mut Vec<Problem>) {
     }
     models::key(service, found);
     models::headers(service, found);
-    if let Some(Content::Map(headers)) = service.get(&["headers"]).map(|node| &node.content) {
-        for (name, value) in headers {
-            if let Content::Text(text) = &value.content
-                && text.contains("${")
-            {
-                let what = format!("`{}` is sent as it is, with its `${{`", name.text);
-                found.push(Problem::new(value.at.clone(), what).help(
-                    "name the environment variable of a key in `api_key_env`, and its header in `api_key_header`",
-                ));
-            }
+    for (name, value) in service.entries(&["headers"]) {
+        if let Content::Text(text) = &value.content
+            && text.contains("${")
+        {
+            let what = format!("`{}` is sent as it is, with its `${{`", name.text);
+            found.push(Problem::new(value.at.clone(), what).help(
+                "name the environment variable of a key in `api_key_env`, and its header in `api_key_header`",
+            ));
         }
     }
     let of_keys = http_problems(&text, service.get(&["headers"]).is_some());
     found.extend(of_keys.into_iter().map(|HttpProblem { key, what, help }| {
-        let at = service.get(&[key]).map_or(0..0, |node| node.at.clone());
-        Problem::new(at, what).help(help)
+        Problem::new(service.place(&[key]), what).help(help)
     }));
 }
 

@@ -144,7 +144,7 @@ fn measured(config: &Config) -> Value {
     settings.insert("seed".to_owned(), json!(config.seed));
     settings.insert("repeats".to_owned(), json!(config.repeats));
     settings.insert("fingerprint".to_owned(), json!(config.fingerprint));
-    for probe in config.probes.iter().filter(|probe| probe.is_configured) {
+    for probe in config.configured() {
         settings.extend(probe.settings.as_data());
     }
     let judges = config.judges();
@@ -163,24 +163,21 @@ impl Config {
     /// The files that say what is measured, apart from those of single items, since each item is compared by
     /// itself. The paths are relative to the folder of the configuration.
     pub fn measured_files(&self) -> Vec<(&'static str, &Path)> {
-        let configured = self.probes.iter().filter(|probe| probe.is_configured);
-        configured
+        self.configured()
             .flat_map(|probe| probe.settings.files())
             .collect()
     }
 
     /// The folders whose files say what is measured, in the same form.
     pub fn measured_folders(&self) -> Vec<(&'static str, &Path)> {
-        let configured = self.probes.iter().filter(|probe| probe.is_configured);
-        configured
+        self.configured()
             .flat_map(|probe| probe.settings.folders())
             .collect()
     }
 
     /// The command lines of checks that run after a pipeline.
     pub fn checking_commands(&self) -> Vec<&str> {
-        let configured = self.probes.iter().filter(|probe| probe.is_configured);
-        configured
+        self.configured()
             .flat_map(|probe| probe.settings.commands())
             .collect()
     }

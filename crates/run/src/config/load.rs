@@ -23,20 +23,35 @@ const FILE: &str = "kelvin.yaml";
 /// probe, so no key of a probe is missing in it.
 const OF_JUDGEMENT: [&str; 2] = ["gate", "baseline"];
 
-/// Reads, checks and settles the configuration.
-pub(super) fn load(overrides: &Overrides, owners: &[Owner]) -> anyhow::Result<Config> {
-    let file = overrides
-        .file
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(FILE));
-    match &overrides.text {
-        Some(text) => parse(text, &file, overrides, owners),
-        None => parse(&read(&file)?, &file, overrides, owners),
+impl Config {
+    /// Reads and checks the configuration. Each owner checks its own keys.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] that shows every problem at once, each with its line, a caret and what to do.
+    pub fn load(overrides: &Overrides, owners: &[Owner]) -> anyhow::Result<Self> {
+        let file = overrides
+            .file
+            .clone()
+            .unwrap_or_else(|| PathBuf::from(FILE));
+        match &overrides.text {
+            Some(text) => parse(text, &file, overrides, owners),
+            None => parse(&read(&file)?, &file, overrides, owners),
+        }
+    }
+
+    /// Checks a text that is to become `file`.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn parse(text: &str, file: &Path, owners: &[Owner]) -> anyhow::Result<Self> {
+        parse(text, file, &Overrides::default(), owners)
     }
 }
 
 /// Checks and settles the text of a file.
-pub(super) fn parse(
+fn parse(
     source: &str,
     file: &Path,
     overrides: &Overrides,
@@ -119,10 +134,7 @@ fn problems(
 /// wrote it would take it for one that holds. So would one for a metric that the probe cannot have; whether it has one of
 /// a name that it may have shows after a run.
 fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
-    let metrics = tree.get(&["gate", "metrics"]);
-    let Some(Content::Map(rules)) = metrics.map(|node| &node.content) else {
-        return Vec::new();
-    };
+    let rules = tree.entries(&["gate", "metrics"]);
     let configured = parts.iter().filter(|(_, part)| part.is_configured);
     let mut names: Vec<&str> = configured.map(|(owner, _)| owner.name).collect();
     if names.is_empty() {
@@ -170,11 +182,9 @@ fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
 
 /// The known top-level keys that the file only has in another spelling.
 fn meant<'s>(tree: &Node, schema: &'s Value) -> Vec<&'s str> {
-    let Content::Map(entries) = &tree.content else {
-        return Vec::new();
-    };
     let known: Vec<&str> = shape::properties(schema).map(|(name, _)| name).collect();
-    let unknown = entries
+    let unknown = tree
+        .entries(&[])
         .iter()
         .filter(|(key, _)| !known.contains(&&*key.text));
     let near = unknown.filter_map(|(key, _)| hints::nearest(&key.text, &known));
@@ -228,8 +238,8 @@ fn general(tree: &Node) -> Result<RawConfig, Problem> {
     serde_json::from_value(values).map_err(|error| Problem::new(0..0, error.to_string()))
 }
 
-/// The `name` that a configuration gives itself, as far as the text can be read at all.
-pub(super) fn name(source: &str) -> Option<String> {
+/// The `name` in the text of a configuration, also where the rest of it cannot be read.
+pub fn name(source: &str) -> Option<String> {
     if let Ok(tree) = yaml::parse(source) {
         return tree.text(&["name"]).map(|(name, _)| name.to_owned());
     }

@@ -36,6 +36,7 @@ pub use diagnostic::Problem;
 pub use edits::{Edited, edits, is_same_data};
 pub use harmless::{Harmless, NamedPaths, always_affects};
 pub use hints::nearest;
+pub use load::name;
 pub use measuring::measuring_as;
 pub use yaml::quote;
 
@@ -222,25 +223,6 @@ impl GateOverrides {
 }
 
 impl Config {
-    /// Reads and checks the configuration. Each owner checks its own keys.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`](kelvin_base::exit::Misuse) that shows every problem at once, each with its line, a
-    /// caret and what to do.
-    pub fn load(overrides: &Overrides, owners: &[Owner]) -> anyhow::Result<Self> {
-        load::load(overrides, owners)
-    }
-
-    /// Checks a text that is to become `file`.
-    ///
-    /// # Errors
-    ///
-    /// As [`load`](Self::load).
-    pub fn parse(text: &str, file: &Path, owners: &[Owner]) -> anyhow::Result<Self> {
-        load::parse(text, file, &Overrides::default(), owners)
-    }
-
     /// The folder from which a check takes everything that it reads or runs: scripts, schemas, SQL, the template of a
     /// workspace. It is the folder of the file unless a change is judged by the files of its base.
     pub fn rules_root(&self) -> &Path {
@@ -255,15 +237,14 @@ impl Config {
     /// The settings of the kind of probe that has settings of this type; none where the file does
     /// not configure the kind.
     pub fn settings<T: ProbeSettings>(&self) -> Option<&T> {
-        let configured = self.probes.iter().filter(|probe| probe.is_configured);
-        let mut settings = configured.map(|probe| &*probe.settings as &dyn Any);
+        let mut settings = self.configured().map(|probe| &*probe.settings as &dyn Any);
         settings.find_map(|settings| settings.downcast_ref())
     }
 
     /// The addresses of the pipelines of all kinds of probes that the file configures.
     pub fn targets(&self) -> impl Iterator<Item = &Address> {
-        let configured = self.probes.iter().filter(|probe| probe.is_configured);
-        configured.filter_map(|probe| probe.settings.target())
+        self.configured()
+            .filter_map(|probe| probe.settings.target())
     }
 
     /// How many invocations of the pipeline run at the same time: of every kind of probe at least so many.
@@ -274,16 +255,14 @@ impl Config {
 
     /// The address of the pipeline of one kind of probe, where the file configures it.
     pub fn target_of(&self, name: &str) -> Option<&Address> {
-        let mut configured = self.probes.iter().filter(|probe| probe.is_configured);
-        let probe = configured.find(|probe| probe.name == name)?;
+        let probe = self.configured().find(|probe| probe.name == name)?;
         probe.settings.target()
     }
 
     /// The judges of all kinds of probes that the file configures: the name of the probe, the place of the judge, and
     /// its settings.
     pub fn judges(&self) -> impl Iterator<Item = (&'static str, String, &JudgeSettings)> {
-        let configured = self.probes.iter().filter(|probe| probe.is_configured);
-        configured.flat_map(|probe| {
+        self.configured().flat_map(|probe| {
             let judges = probe.settings.judges().into_iter();
             judges.map(|(place, settings)| (probe.name, place, settings))
         })
@@ -291,31 +270,29 @@ impl Config {
 
     /// Whether a metric depends on the grades of the judge at a place, of the probe of this name.
     pub fn is_graded(&self, probe: &str, place: &str, metric: &str) -> bool {
-        let mut configured = self.probes.iter().filter(|probe| probe.is_configured);
         let is_of_probe = metric.split_once('.').is_some_and(|(of, _)| of == probe);
         let graded =
             |found: &ProbeConfig| found.name == probe && found.settings.is_graded(place, metric);
-        is_of_probe && configured.any(graded)
+        is_of_probe && self.configured().any(graded)
     }
 
     /// How often each invocation has to be made so that every probe has its figures; none where no probe says.
     pub fn live_runs(&self) -> Option<NonZeroUsize> {
-        let configured = self.probes.iter().filter(|probe| probe.is_configured);
-        configured
-            .filter_map(|probe| probe.settings.live_runs())
-            .max()
+        let runs = self
+            .configured()
+            .filter_map(|probe| probe.settings.live_runs());
+        runs.max()
     }
 
     /// Whether the file configures the kind of probe of this name.
     pub fn configures(&self, name: &str) -> bool {
-        let mut probes = self.probes.iter();
-        probes.any(|probe| probe.is_configured && probe.name == name)
+        self.configured().any(|probe| probe.name == name)
     }
-}
 
-/// The `name` in the text of a configuration, also where the rest of it cannot be read.
-pub fn name(text: &str) -> Option<String> {
-    load::name(text)
+    /// The kinds of probes that the file configures.
+    fn configured(&self) -> impl Iterator<Item = &ProbeConfig> {
+        self.probes.iter().filter(|probe| probe.is_configured)
+    }
 }
 
 impl Config {

@@ -83,9 +83,7 @@ pub(super) fn settle(
 /// The problems of the values of all declared models, whatever their types.
 pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
-    let Some(Content::Map(models)) = file.get(&["models"]).map(|node| &node.content) else {
-        return found;
-    };
+    let models = file.entries(&["models"]);
     for (name, model) in models {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if name.text.is_empty() || !name.text.chars().all(is_plain) {
@@ -186,10 +184,7 @@ pub(super) fn key(model: &Node, found: &mut Vec<Problem>) {
 
 /// Reports headers that cannot be sent, and headers that would carry a key.
 pub(super) fn headers(model: &Node, found: &mut Vec<Problem>) {
-    let Some(Content::Map(headers)) = model.get(&["headers"]).map(|node| &node.content) else {
-        return;
-    };
-    for (name, value) in headers {
+    for (name, value) in model.entries(&["headers"]) {
         let at: Range<usize> = name.at.clone();
         let lower = name.text.to_ascii_lowercase();
         if SECRET_HEADERS.contains(&&*lower) {

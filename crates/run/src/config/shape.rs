@@ -18,12 +18,9 @@ pub type Hint<'a> = dyn Fn(&Slip<'_>) -> Option<String> + 'a;
 
 /// Every way in which a node differs from a schema.
 pub fn problems(node: &Node, schema: &Value, source: &str, hint: &Hint<'_>) -> Vec<Problem> {
-    let models = match node.get(&["models"]).map(|models| &models.content) {
-        Some(Content::Map(models)) => models.iter().map(|(name, _)| &*name.text).collect(),
-        _ => Vec::new(),
-    };
+    let models = node.entries(&["models"]).iter();
     let mut walk = ShapeWalk {
-        models,
+        models: models.map(|(name, _)| &*name.text).collect(),
         source,
         root: schema,
         hint,

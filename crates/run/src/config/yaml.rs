@@ -86,6 +86,19 @@ impl Node {
         node.get(rest)
     }
 
+    /// The place of the value under a path of keys; that of the file as a whole where there is none.
+    pub fn place(&self, path: &[&str]) -> Range<usize> {
+        self.get(path).map_or(0..0, |node| node.at.clone())
+    }
+
+    /// The entries of the mapping under a path of keys; none where there is no mapping.
+    pub fn entries(&self, path: &[&str]) -> &[(Key, Self)] {
+        match self.get(path).map(|node| &node.content) {
+            Some(Content::Map(entries)) => entries,
+            _ => &[],
+        }
+    }
+
     /// The path of the innermost key that has a place of the source in it, e.g. `prompts[2].id`.
     pub fn key_at(&self, place: &Range<usize>) -> Option<String> {
         // A problem of the file as a whole belongs to no key.

@@ -195,6 +195,17 @@ pub struct Reply {
 }
 
 impl Ended {
+    /// A failed call without other results than the exit code, where there is one.
+    fn failed(failure: Failure, exit: Option<i32>) -> Self {
+        Self::Failed {
+            failure: Box::new(failure),
+            reply: Reply {
+                exit,
+                ..Reply::default()
+            },
+        }
+    }
+
     /// The same end, after these outputs of earlier turns of its conversation.
     fn after(mut self, earlier: Vec<Vec<u8>>) -> Self {
         if let Self::Answered(reply) | Self::Failed { reply, .. } = &mut self {

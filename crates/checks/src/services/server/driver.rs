@@ -86,7 +86,9 @@ pub(super) trait Driver: Sync {
     ) -> Result<(), Trouble>;
 
     /// The statement that makes a database.
-    fn create(&self, name: &str) -> String;
+    fn create(&self, name: &str) -> String {
+        format!("CREATE DATABASE {name}")
+    }
 
     /// The statement that removes a database, whoever is still connected to it.
     fn remove(&self, name: &str) -> String;

@@ -190,10 +190,6 @@ impl Driver for Mysql {
         })
     }
 
-    fn create(&self, name: &str) -> String {
-        format!("CREATE DATABASE {name}")
-    }
-
     fn remove(&self, name: &str) -> String {
         format!("DROP DATABASE IF EXISTS {name}")
     }

@@ -234,10 +234,6 @@ impl Driver for Postgres {
         })
     }
 
-    fn create(&self, name: &str) -> String {
-        format!("CREATE DATABASE {name}")
-    }
-
     fn remove(&self, name: &str) -> String {
         format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")
     }

@@ -417,8 +417,8 @@ fn every_kind_keeps_the_record_valid_and_its_other_fields_untouched() {
         ("turns", "messages"),
     ];
     let mut settings = settings("cases.jsonl", &["policy", "docs", "amount"], &declared);
-    let opt_in = perturb::ALL.iter().filter(|kind| !kind.is_default());
-    settings.perturbations.enable = opt_in.map(|kind| kind.name().to_owned()).collect();
+    let opt_in = perturb::ALL.iter().filter(|kind| !kind.is_default);
+    settings.perturbations.enable = opt_in.map(|kind| kind.name.to_owned()).collect();
     let corpus = corpus(&every_form(), &settings);
     let of = ["policy", "note", "passages", "docs", "amount", "messages"];
     let mut kinds = BTreeSet::new();

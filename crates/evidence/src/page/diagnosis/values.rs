@@ -43,7 +43,7 @@ pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
         .collect();
     let is_compared = |variant: &VariantRecord| {
         let kind = perturb::find(&variant.kind);
-        kind.is_some_and(|kind| kind.figure() == perturb::Figure::Mechanical)
+        kind.is_some_and(|kind| kind.figure == perturb::Figure::Mechanical)
             && variant
                 .unit_type
                 .as_deref()

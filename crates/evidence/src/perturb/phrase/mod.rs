@@ -83,19 +83,13 @@ impl Flipper {
         if apply_edits(&flipped, &self.edits(&flipped)) != text {
             return Edits::new();
         }
-        let shift = |(range, new): (Range<usize>, String)| {
-            (block.start + range.start..block.start + range.end, new)
-        };
-        edits.into_iter().map(shift).collect()
+        shifted(edits, block.start)
     }
 
     /// The flips of a block of masked text, one by one and each with the article before it corrected. A flip is left
     /// out if a second flip would not give the text back.
     pub(super) fn flip_each(&self, masked: &str, block: Range<usize>) -> Vec<Edits> {
         let text = &masked[block.clone()];
-        let shift = |(range, new): (Range<usize>, String)| {
-            (block.start + range.start..block.start + range.end, new)
-        };
         self.single(text)
             .into_iter()
             .filter(|edits| {
@@ -104,7 +98,7 @@ impl Flipper {
                 back.iter()
                     .any(|edits| apply_edits(&flipped, edits) == text)
             })
-            .map(|edits| edits.into_iter().map(shift).collect())
+            .map(|edits| shifted(edits, block.start))
             .collect()
     }
 
@@ -167,6 +161,13 @@ impl Flipper {
             PhraseGuard::State => self.place(text, tokens, at, count).is_state(opposite),
         }
     }
+}
+
+/// The edits of a text, in a longer text in which it begins at `start`.
+fn shifted(edits: Edits, start: usize) -> Edits {
+    let shift =
+        |(range, new): (Range<usize>, String)| (start + range.start..start + range.end, new);
+    edits.into_iter().map(shift).collect()
 }
 
 fn lower<'a>(words: impl IntoIterator<Item = &'a String>) -> BTreeSet<String> {

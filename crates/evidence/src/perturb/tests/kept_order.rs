@@ -10,8 +10,8 @@ const TURNS: [&str; 4] = ["system", "user_turn", "assistant_turn", "last_user_tu
 fn settings(keep_order: &[&str]) -> EvidenceSettings {
     let mut settings = fixture::settings(&["last_user_turn"]);
     settings.keep_order = keep_order.iter().map(|name| (*name).to_owned()).collect();
-    let opt_in = ALL.iter().filter(|kind| !kind.is_default());
-    settings.perturbations.enable = opt_in.map(|kind| kind.name().to_owned()).collect();
+    let opt_in = ALL.iter().filter(|kind| !kind.is_default);
+    settings.perturbations.enable = opt_in.map(|kind| kind.name.to_owned()).collect();
     settings
 }
 

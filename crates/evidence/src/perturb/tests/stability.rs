@@ -94,7 +94,7 @@ fn assert_stable(before: &[(String, String)], after: &[(String, String)], seed: 
     settings.seed = seed;
     let changes = changes(&fixture::corpus(before), &fixture::corpus(after), &settings);
     let mut drawing = (0, 0);
-    for kind in ALL.iter().map(|kind| kind.name()) {
+    for kind in ALL.iter().map(|kind| kind.name) {
         let of_kind = changes.iter().filter(|(of, _)| *of == kind);
         let all = of_kind.clone().count();
         let changed = of_kind.filter(|(_, differs)| *differs).count();

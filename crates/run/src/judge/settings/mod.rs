@@ -154,8 +154,7 @@ impl JudgeSettings {
     /// The measures of answers from retrieved passages that the judge makes; empty where it gives grades. A panel has
     /// either such measures alone or none.
     pub fn rag_measures(&self) -> Vec<RagMeasure> {
-        let members = std::iter::once(&self.own).chain(&self.panel);
-        members
+        self.members()
             .filter_map(|member| member.mode.and_then(Mode::rag))
             .collect()
     }
@@ -168,9 +167,8 @@ impl JudgeSettings {
 
     /// Whether the judge grades by criteria and has none in its settings: every exhibit has to bring some.
     pub fn lacks_criteria(&self) -> bool {
-        let lacks =
-            |one: &MemberSettings| one.mode == Some(Mode::Criteria) && one.criteria.is_none();
-        lacks(&self.own) || self.panel.iter().any(lacks)
+        self.members()
+            .any(|one| one.mode == Some(Mode::Criteria) && one.criteria.is_none())
     }
 }
 

@@ -256,6 +256,7 @@ fn scored(around: Circumstances) -> Criterion {
     } = around;
     let is_kept = unscored as f64 <= MOST_UNSCORED * asked as f64 && asked > unscored;
     let share = 100.0 * MOST_UNSCORED;
+    let and = if is_kept { "and" } else { "but" };
     Criterion {
         name: "scored".to_owned(),
         ruling: if is_kept {
@@ -265,33 +266,24 @@ fn scored(around: Circumstances) -> Criterion {
         },
         measure: None,
         allowed: None,
-        text: match is_kept {
-            true => format!(
-                "{unscored} of {asked} gradings have no score, and at most {share:.0} % may"
-            ),
-            false => format!(
-                "{unscored} of {asked} gradings have no score, but at most {share:.0} % may"
-            ),
-        },
+        text: format!(
+            "{unscored} of {asked} gradings have no score, {and} at most {share:.0} % may"
+        ),
     }
 }
 
 fn prompts(around: Circumstances) -> Criterion {
     let prompts = around.prompts;
     let is_kept = prompts >= FEWEST_PROMPTS;
+    let and = if is_kept { "and" } else { "but" };
     Criterion {
         name: "prompts".to_owned(),
         ruling: if is_kept { Ruling::Kept } else { Ruling::Open },
         measure: None,
         allowed: None,
-        text: match is_kept {
-            true => format!(
-                "the judge was tried on {prompts} prompts, and {FEWEST_PROMPTS} are the fewest"
-            ),
-            false => format!(
-                "the judge was tried on {prompts} prompts, but {FEWEST_PROMPTS} are the fewest"
-            ),
-        },
+        text: format!(
+            "the judge was tried on {prompts} prompts, {and} {FEWEST_PROMPTS} are the fewest"
+        ),
     }
 }
 

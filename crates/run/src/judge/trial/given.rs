@@ -29,16 +29,13 @@ pub struct GivenAnswer {
 struct RawAnswer {
     prompt: String,
     response: String,
-    #[serde(default)]
     reference: Option<String>,
-    #[serde(default)]
     label: Option<Value>,
-    #[serde(default)]
     family: Option<String>,
     /// Files of labels often name and mark their lines; nothing here depends on it.
-    #[serde(default, rename = "id")]
+    #[serde(rename = "id")]
     _id: Option<Value>,
-    #[serde(default, rename = "tags")]
+    #[serde(rename = "tags")]
     _tags: Option<Value>,
 }
 
@@ -114,19 +111,13 @@ fn of_line(line: &str) -> Result<GivenAnswer, String> {
             return Err(format!("`{key}` is blank"));
         }
     }
-    if raw
-        .reference
-        .as_ref()
-        .is_some_and(|text| text.trim().is_empty())
-    {
-        return Err("`reference` is blank; leave the key out where none is known".to_owned());
-    }
-    if raw
-        .family
-        .as_ref()
-        .is_some_and(|text| text.trim().is_empty())
-    {
-        return Err("`family` is blank; leave the key out where it is not known".to_owned());
+    for (key, text, what) in [
+        ("reference", &raw.reference, "none is known"),
+        ("family", &raw.family, "it is not known"),
+    ] {
+        if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
+            return Err(format!("`{key}` is blank; leave the key out where {what}"));
+        }
     }
     let label = match raw.label {
         None | Some(Value::Null) => None,

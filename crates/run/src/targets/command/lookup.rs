@@ -1,9 +1,9 @@
 //! Finds out before a run which program a command line would start, and whether it exists.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::template::{self, CommandTemplate, CommandWord};
-use super::{Launch, find_program};
+use super::{Launch, locate_program};
 use kelvin_base::exit::Misuse;
 
 /// Programs whose first argument is a file that they run.
@@ -26,7 +26,9 @@ pub(in crate::targets) fn look_up(line: &str, root: &Path) -> Result<Launch, Mis
         CommandTemplate::Script(_) => first_command(line),
     };
     let program = words.first().cloned().flatten();
-    let found = program.as_deref().and_then(|name| find(name, root));
+    let found = program
+        .as_deref()
+        .and_then(|name| locate_program(name, root));
     let argument = words.get(1).cloned().flatten();
     let absent = program
         .as_deref()
@@ -41,13 +43,6 @@ pub(in crate::targets) fn look_up(line: &str, root: &Path) -> Result<Launch, Mis
         remark: None,
         none_since: None,
     })
-}
-
-/// The path of a program; none where the file does not exist.
-fn find(name: &str, root: &Path) -> Option<PathBuf> {
-    let path = find_program(name, root);
-    let is_there = path.is_absolute() && path.is_file();
-    is_there.then_some(path)
 }
 
 /// Whether an argument is a file that the program runs.

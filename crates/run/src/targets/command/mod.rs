@@ -14,7 +14,6 @@ mod template;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::{env, io};
@@ -26,7 +25,7 @@ use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 pub(super) use lookup::look_up;
 use process::{ProcessEnd, ProgramCall};
-pub(super) use process::{ended, not_started, timed_out};
+pub(super) use process::{ended, how, not_started, timed_out};
 pub(super) use prompt::PromptCommand;
 pub use setup::setup;
 pub use side_command::{SideCommand, SideEnd, SideProgram};
@@ -187,39 +186,26 @@ impl CommandTarget {
         call: &Invocation<'_>,
         output: &mut Vec<u8>,
     ) -> Ended {
-        let kind = match (status.code(), status.signal()) {
-            (Some(0), _) => {
-                let read = output::read(call.output_file, self.site.max_output_bytes, output);
-                let exit = Some(0);
-                return match read {
-                    Ok(()) => Ended::Answered(Reply {
-                        exit,
-                        streams,
-                        ..Reply::default()
-                    }),
-                    Err(failure) => failed(failure.printed(streams), exit),
-                };
-            }
-            (Some(code), _) => FailureKind::Exit(code),
-            (None, signal) => FailureKind::Signal(signal.unwrap_or(0)),
-        };
+        if status.success() {
+            let read = output::read(call.output_file, self.site.max_output_bytes, output);
+            let exit = Some(0);
+            return match read {
+                Ok(()) => Ended::Answered(Reply {
+                    exit,
+                    streams,
+                    ..Reply::default()
+                }),
+                Err(failure) => Ended::failed(failure.printed(streams), exit),
+            };
+        }
+        let kind = how(status);
         // Somebody who stops a run often stops its processes too. Such an end is not a failure of
         // the pipeline.
         if process::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
             return Ended::Interrupted;
         }
         let message = ended(&kind);
-        failed(Failure::new(kind, message).printed(streams), status.code())
-    }
-}
-
-fn failed(failure: Failure, exit: Option<i32>) -> Ended {
-    Ended::Failed {
-        failure: Box::new(failure),
-        reply: Reply {
-            exit,
-            ..Reply::default()
-        },
+        Ended::failed(Failure::new(kind, message).printed(streams), status.code())
     }
 }
 
@@ -227,11 +213,11 @@ impl Target for CommandTarget {
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         if self.names_workspace && call.workplace.is_none() {
             let message = "`run` names `{workspace}`, and this call has none".to_owned();
-            return failed(Failure::new(FailureKind::NotStarted, message), None);
+            return Ended::failed(Failure::new(FailureKind::NotStarted, message), None);
         }
         let started = match self.start(call) {
             Ok(started) => started,
-            Err(error) => return failed(self.unstarted(&error), None),
+            Err(error) => return Ended::failed(self.unstarted(&error), None),
         };
         // Only a call with a workplace may need everything that it printed.
         let most = call.workplace.map_or(0, |_| self.site.max_output_bytes);
@@ -250,19 +236,25 @@ impl Target for CommandTarget {
             Ok(ProcessEnd::Exited(status)) => self.over(status, streams, call, output),
             Ok(ProcessEnd::TimedOut) => {
                 let message = timed_out(timeout);
-                failed(
+                Ended::failed(
                     Failure::new(FailureKind::Timeout, message).printed(streams),
                     None,
                 )
             }
             Ok(ProcessEnd::Interrupted) => Ended::Interrupted,
-            Err(error) => failed(self.unstarted(&error), None),
+            Err(error) => Ended::failed(self.unstarted(&error), None),
         }
     }
 
     fn writes_the_output_file(&self) -> bool {
         true
     }
+}
+
+/// The path of a program; none where there is none.
+pub(super) fn locate_program(name: &str, root: &Path) -> Option<PathBuf> {
+    let path = find_program(name, root);
+    (path.is_absolute() && path.is_file()).then_some(path)
 }
 
 /// Finds a program once, so that not every call has to search for it. A name with a slash is relative to the

@@ -6,6 +6,7 @@ use rustix::io::Errno;
 use std::cell::RefCell;
 use std::io::{self, PipeReader, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -186,6 +187,14 @@ impl Stream<'_> {
             }
         }
         false
+    }
+}
+
+/// The kind of the failure of a process that has ended by itself.
+pub(in crate::targets) fn how(status: ExitStatus) -> FailureKind {
+    match status.code() {
+        Some(code) => FailureKind::Exit(code),
+        None => FailureKind::Signal(status.signal().unwrap_or(0)),
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -87,24 +86,16 @@ impl SideCommand<'_> {
             Ok(ProcessEnd::Interrupted) => return SideEnd::Interrupted,
             Err(error) => return not_started(&error),
         };
-        let kind = match (status.code(), status.signal()) {
-            (Some(code), _) => {
-                if interrupt.tripped()
-                    && process::is_of_a_stop(&kelvin_base::failure::FailureKind::Exit(code))
-                {
-                    return SideEnd::Interrupted;
-                }
-                return SideEnd::Exited {
-                    code,
-                    output: stdout.start(),
-                    streams,
-                };
-            }
-            (None, signal) => kelvin_base::failure::FailureKind::Signal(signal.unwrap_or(0)),
-        };
-        match interrupt.tripped() {
-            true => SideEnd::Interrupted,
-            false => SideEnd::Failed(process::ended(&kind), streams),
+        let kind = process::how(status);
+        match status.code() {
+            Some(_) if interrupt.tripped() && process::is_of_a_stop(&kind) => SideEnd::Interrupted,
+            Some(code) => SideEnd::Exited {
+                code,
+                output: stdout.start(),
+                streams,
+            },
+            None if interrupt.tripped() => SideEnd::Interrupted,
+            None => SideEnd::Failed(process::ended(&kind), streams),
         }
     }
 

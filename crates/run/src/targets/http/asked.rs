@@ -350,9 +350,7 @@ impl Target for HttpTarget {
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         if call.workplace.is_some() {
             let message = "a service has no working directory of its own for a call";
-            let failure = Box::new(Failure::new(FailureKind::NotStarted, message));
-            let reply = Reply::default();
-            return Ended::Failed { failure, reply };
+            return Ended::failed(Failure::new(FailureKind::NotStarted, message), None);
         }
         let mut reply = Reply {
             is_first: !self.has_answered.load(Ordering::Relaxed),

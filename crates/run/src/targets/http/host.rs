@@ -13,7 +13,7 @@ use super::PORT;
 use crate::targets::TargetSite;
 use crate::targets::command::{self, Running, StopOrder, Tail};
 use crate::targets::handed::HandedInput;
-use crate::targets::worker::{self, WorkerProgram};
+use crate::targets::worker::WorkerProgram;
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_system::signal::{Interrupt, timespec};
@@ -279,7 +279,7 @@ impl HostedService {
             return None;
         };
         if let Ok(status) = running.end() {
-            *process = HostedProcess::Ended(worker::how(status));
+            *process = HostedProcess::Ended(command::how(status));
             // Nothing of it is left that could write, so the log ends at once. Where a system lets a process escape, that
             // one may keep the log open, and nobody waits for it.
             if let Some(reader) = locked(&self.reader).take() {

@@ -28,12 +28,11 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Launch, Target, TargetKind, TargetSite};
+use super::{Launch, Target, TargetKind, TargetSite, worker};
 use kelvin_base::digest::Digest;
 use kelvin_base::exit::Misuse;
 
@@ -337,11 +336,7 @@ impl TargetKind for ModelKind {
     }
 
     fn schema(&self) -> Value {
-        SchemaSettings::draft2020_12()
-            .with(|settings| settings.inline_subschemas = true)
-            .into_generator()
-            .into_root_schema_for::<Written>()
-            .to_value()
+        worker::schema::<Written>()
     }
 
     fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {

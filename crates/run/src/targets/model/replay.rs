@@ -227,10 +227,7 @@ impl Recorder {
                 output.truncate(before);
                 let message =
                     format!("the answer could not be added to the recorded ones: {error}");
-                Ended::Failed {
-                    failure: Box::new(Failure::new(FailureKind::NotRecorded, message)),
-                    reply: Reply::default(),
-                }
+                Ended::failed(Failure::new(FailureKind::NotRecorded, message), None)
             }
         }
     }
@@ -297,9 +294,7 @@ impl Target for Replay {
         }
         let Some(answers) = answers else {
             let message = format!("no answer is recorded for this prompt (request {digest})");
-            let failure = Box::new(Failure::new(FailureKind::NotRecorded, message));
-            let reply = Reply::default();
-            return Ended::Failed { failure, reply };
+            return Ended::failed(Failure::new(FailureKind::NotRecorded, message), None);
         };
         let nth = call.repeat.saturating_sub(1).min(answers.len() - 1);
         let RecordedReply { text, tokens } = &answers[nth];

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::targets::{Address, Ended, Invocation};
+use crate::targets::{Address, Ended, Invocation, Target};
 use kelvin_base::failure::{Failure, FailureKind};
 use kelvin_system::signal::Interrupt;
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::targets::command::find_program;
+use crate::targets::command::locate_program;
 
 /// The folders of a virtual environment.
 const ENVIRONMENTS: [&str; 2] = [".venv", "venv"];
@@ -58,7 +58,7 @@ impl Interpreter {
                 let has_lock = folder.join(lock).is_file();
                 let table = format!("[tool.{tool}");
                 let has_table = project.lines().any(|line| line.trim().starts_with(&table));
-                if (has_lock || has_table) && locate(tool, root).is_some() {
+                if (has_lock || has_table) && locate_program(tool, root).is_some() {
                     let file = if has_lock { lock } else { "pyproject.toml" };
                     let why = format!("`{file}` is one of {tool}");
                     return Self::started_by(&[tool, "run", "python"], root, why);
@@ -67,7 +67,7 @@ impl Interpreter {
         }
         let name = NAMES
             .into_iter()
-            .find(|name| locate(name, root).is_some())
+            .find(|name| locate_program(name, root).is_some())
             .unwrap_or(NAMES[0]);
         let why = "the project has no `.venv`, and is none of uv or poetry that are installed";
         Self::started_by(&[name], root, why.to_owned())
@@ -75,7 +75,7 @@ impl Interpreter {
 
     fn started_by(words: &[&str], root: &Path, why: String) -> Self {
         let program = words.first().copied().unwrap_or_default();
-        let found = locate(program, root);
+        let found = locate_program(program, root);
         let first = found.clone().map_or_else(|| program.into(), OsString::from);
         let rest = words.iter().skip(1).map(OsString::from);
         Self {
@@ -86,12 +86,6 @@ impl Interpreter {
             why,
         }
     }
-}
-
-/// The path of a program; none where there is none.
-fn locate(name: &str, root: &Path) -> Option<PathBuf> {
-    let path = find_program(name, root);
-    (path.is_absolute() && path.is_file()).then_some(path)
 }
 
 #[cfg(test)]

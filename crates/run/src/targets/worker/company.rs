@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 use super::exchange::{LOOK_EVERY, RunningWorker, WorkerLoss};
 use super::rpc::{self, WorkerMessage};
-use super::source::{WorkerSource, failed, printed};
+use super::source::{WorkerSource, printed};
 use super::{InCompany, refused};
 use crate::targets::command::Tail;
 use crate::targets::handed::{self, HandedInput, HandedTurn};
@@ -41,11 +41,8 @@ pub(super) enum SharedEnd {
 
 /// A call that waits for its process or its answer.
 struct SharedCall {
-    id: String,
-    /// The parameters of the message.
-    asked: Box<RawValue>,
-    /// The turn that the message is, in a conversation.
-    turn: Option<HandedTurn>,
+    /// The message that is asked now.
+    message: SharedMessage,
     /// The messages that follow the answer: the further turns of a conversation.
     later: VecDeque<SharedMessage>,
     /// The answers to the turns before.
@@ -57,7 +54,9 @@ struct SharedCall {
 /// A message of a call.
 struct SharedMessage {
     id: String,
+    /// The parameters of the message.
     asked: Box<RawValue>,
+    /// The turn that the message is, in a conversation.
     turn: Option<HandedTurn>,
 }
 
@@ -79,11 +78,7 @@ impl SharedCall {
             return false;
         };
         self.earlier.push(answer.to_vec());
-        SharedMessage {
-            id: self.id,
-            asked: self.asked,
-            turn: self.turn,
-        } = next;
+        self.message = next;
         true
     }
 
@@ -94,7 +89,7 @@ impl SharedCall {
             SharedEnd::Ended(ended) => {
                 if let Ended::Failed { failure, reply } = &mut **ended {
                     reply.earlier = self.earlier;
-                    if let Some(turn) = &self.turn {
+                    if let Some(turn) = &self.message.turn {
                         failure.message = turn.said(&failure.message);
                     }
                 }
@@ -192,17 +187,15 @@ impl Company {
                 let inputs = match handed::inputs(call, self.hall.source.site.turns.as_ref()) {
                     Ok(inputs) => inputs,
                     Err(failure) => {
-                        let ended = Box::new(failed(failure, None));
+                        let ended = Box::new(Ended::failed(failure, None));
                         let _ = to.send(SharedEnd::Ended(ended));
                         return (None, end);
                     }
                 };
                 let mut messages: VecDeque<SharedMessage> =
                     inputs.iter().map(SharedMessage::new).collect();
-                let call = messages.pop_front().map(|first| SharedCall {
-                    id: first.id,
-                    asked: first.asked,
-                    turn: first.turn,
+                let call = messages.pop_front().map(|message| SharedCall {
+                    message,
                     later: messages,
                     earlier: Vec::new(),
                     since,
@@ -215,7 +208,7 @@ impl Company {
         let lost = || {
             let message = "the thread of the worker has ended";
             let failure = Failure::new(FailureKind::WorkerLost, message);
-            SharedEnd::Ended(Box::new(failed(failure, None)))
+            SharedEnd::Ended(Box::new(Ended::failed(failure, None)))
         };
         ends.into_iter()
             .map(|end| end.recv().unwrap_or_else(|_| lost()))
@@ -242,7 +235,7 @@ impl Company {
                 let message = format!("a thread for the worker cannot be started: {error}");
                 for call in waiting.calls.drain(..) {
                     let failure = Failure::new(FailureKind::NotStarted, message.clone());
-                    call.end(SharedEnd::Ended(Box::new(failed(failure, None))));
+                    call.end(SharedEnd::Ended(Box::new(Ended::failed(failure, None))));
                 }
             }
             return;
@@ -494,12 +487,14 @@ impl Host {
             // One alone is asked in the plain way.
             (InCompany::Batch(_), [_, _, ..]) => {
                 let id = rpc::token();
-                let asked = calls.iter().map(|call| &*call.asked).collect();
+                let asked = calls.iter().map(|call| &*call.message.asked).collect();
                 serving.unsent.extend(rpc::assess_batch(&id, asked));
                 serving.batch = Some(id);
             }
             _ => {
-                let messages = calls.iter().map(|call| rpc::assess(&call.id, &call.asked));
+                let messages = calls
+                    .iter()
+                    .map(|call| rpc::assess(&call.message.id, &call.message.asked));
                 serving.unsent.extend(messages.flatten());
             }
         }
@@ -580,13 +575,16 @@ impl Host {
                 Some(_) => self.flying.len().max(1),
                 None => 1,
             });
-        let lines = serving.worker.lines(most);
+        let mut lines = Vec::new();
+        let (_, is_too_long) = serving.worker.lines(most, |line| {
+            lines.push(line.to_vec());
+            None::<()>
+        });
         // What belongs to an answer was printed before it.
         let flying = &mut self.flying;
         serving.worker.read_log(&mut |bytes| {
             flying.iter_mut().for_each(|flying| flying.log.push(bytes));
         });
-        let (lines, is_too_long) = lines;
         for line in lines {
             if let Err(loss) = self.hear_line(&line) {
                 self.lose(&loss);
@@ -626,7 +624,7 @@ impl Host {
                 && self
                     .flying
                     .iter()
-                    .all(|flying| ends.contains_key(&flying.call.id));
+                    .all(|flying| ends.contains_key(&flying.call.message.id));
             if !is_whole {
                 return Err(WorkerLoss::WrongList(format!(
                     "answered a list of {} calls with one of {} that are not the same ones",
@@ -647,7 +645,10 @@ impl Host {
 
     /// Gives a call its end.
     fn land(&mut self, id: &str, end: rpc::RpcEnd) -> Result<(), WorkerLoss> {
-        let at = self.flying.iter().position(|flying| flying.call.id == id);
+        let at = self
+            .flying
+            .iter()
+            .position(|flying| flying.call.message.id == id);
         let Some(at) = at else {
             let given_up = self.serving.as_mut().map(|serving| &mut serving.given_up);
             if let Some(given_up) = given_up
@@ -668,7 +669,7 @@ impl Host {
         {
             let flying = &mut self.flying[at];
             flying.deadline = Instant::now() + self.hall.source.site.timeout;
-            let message = rpc::assess(&flying.call.id, &flying.call.asked);
+            let message = rpc::assess(&flying.call.message.id, &flying.call.message.asked);
             serving.unsent.extend(message);
             serving.has_answered = true;
             return Ok(());
@@ -764,7 +765,7 @@ impl Host {
             let late = self.flying.iter().filter(|flying| flying.deadline <= now);
             serving
                 .given_up
-                .extend(late.map(|flying| flying.call.id.clone()));
+                .extend(late.map(|flying| flying.call.message.id.clone()));
         }
         let why = self.hall.source.loss_in_words(&WorkerLoss::TimedOut);
         self.unknown(|flying| flying.deadline <= now, &why);

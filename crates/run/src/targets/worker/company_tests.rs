@@ -4,8 +4,11 @@ use super::tests::Yard;
 use super::*;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::targets::Address;
 

@@ -4,7 +4,6 @@
 use std::cell::RefCell;
 use std::io::{self, PipeReader, PipeWriter, Read, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::process::ExitStatusExt as _;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
@@ -15,7 +14,6 @@ use rustix::io::Errno;
 use super::held;
 use super::rpc::{self, WorkerLine};
 use crate::targets::command::{Running, StopOrder, SupervisedProgram, Tail};
-use kelvin_base::failure::FailureKind;
 use kelvin_system::signal::{Interrupt, timespec};
 
 /// The time that a worker has to end by itself once it was told to.
@@ -36,8 +34,8 @@ thread_local! {
 pub(super) struct WorkerLimits<'a> {
     /// The time for the answer.
     pub(super) timeout: Duration,
-    /// The longest output.
-    pub(super) max_output_bytes: u64,
+    /// The longest message.
+    pub(super) longest: usize,
     /// The most bytes that the worker and what it has started may hold.
     pub(super) max_memory: Option<u64>,
     /// Stops the run.
@@ -151,9 +149,6 @@ impl RunningWorker {
         stray: &dyn Fn(),
     ) -> ExchangeEnd {
         let deadline = Instant::now() + limits.timeout;
-        let most = usize::try_from(limits.max_output_bytes).unwrap_or(usize::MAX);
-        // JSON needs up to six bytes for one.
-        let most = most.saturating_mul(6).saturating_add(AROUND);
         let mut unsent = message;
         let mut is_deaf = false;
         // A message that follows an answer answers nothing.
@@ -185,7 +180,7 @@ impl RunningWorker {
             if is_stopped {
                 return ExchangeEnd::Interrupted;
             }
-            let end = self.hear(id, most, stray);
+            let end = self.hear(id, limits.longest, stray);
             // What belongs to an answer was printed before it.
             read_all(&mut self.log, &mut |bytes| log.push(bytes));
             if let Some(end) = end {
@@ -223,55 +218,13 @@ impl RunningWorker {
 
     /// Waits until there is something to do. Returns whether the worker has ended, and whether the run is stopped.
     fn wait(&self, most: Duration, stop: &Interrupt, has_more: bool) -> io::Result<[bool; 2]> {
-        let mut fds = vec![
-            PollFd::from_borrowed_fd(self.running.fd()?, PollFlags::IN),
-            PollFd::from_borrowed_fd(stop.fd(), PollFlags::IN),
-            PollFd::new(&self.from, PollFlags::IN),
-            PollFd::new(&self.log, PollFlags::IN),
-        ];
-        if has_more {
-            fds.push(PollFd::new(&self.to, PollFlags::OUT));
-        }
+        let mut fds = self.fds(has_more)?;
+        fds.push(PollFd::from_borrowed_fd(stop.fd(), PollFlags::IN));
         match poll(&mut fds, Some(&timespec(most))) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        Ok([0, 1].map(|at: usize| !fds[at].revents().is_empty()))
-    }
-
-    /// Reads what the worker has sent. None where the answer is still to come.
-    fn hear(&mut self, id: &str, most: usize, stray: &dyn Fn()) -> Option<ExchangeEnd> {
-        loop {
-            let known = self.begun.len();
-            let is_more = read_once(&mut self.from, &mut |bytes| {
-                self.begun.extend_from_slice(bytes);
-            });
-            let mut start = 0;
-            while let Some(length) = newline(&self.begun[start.max(known)..]) {
-                let end = start.max(known) + length;
-                let line = rpc::read(&self.begun[start..end], id);
-                start = end + 1;
-                let end = match line {
-                    WorkerLine::Result(output) => ExchangeEnd::Answered(output),
-                    WorkerLine::Error(code, message) => ExchangeEnd::Refused(code, message),
-                    WorkerLine::Wrong(what) => ExchangeEnd::Lost(WorkerLoss::OutOfProtocol(what)),
-                    WorkerLine::Notification => continue,
-                    WorkerLine::Stray => {
-                        stray();
-                        continue;
-                    }
-                };
-                self.begun.drain(..start);
-                return Some(end);
-            }
-            self.begun.drain(..start);
-            if self.begun.len() > most {
-                return Some(ExchangeEnd::Lost(WorkerLoss::TooLong));
-            }
-            if !is_more {
-                return None;
-            }
-        }
+        Ok([0, fds.len() - 1].map(|at| !fds[at].revents().is_empty()))
     }
 
     /// What tells, in this order: that it has ended, that it has sent something, that it has printed something, and, where
@@ -288,9 +241,28 @@ impl RunningWorker {
         Ok(fds)
     }
 
-    /// The whole lines that it has sent, and whether one that has begun is longer than `most`.
-    pub(super) fn lines(&mut self, most: usize) -> (Vec<Vec<u8>>, bool) {
-        let mut lines = Vec::new();
+    /// Reads what the worker has sent. None where the answer is still to come.
+    fn hear(&mut self, id: &str, most: usize, stray: &dyn Fn()) -> Option<ExchangeEnd> {
+        let (end, is_too_long) = self.lines(most, |line| match rpc::read(line, id) {
+            WorkerLine::Result(output) => Some(ExchangeEnd::Answered(output)),
+            WorkerLine::Error(code, message) => Some(ExchangeEnd::Refused(code, message)),
+            WorkerLine::Wrong(what) => Some(ExchangeEnd::Lost(WorkerLoss::OutOfProtocol(what))),
+            WorkerLine::Notification => None,
+            WorkerLine::Stray => {
+                stray();
+                None
+            }
+        });
+        end.or_else(|| is_too_long.then_some(ExchangeEnd::Lost(WorkerLoss::TooLong)))
+    }
+
+    /// Hands on the whole lines that it has sent, until one of them gives something. Returns that, and whether a line that
+    /// has begun is longer than `most`.
+    pub(super) fn lines<T>(
+        &mut self,
+        most: usize,
+        mut take: impl FnMut(&[u8]) -> Option<T>,
+    ) -> (Option<T>, bool) {
         loop {
             let known = self.begun.len();
             let is_more = read_once(&mut self.from, &mut |bytes| {
@@ -299,13 +271,17 @@ impl RunningWorker {
             let mut start = 0;
             while let Some(length) = newline(&self.begun[start.max(known)..]) {
                 let end = start.max(known) + length;
-                lines.push(self.begun[start..end].to_vec());
+                let taken = take(&self.begun[start..end]);
                 start = end + 1;
+                if taken.is_some() {
+                    self.begun.drain(..start);
+                    return (taken, false);
+                }
             }
             self.begun.drain(..start);
             let is_too_long = self.begun.len() > most;
             if is_too_long || !is_more {
-                return (lines, is_too_long);
+                return (None, is_too_long);
             }
         }
     }
@@ -369,13 +345,5 @@ fn read_all(from: &mut impl Read, take: &mut dyn FnMut(&[u8])) {
         if !read_once(from, take) {
             break;
         }
-    }
-}
-
-/// The kind of the failure of a process that has ended by itself.
-pub(in crate::targets) fn how(status: ExitStatus) -> FailureKind {
-    match status.code() {
-        Some(code) => FailureKind::Exit(code),
-        None => FailureKind::Signal(status.signal().unwrap_or(0)),
     }
 }

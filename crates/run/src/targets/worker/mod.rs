@@ -4,72 +4,27 @@
 mod company;
 mod exchange;
 mod held;
+mod kind;
 mod rpc;
 mod source;
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-
-use super::command::{self, Tail};
+use super::command::Tail;
 use super::handed::{self, HandedInput};
-use super::{Ended, FreshTarget, Invocation, Launch, Reply, Target, TargetKind, TargetSite};
+use super::{Ended, FreshTarget, Invocation, Reply, Target, TargetSite};
 use crate::Premises;
 use company::{Company, SharedEnd};
-#[cfg(feature = "models")]
-pub(super) use exchange::how;
 use exchange::{ExchangeEnd, RunningWorker, WorkerLoss};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::notice::Notice;
+pub(super) use kind::{WorkerKind, WorkerProgramKind, WorkerSettings, schema};
 #[cfg(feature = "models")]
 pub(super) use rpc::output;
-pub(super) use source::WorkerProgram;
-use source::{WorkerSource, failed, printed};
-
-/// What a configuration writes under the key of this target: a command line, or a mapping of the command line and of
-/// what bounds the process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-enum WrittenWorker {
-    /// The command that starts a worker.
-    Line(#[schemars(length(min = 1))] String),
-    /// The command that starts a worker, and what bounds the process.
-    Bounded(BoundedWorker),
-}
-
-/// The command that starts a worker, and what bounds the process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct BoundedWorker {
-    /// The command that starts a worker: a process that answers one input after the other, by messages on its standard
-    /// streams.
-    #[schemars(length(min = 1))]
-    run: String,
-    /// The most memory, in MiB, that a worker and the processes below it may hold. One that holds more is replaced.
-    /// Only Linux tells how much that is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 100_000_000))]
-    max_memory_mb: Option<u64>,
-    /// After so many calls a worker is replaced; 1 starts a process for each call.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1_000_000_000))]
-    recycle_after: Option<u64>,
-    /// How many calls a process has under way at the same time, where its worker takes several. There are `jobs`
-    /// processes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1000))]
-    concurrency: Option<usize>,
-    /// The most calls that go in one message, where the worker takes several in one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1000))]
-    batch: Option<usize>,
-}
+pub(super) use source::{WorkerProgram, check};
+use source::{WorkerSource, printed};
 
 /// How a process gets several calls at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,35 +72,6 @@ pub(super) struct WorkerBounds {
 }
 
 impl WorkerBounds {
-    /// The bounds as a configuration writes them under a key.
-    ///
-    /// # Errors
-    ///
-    /// A [`Misuse`] where two of them have no meaning together.
-    pub(super) fn new(
-        key: &str,
-        (max_memory_mb, recycle_after): (Option<u64>, Option<u64>),
-        (concurrency, batch): (Option<usize>, Option<usize>),
-    ) -> Result<Self, Misuse> {
-        let several = |most: &usize| *most > 1;
-        let company = match (concurrency.filter(several), batch.filter(several)) {
-            (Some(concurrency), Some(batch)) => {
-                return Err(Misuse::new(format!(
-                    "`{key}` has `concurrency: {concurrency}` and `batch: {batch}`, and a process gets its calls in one \
-                     way: several messages at once, or one message with several inputs"
-                ))
-                .help("leave one of the two out"));
-            }
-            (Some(most), None) => Some(InCompany::Concurrent(most)),
-            (None, most) => most.map(InCompany::Batch),
-        };
-        Ok(Self {
-            max_memory_mb,
-            recycle_after,
-            company,
-        })
-    }
-
     /// Whether a call can be a conversation.
     ///
     /// # Errors
@@ -164,114 +90,6 @@ impl WorkerBounds {
     /// How many calls a process has at the same time.
     pub(super) fn at_once(&self) -> usize {
         self.company.map_or(1, InCompany::most)
-    }
-}
-
-/// The kind of target whose settings are the command line of a worker.
-pub(super) struct WorkerKind;
-
-impl WorkerKind {
-    /// The command line and the bounds. The schema allows nothing else.
-    fn read(settings: &Value) -> Result<(String, WorkerBounds), Misuse> {
-        match WrittenWorker::deserialize(settings) {
-            Ok(WrittenWorker::Line(line)) => Ok((line, WorkerBounds::default())),
-            Ok(WrittenWorker::Bounded(written)) => {
-                let bounds = WorkerBounds::new(
-                    "worker",
-                    (written.max_memory_mb, written.recycle_after),
-                    (written.concurrency, written.batch),
-                )?;
-                Ok((written.run, bounds))
-            }
-            Err(error) => Err(Misuse::new(format!("`worker` names no command: {error}"))),
-        }
-    }
-}
-
-/// The JSON schema of the settings of a target.
-pub(super) fn schema<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12()
-        .with(|settings| settings.inline_subschemas = true)
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value()
-}
-
-impl TargetKind for WorkerKind {
-    fn key(&self) -> Option<&'static str> {
-        Some("worker")
-    }
-
-    fn schema(&self) -> Value {
-        schema::<WrittenWorker>()
-    }
-
-    fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
-        let (line, bounds) = Self::read(settings)?;
-        let program = WorkerProgram::of_line(&line, "worker", site)?;
-        Ok(Box::new(WorkerTarget::new(program, bounds, site)))
-    }
-
-    /// How much memory it may hold changes no answer. After how many calls it is replaced, and how many it has at once,
-    /// may change one, where something of a call stays for another one.
-    fn identity(&self, settings: &Value) -> Value {
-        match Self::read(settings) {
-            Ok((run, bounds)) => {
-                let company = bounds.company.map(|way| (way.key(), json!(way.most())));
-                let recycled = bounds.recycle_after;
-                let recycled = recycled.map(|calls| ("recycle_after", json!(calls)));
-                let more: Vec<_> = recycled.into_iter().chain(company).collect();
-                match more.is_empty() {
-                    true => json!(run),
-                    false => {
-                        let all = more.into_iter().chain([("run", json!(run))]);
-                        Value::Object(all.map(|(key, value)| (key.to_owned(), value)).collect())
-                    }
-                }
-            }
-            Err(_) => settings.clone(),
-        }
-    }
-
-    fn at_once(&self, settings: &Value) -> usize {
-        Self::read(settings).map_or(1, |(_, bounds)| bounds.at_once())
-    }
-
-    fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse> {
-        let (line, _) = Self::read(settings)?;
-        check(&line, "worker")?;
-        command::look_up(&line, root)
-    }
-
-    fn line(&self, settings: &Value) -> Option<String> {
-        Self::read(settings).ok().map(|(line, _)| line)
-    }
-
-    fn stays(&self) -> bool {
-        true
-    }
-
-    fn takes_turns(&self, settings: &Value) -> Result<(), Misuse> {
-        let bounds = Self::read(settings).map(|(_, bounds)| bounds);
-        bounds?.take_turns("worker")
-    }
-
-    fn has_workplaces(&self) -> bool {
-        false
-    }
-}
-
-/// Refuses a command line under a key with placeholders that have no meaning for a process that stays.
-pub(super) fn check(line: &str, key: &str) -> Result<(), Misuse> {
-    let placeholders = ["{input}", "{output}", "{workspace}"];
-    match placeholders.iter().find(|one| line.contains(**one)) {
-        None => Ok(()),
-        Some(found) => Err(Misuse::new(format!(
-            "the command of `{key}` has `{found}`, but it is started once for many inputs"
-        ))
-        .help(format!(
-            "leave `{found}` out: the process gets each input by a message, and answers with the output"
-        ))),
     }
 }
 
@@ -319,7 +137,7 @@ impl WorkerTarget {
         let most = self.source.site.max_output_bytes;
         if answer.len() as u64 > most {
             let failure = Failure::too_large(most).printed(reply.streams);
-            return failed(failure, None).after(reply.earlier);
+            return Ended::failed(failure, None).after(reply.earlier);
         }
         *output = answer;
         Ended::Answered(reply)
@@ -366,7 +184,7 @@ impl WorkerTarget {
         let source = &*self.source;
         let inputs = match handed::inputs(call, source.site.turns.as_ref()) {
             Ok(inputs) => inputs,
-            Err(failure) => return failed(failure, None),
+            Err(failure) => return Ended::failed(failure, None),
         };
         let Some((first, later)) = inputs.split_first() else {
             return Ended::Interrupted;
@@ -437,7 +255,7 @@ impl WorkerTarget {
 fn refused(code: i32, message: &str, streams: Streams) -> Ended {
     let message = format!("it answered with an error: {message}");
     let failure = Failure::new(FailureKind::ErrorAnswer(code), message);
-    failed(failure.printed(streams), None)
+    Ended::failed(failure.printed(streams), None)
 }
 
 impl Target for WorkerTarget {
@@ -452,7 +270,7 @@ impl Target for WorkerTarget {
     fn call(&self, call: &Invocation<'_>, output: &mut Vec<u8>) -> Ended {
         if call.workplace.is_some() {
             let message = "a worker has no working directory of its own for a call";
-            return failed(Failure::new(FailureKind::NotStarted, message), None);
+            return Ended::failed(Failure::new(FailureKind::NotStarted, message), None);
         }
         let Some(company) = &self.company else {
             return self.call_alone(call, output);

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use super::exchange::{self, AROUND, ExchangeEnd, RunningWorker, WorkerLimits, WorkerLoss};
-use super::{InCompany, WorkerBounds, check, held, rpc};
+use super::exchange::{AROUND, ExchangeEnd, RunningWorker, WorkerLimits, WorkerLoss};
+use super::{InCompany, WorkerBounds, held, rpc};
 use crate::targets::command::{
     self, CommandTemplate, CommandWord, Paths, PlainPaths, SupervisedProgram, Tail,
 };
-use crate::targets::{Ended, Reply, TargetSite};
+use crate::targets::{Ended, TargetSite};
 use kelvin_base::exit::Misuse;
 use kelvin_base::failure::{Failure, FailureKind, Streams};
 use kelvin_base::notice::{Code, Notice};
@@ -95,6 +95,20 @@ impl WorkerProgram {
     }
 }
 
+/// Refuses a command line under a key with placeholders that have no meaning for a process that stays.
+pub(in crate::targets) fn check(line: &str, key: &str) -> Result<(), Misuse> {
+    let placeholders = ["{input}", "{output}", "{workspace}"];
+    match placeholders.iter().find(|one| line.contains(**one)) {
+        None => Ok(()),
+        Some(found) => Err(Misuse::new(format!(
+            "the command of `{key}` has `{found}`, but it is started once for many inputs"
+        ))
+        .help(format!(
+            "leave `{found}` out: the process gets each input by a message, and answers with the output"
+        ))),
+    }
+}
+
 /// What is said once of all workers of a run.
 #[derive(Debug, Default)]
 struct WorkerRemarks {
@@ -132,7 +146,7 @@ impl WorkerSource {
     pub(super) fn limits(&self) -> WorkerLimits<'_> {
         WorkerLimits {
             timeout: self.site.timeout,
-            max_output_bytes: self.site.max_output_bytes,
+            longest: self.longest_message(),
             max_memory: self.max_memory(),
             interrupt: &self.site.interrupt,
         }
@@ -187,11 +201,14 @@ impl WorkerSource {
     /// How a call ends that nobody can answer now.
     pub(super) fn start(&self) -> Result<(RunningWorker, Option<InCompany>), Box<Ended>> {
         if let Some(refused) = self.refused.get() {
-            return Err(Box::new(failed(refused.clone(), None)));
+            return Err(Box::new(Ended::failed(refused.clone(), None)));
         }
         let unstarted = |error: &io::Error| {
             let message = command::not_started(&self.program.first(), error);
-            Box::new(failed(Failure::new(FailureKind::NotStarted, message), None))
+            Box::new(Ended::failed(
+                Failure::new(FailureKind::NotStarted, message),
+                None,
+            ))
         };
         let mut worker =
             RunningWorker::start(&self.program.supervised()).map_err(|error| unstarted(&error))?;
@@ -228,7 +245,7 @@ impl WorkerSource {
                 let message = format!("the worker {shown} cannot answer: {message}");
                 let refused = Failure::new(FailureKind::ErrorAnswer(code), message);
                 let refused = refused.printed(printed(&log));
-                return Err(Box::new(failed(
+                return Err(Box::new(Ended::failed(
                     self.refused.get_or_init(|| refused).clone(),
                     None,
                 )));
@@ -236,7 +253,7 @@ impl WorkerSource {
             ExchangeEnd::Interrupted => return Err(Box::new(Ended::Interrupted)),
             ExchangeEnd::Lost(WorkerLoss::Ended | WorkerLoss::EndedBefore) => match worker.end() {
                 Ok(status) => {
-                    let how = command::ended(&exchange::how(status));
+                    let how = command::ended(&command::how(status));
                     failure(format!("the worker {shown} was not ready: {how}"))
                 }
                 Err(error) => return Err(unstarted(&error)),
@@ -253,7 +270,10 @@ impl WorkerSource {
                 self.loss_in_words(&loss)
             )),
         };
-        Err(Box::new(failed(failure.printed(printed(&log)), None)))
+        Err(Box::new(Ended::failed(
+            failure.printed(printed(&log)),
+            None,
+        )))
     }
 
     /// What went wrong, in words that fit after "the worker was not ready:" and alone.
@@ -281,7 +301,7 @@ impl WorkerSource {
         let (kind, message, exit) = match loss {
             WorkerLoss::Ended | WorkerLoss::EndedBefore => match worker.end() {
                 Ok(status) => {
-                    let kind = exchange::how(status);
+                    let kind = command::how(status);
                     // Somebody who stops a run often stops its processes too.
                     if self.site.interrupt.tripped() {
                         return Ended::Interrupted;
@@ -304,7 +324,7 @@ impl WorkerSource {
                 }
             }
         };
-        failed(Failure::new(kind, message).printed(printed(log)), exit)
+        Ended::failed(Failure::new(kind, message).printed(printed(log)), exit)
     }
 
     /// What is to be said of the workers so far.
@@ -355,15 +375,5 @@ pub(super) fn printed(log: &Tail) -> Streams {
     Streams {
         stderr: log.text(),
         ..Streams::default()
-    }
-}
-
-pub(super) fn failed(failure: Failure, exit: Option<i32>) -> Ended {
-    Ended::Failed {
-        failure: Box::new(failure),
-        reply: Reply {
-            exit,
-            ..Reply::default()
-        },
     }
 }

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;

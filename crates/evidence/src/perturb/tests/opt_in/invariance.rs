@@ -181,14 +181,14 @@ fn each_unit_that_does_not_govern_is_dropped_under_its_type() {
 
 #[test]
 fn a_case_without_a_place_is_skipped_with_a_reason() {
-    for kind in ALL.iter().filter(|kind| !kind.is_default()) {
+    for kind in ALL.iter().filter(|kind| !kind.is_default) {
         for text in ["## Gate Rule\n\n`code`\n", "## Facts\n"] {
-            let (variants, notices) = made(kind.name(), &[text]);
-            assert_eq!(variants, [], "{}", kind.name());
+            let (variants, notices) = made(kind.name, &[text]);
+            assert_eq!(variants, [], "{}", kind.name);
             assert!(
                 codes(&notices).contains(&Code::Skip),
                 "{}: {notices:?}",
-                kind.name()
+                kind.name
             );
         }
     }

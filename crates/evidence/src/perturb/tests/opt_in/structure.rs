@@ -46,7 +46,7 @@ proptest! {
     fn no_document_makes_a_kind_panic(text in fixture::document(), other in fixture::document()) {
         let mut settings = enabled(&[]);
         settings.governing_types = vec!["gate_rule".to_owned(), "code".to_owned()];
-        settings.perturbations.enable = ALL.iter().map(|kind| kind.name().to_owned()).collect();
+        settings.perturbations.enable = ALL.iter().map(|kind| kind.name.to_owned()).collect();
         if [&text, &other].iter().any(|text| Case::parse("a", "a", (*text).clone()).is_err()) {
             return Ok(());
         }
@@ -63,33 +63,33 @@ proptest! {
         seed in 0_u64..1_000,
     ) {
         let mut settings = enabled(&[]);
-        settings.perturbations.enable = ALL.iter().map(|kind| kind.name().to_owned()).collect();
+        settings.perturbations.enable = ALL.iter().map(|kind| kind.name.to_owned()).collect();
         settings.seed = seed;
         let Ok(case) = Case::parse("a", "a", text.clone()) else { return Ok(()) };
         let (corpus, plan) = plan_of(&[("a", &*text), ("b", LEASE)], &settings);
         for variant in &plan.variants {
             let kind = find(variant.kind).expect("registered");
-            if kind.is_default() {
+            if kind.is_default {
                 continue;
             }
             let rendered = variant.render(&corpus, 0, &settings);
             let parsed = Case::parse("a", "a", rendered.clone());
             let Ok(parsed) = parsed else { panic!("{}: {rendered:?}", variant.id) };
             prop_assert_eq!(parsed.units.len() + variant.notes.removed.len(), case.units.len());
-            if kind.figure() == Figure::Drop {
+            if kind.figure == Figure::Drop {
                 continue;
             }
             for (was, is) in case.units.iter().zip(&parsed.units) {
                 prop_assert_eq!(&was.unit_type, &is.unit_type);
                 let (was_text, is_text) = (case.body(was), parsed.body(is));
                 let governs = &*was.unit_type == "gate_rule";
-                if governs == (kind.figure().relation() == Relation::Invariance) {
+                if governs == (kind.figure.relation() == Relation::Invariance) {
                     prop_assert_eq!(was_text, is_text, "{}", variant.id);
                 }
-                if kind.name() != "swap_condition" {
+                if kind.name != "swap_condition" {
                     prop_assert_eq!(outline(was_text).shape, outline(is_text).shape, "{}", variant.id);
                 }
-                if ["whitespace_jitter", "bullet_reformat"].contains(&kind.name()) {
+                if ["whitespace_jitter", "bullet_reformat"].contains(&kind.name) {
                     prop_assert_eq!(outline(was_text).text, outline(is_text).text, "{}", variant.id);
                 }
             }

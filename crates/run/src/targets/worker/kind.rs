@@ -1,0 +1,249 @@
+//! The kinds of targets whose process stays, as a configuration writes them. What is told apart by [`WorkerProgramKind`] is how
+//! the program is named: by a command line, or by a function of a language that this program knows how to serve.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{InCompany, WorkerBounds, WorkerProgram, WorkerTarget, check};
+use crate::targets::command;
+use crate::targets::{Launch, Target, TargetKind, TargetSite};
+use kelvin_base::exit::Misuse;
+
+/// How a worker is named in the configuration, and which program it is.
+pub(in crate::targets) trait WorkerProgramKind: Sync {
+    /// The key of the target.
+    const KEY: &'static str;
+    /// What the text under the key names, in words that fit after "names no".
+    const NOUN: &'static str;
+    /// The key of this text in a mapping, where the process is bounded.
+    const NAMED_BY: &'static str;
+    /// What a configuration writes under the key: the text, or a mapping with more. Its schema allows what
+    /// [`WorkerSettings`] read.
+    type Written: JsonSchema;
+
+    /// Refuses a text that names nothing of this kind, as far as that shows before anything is opened.
+    ///
+    /// # Errors
+    ///
+    /// What is written there, and what to write.
+    fn check(named: &str) -> Result<(), Misuse> {
+        let _ = named;
+        Ok(())
+    }
+
+    /// The program that is started.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] that describes the problem of the settings.
+    fn program(settings: WorkerSettings, site: &TargetSite) -> Result<WorkerProgram, Misuse>;
+
+    /// Finds out what would be started, without starting it.
+    ///
+    /// # Errors
+    ///
+    /// As [`program`](Self::program).
+    fn look_up(settings: &WorkerSettings, root: &Path) -> Result<Launch, Misuse>;
+
+    /// The command line that is started. Without one, the program is looked up and names nothing else.
+    fn line(settings: &WorkerSettings) -> String {
+        let _ = settings;
+        String::new()
+    }
+}
+
+/// The settings of a target whose process stays. The schema of each kind says which of the names its own are.
+#[derive(Debug, Default, Deserialize)]
+pub(in crate::targets) struct WorkerSettings {
+    /// The text that names what is called.
+    #[serde(rename = "run", alias = "function")]
+    pub(in crate::targets) named: String,
+    /// The program that runs a function, where one is written.
+    #[serde(alias = "interpreter")]
+    pub(in crate::targets) program: Option<String>,
+    max_memory_mb: Option<u64>,
+    recycle_after: Option<u64>,
+    concurrency: Option<usize>,
+    batch: Option<usize>,
+}
+
+impl WorkerSettings {
+    /// The checked settings of a kind, with the bounds.
+    fn read<K: WorkerProgramKind>(settings: &Value) -> Result<(Self, WorkerBounds), Misuse> {
+        let settings = match settings {
+            Value::String(named) => Self {
+                named: named.clone(),
+                ..Self::default()
+            },
+            settings => Self::deserialize(settings).map_err(|error| {
+                Misuse::new(format!("`{}` names no {}: {error}", K::KEY, K::NOUN))
+            })?,
+        };
+        K::check(&settings.named)?;
+        let bounds = settings.bounds(K::KEY)?;
+        Ok((settings, bounds))
+    }
+
+    /// The bounds as a configuration writes them under a key.
+    ///
+    /// # Errors
+    ///
+    /// A [`Misuse`] where two of them have no meaning together.
+    fn bounds(&self, key: &str) -> Result<WorkerBounds, Misuse> {
+        let several = |most: &usize| *most > 1;
+        let company = match (self.concurrency.filter(several), self.batch.filter(several)) {
+            (Some(concurrency), Some(batch)) => {
+                return Err(Misuse::new(format!(
+                    "`{key}` has `concurrency: {concurrency}` and `batch: {batch}`, and a process gets its calls in one \
+                     way: several messages at once, or one message with several inputs"
+                ))
+                .help("leave one of the two out"));
+            }
+            (Some(most), None) => Some(InCompany::Concurrent(most)),
+            (None, most) => most.map(InCompany::Batch),
+        };
+        Ok(WorkerBounds {
+            max_memory_mb: self.max_memory_mb,
+            recycle_after: self.recycle_after,
+            company,
+        })
+    }
+}
+
+impl<K: WorkerProgramKind> TargetKind for K {
+    fn key(&self) -> Option<&'static str> {
+        Some(K::KEY)
+    }
+
+    fn schema(&self) -> Value {
+        schema::<K::Written>()
+    }
+
+    fn open(&self, settings: &Value, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
+        let (settings, bounds) = WorkerSettings::read::<K>(settings)?;
+        let program = K::program(settings, site)?;
+        Ok(Box::new(WorkerTarget::new(program, bounds, site)))
+    }
+
+    /// How much memory a process may hold changes no answer. After how many calls it is replaced, and how many it has at
+    /// once, may change one, where something of a call stays for another one. The program that is named tells by its
+    /// packages, wherever they are.
+    fn identity(&self, settings: &Value) -> Value {
+        let (Value::Object(written), Ok(_)) = (settings, WorkerSettings::read::<K>(settings))
+        else {
+            return settings.clone();
+        };
+        let mut kept = written.clone();
+        kept.retain(|key, value| match &**key {
+            "max_memory_mb" => false,
+            // One call at a time is what a process has without the key.
+            "concurrency" | "batch" => value.as_u64().is_some_and(|most| most > 1),
+            _ => !value.is_null(),
+        });
+        match kept.len() {
+            1 => kept.remove(K::NAMED_BY).unwrap_or_default(),
+            _ => Value::Object(kept),
+        }
+    }
+
+    fn at_once(&self, settings: &Value) -> usize {
+        let read = WorkerSettings::read::<K>(settings);
+        read.map_or(1, |(_, bounds)| bounds.at_once())
+    }
+
+    fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse> {
+        let (settings, _) = WorkerSettings::read::<K>(settings)?;
+        K::look_up(&settings, root)
+    }
+
+    fn line(&self, settings: &Value) -> Option<String> {
+        let (settings, _) = WorkerSettings::read::<K>(settings).ok()?;
+        Some(K::line(&settings))
+    }
+
+    fn stays(&self) -> bool {
+        true
+    }
+
+    fn takes_turns(&self, settings: &Value) -> Result<(), Misuse> {
+        let (_, bounds) = WorkerSettings::read::<K>(settings)?;
+        bounds.take_turns(K::KEY)
+    }
+
+    fn has_workplaces(&self) -> bool {
+        false
+    }
+}
+
+/// The JSON schema of the settings of a target.
+pub(in crate::targets) fn schema<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12()
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
+}
+
+/// What a configuration writes under the key of this target: a command line, or a mapping of the command line and of
+/// what bounds the process.
+#[derive(JsonSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(in crate::targets) enum WrittenWorker {
+    /// The command that starts a worker.
+    Line(#[schemars(length(min = 1))] String),
+    /// The command that starts a worker, and what bounds the process.
+    Bounded(BoundedWorker),
+}
+
+/// The command that starts a worker, and what bounds the process.
+#[derive(JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its schema is used")]
+pub(in crate::targets) struct BoundedWorker {
+    /// The command that starts a worker: a process that answers one input after the other, by messages on its standard
+    /// streams.
+    #[schemars(length(min = 1))]
+    run: String,
+    /// The most memory, in MiB, that a worker and the processes below it may hold. One that holds more is replaced.
+    /// Only Linux tells how much that is.
+    #[schemars(range(min = 1, max = 100_000_000))]
+    max_memory_mb: Option<u64>,
+    /// After so many calls a worker is replaced; 1 starts a process for each call.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    recycle_after: Option<u64>,
+    /// How many calls a process has under way at the same time, where its worker takes several. There are `jobs`
+    /// processes.
+    #[schemars(range(min = 1, max = 1000))]
+    concurrency: Option<usize>,
+    /// The most calls that go in one message, where the worker takes several in one.
+    #[schemars(range(min = 1, max = 1000))]
+    batch: Option<usize>,
+}
+
+/// The kind of target whose settings are the command line of a worker.
+pub(in crate::targets) struct WorkerKind;
+
+impl WorkerProgramKind for WorkerKind {
+    const KEY: &'static str = "worker";
+    const NOUN: &'static str = "command";
+    const NAMED_BY: &'static str = "run";
+    type Written = WrittenWorker;
+
+    fn program(settings: WorkerSettings, site: &TargetSite) -> Result<WorkerProgram, Misuse> {
+        WorkerProgram::of_line(&settings.named, Self::KEY, site)
+    }
+
+    fn look_up(settings: &WorkerSettings, root: &Path) -> Result<Launch, Misuse> {
+        check(&settings.named, Self::KEY)?;
+        command::look_up(&settings.named, root)
+    }
+
+    fn line(settings: &WorkerSettings) -> String {
+        settings.named.clone()
+    }
+}
