@@ -38,7 +38,7 @@ pub(super) fn after(
     judgement: Option<&Judgement>,
 ) -> String {
     let page = report::page::run_page(&checked.report);
-    let configured = registry.configured_in(args.config());
+    let configured = registry.configured_in(&args.config);
     // If the configuration has changed since and cannot be read now, less can be told.
     let configured = configured.ok();
     let mut text = String::new();
@@ -68,7 +68,7 @@ pub(super) fn after(
         Some(judgement) if judgement.asks_nothing() => view(args).next(),
         // A repeated run would be void too, until git ignores the files that the pipeline leaves.
         Some(_) if checked.report.run.ending == Ending::Changed => {
-            let line = ignoring(args.config(), &checked.ignorable);
+            let line = ignoring(&args.config, &checked.ignorable);
             line.map_or_else(String::new, |line| format!("next: {line}\n"))
         }
         Some(_) => String::new(),
@@ -92,8 +92,8 @@ fn nothing_came(
     let is_ill = config.is_none_or(|config| check::doctor::is_something_missing(registry, config));
     if is_ill {
         return Again::kelvin("doctor")
-            .config(args.config())
-            .given("--out", args.out())
+            .config(&args.config)
+            .given("--out", args.out.as_ref())
             .next();
     }
     // A next step is one line, and the command of a script may have several.
@@ -188,7 +188,7 @@ fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<Str
 fn step(args: &CheckArgs, checked: &Checked, config: Option<&Config>, some_failed: bool) -> String {
     let report = &checked.report;
     let again = args.again().command();
-    match (ignoring(args.config(), &checked.ignorable), again) {
+    match (ignoring(&args.config, &checked.ignorable), again) {
         // The next run would be void too as long as git does not ignore these files.
         (Some(line), Some(again)) if report.run.ending == Ending::Changed => {
             format!("next: {line} && {again}\n")
@@ -251,7 +251,7 @@ fn needs_a_base(config: &Config) -> bool {
 
 /// Explains how to save this report as a base: a report of uncommitted changes cannot be saved.
 fn once_committed(args: &CheckArgs, more: Option<NonZeroUsize>) -> String {
-    let check = args.again_with(more.or(args.repeats()));
+    let check = args.again_with(more.or(args.repeats));
     match (check.command(), save(args).command()) {
         (Some(check), Some(save)) => format!(
             "A report can be kept to compare with once all changes are committed: {check} && {save}\n"
@@ -263,8 +263,8 @@ fn once_committed(args: &CheckArgs, more: Option<NonZeroUsize>) -> String {
 /// The next step for a gate outside of git, where only a file can be the base.
 fn name_a_base(args: &CheckArgs) -> String {
     Again::kelvin("gate")
-        .config(args.config())
-        .given("--out", args.out())
+        .config(&args.config)
+        .given("--out", args.out.as_ref())
         .flag("--baseline", "base.json")
         .next_when("with the report of the version to compare with as `base.json`")
 }
@@ -273,12 +273,12 @@ fn name_a_base(args: &CheckArgs) -> String {
 fn keep_a_base(args: &CheckArgs, config: Option<&Config>) -> String {
     let more = config.filter(|config| config.repeats < config.baseline.repeats);
     let check = Again::kelvin("check")
-        .config(args.config())
+        .config(&args.config)
         .given(
             "--repeats",
             more.map(|config| config.baseline.repeats.to_string()),
         )
-        .given("--out", args.out());
+        .given("--out", args.out.as_ref());
     match (check.command(), save(args).command()) {
         (Some(check), Some(save)) => {
             format!("next, on the branch to compare with: {check} && {save}\n")
@@ -289,18 +289,21 @@ fn keep_a_base(args: &CheckArgs, config: Option<&Config>) -> String {
 
 /// The command that saves the report as a base; without a remote, it is saved in this clone alone.
 fn save(args: &CheckArgs) -> Again {
-    let root = check::folder(args.config()).ok();
+    let root = check::folder(&args.config).ok();
     let is_remote = root.and_then(|root| baseline::address(&root)).is_some();
     Again::kelvin("baseline save")
         .switch("--local", !is_remote)
-        .config(args.config())
-        .given("--report", args.out().map(|out| out.join("report.json")))
+        .config(&args.config)
+        .given(
+            "--report",
+            args.out.as_ref().map(|out| out.join("report.json")),
+        )
 }
 
 fn view(args: &CheckArgs) -> Again {
     Again::kelvin("view")
-        .config(args.config())
-        .given("--out", args.out())
+        .config(&args.config)
+        .given("--out", args.out.as_ref())
 }
 
 #[cfg(test)]

@@ -3,8 +3,16 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use clap::ValueEnum;
+
 use kelvin_gate::reproduce::quoted;
 use kelvin_page::safe;
+
+/// The name by which the command line offers a value.
+pub(super) fn name_of(value: impl ValueEnum) -> String {
+    let value = value.to_possible_value().expect("every value is offered");
+    value.get_name().to_owned()
+}
 
 /// The condition for a command that repeats what has failed.
 pub(super) const MENDED: &str = "when that is fixed";
@@ -65,6 +73,11 @@ impl Again {
             Some(value) => self.flag(name, value),
             None => self,
         }
+    }
+
+    /// A flag with one of the values that the command line offers, where one was given.
+    pub(super) fn choice(self, name: &str, value: Option<impl ValueEnum>) -> Self {
+        self.given(name, value.map(name_of))
     }
 
     /// A flag without a value, where it was given.

@@ -1,17 +1,13 @@
 //! `kelvin approve`: applies what somebody has decided about a regression.
 
-use std::sync::Arc;
-
-use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 
 use super::gate::payload;
-use super::inputs::variable;
+use super::inputs::{client, variable};
 use crate::check::ci;
 use crate::check::ci::{AskedRun, DecideRequest, Then};
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
-use kelvin_github::{Access, Client};
 
 /// The arguments of `kelvin approve`; each may also come as an input, the variable `INPUT_<NAME>`.
 #[derive(Debug, Args)]
@@ -46,13 +42,7 @@ enum Follows {
 pub(super) fn main(args: ApproveArgs, registry: Registry) -> anyhow::Result<Exit> {
     let (event, payload) = payload(None, None)?;
     let token = args.token.or_else(|| variable("GITHUB_TOKEN"));
-    let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
-    let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
-    let client = Arc::new(Client::new(&Access {
-        api_url: &api_url,
-        repository: &repository,
-        token: token.as_deref().unwrap_or_default(),
-    })?);
+    let client = client(token.as_deref())?;
     if args.pull_request.is_none() && ci::is_asked_for(&event, &payload) {
         ci::measure_again(&AskedRun {
             client: &client,

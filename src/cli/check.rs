@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -29,11 +29,11 @@ use kelvin_run::config::Overrides;
 pub(super) const PROBE: &str = "probe";
 
 /// The arguments of `kelvin check`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct CheckArgs {
     /// The configuration; its folder is the working directory of the pipeline.
     #[arg(long, value_name = "FILE", default_value = "kelvin.yaml")]
-    config: PathBuf,
+    pub(super) config: PathBuf,
     /// Runs this probe only, of those that are configured.
     #[arg(long, value_name = "PROBE")]
     probe: Option<String>,
@@ -50,13 +50,13 @@ pub(super) struct CheckArgs {
     /// How often each input is run, instead of `repeats` in the configuration. 5 make a good base to compare
     /// with.
     #[arg(long, value_name = "N", value_parser = super::whole::<1_000>)]
-    repeats: Option<NonZeroUsize>,
+    pub(super) repeats: Option<NonZeroUsize>,
     /// How many invocations run at the same time, instead of `jobs` in the configuration.
     #[arg(long, value_name = "N", value_parser = super::whole::<1_024>)]
     jobs: Option<NonZeroUsize>,
     /// The folder for inputs, outputs and reports [default: `kelvin` beside the configuration].
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    pub(super) out: Option<PathBuf>,
     /// Calls the pipeline for every input, whatever the cache has.
     #[arg(long)]
     no_cache: bool,
@@ -89,12 +89,13 @@ pub(super) struct CheckArgs {
     /// How progress is told on standard error; `json` also leaves standard output empty unless a
     /// format is asked for.
     #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    log_format: LogFormat,
+    pub(super) log_format: LogFormat,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum CheckFormat {
     /// The report for a terminal.
+    #[default]
     Text,
     /// The report as JSON, and nothing else.
     Json,
@@ -104,9 +105,10 @@ pub(super) enum CheckFormat {
     Junit,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum LogFormat {
     /// A progress bar on a terminal, lines elsewhere.
+    #[default]
     Text,
     /// One JSON object a line.
     Json,
@@ -124,23 +126,8 @@ impl CheckArgs {
     pub(super) fn of_items(config: PathBuf, only: Vec<String>) -> Self {
         Self {
             config,
-            probe: None,
             only,
-            shard: None,
-            seed: None,
-            repeats: None,
-            jobs: None,
-            out: None,
-            no_cache: false,
-            resume: false,
-            dry_run: false,
-            list: false,
-            forecast: false,
-            usd_per_call: None,
-            confirm: false,
-            no_history: false,
-            format: CheckFormat::Text,
-            log_format: LogFormat::Text,
+            ..Self::default()
         }
     }
 
@@ -168,7 +155,6 @@ impl CheckArgs {
         } = self;
         let probe = probe.as_deref().and_then(|name| registry.kind(name));
         CheckRequest {
-            registry,
             overrides: Overrides {
                 file: Some(config.clone()),
                 seed: *seed,
@@ -181,14 +167,13 @@ impl CheckArgs {
             only: only.clone(),
             shard: *shard,
             masker: Some(Arc::new(Masker::of_environment([]))),
-            is_base: false,
-            is_shared: false,
             out: out.clone(),
             mode: match (resume, dry_run) {
                 (true, _) => CheckMode::Resume,
                 (_, true) => CheckMode::DryRun,
                 _ => CheckMode::Run,
             },
+            ..CheckRequest::new(registry)
         }
     }
 }
@@ -327,29 +312,9 @@ impl CheckArgs {
             .switch("--no-history", self.no_history)
     }
 
-    /// How often each input is run; none where that was not given.
-    pub(super) const fn repeats(&self) -> Option<NonZeroUsize> {
-        self.repeats
-    }
-
-    /// The configuration that was named.
-    pub(super) fn config(&self) -> &Path {
-        &self.config
-    }
-
-    /// The output folder; none where it was not given.
-    pub(super) fn out(&self) -> Option<&Path> {
-        self.out.as_deref()
-    }
-
     /// Whether some cases or probes were left out on purpose.
     pub(super) fn is_restricted(&self) -> bool {
         self.probe.is_some() || !self.only.is_empty() || self.shard.is_some()
-    }
-
-    /// The format of the progress.
-    pub(super) const fn log_format(&self) -> LogFormat {
-        self.log_format
     }
 
     /// Records a finished check in the history, unless that was turned off.

@@ -1,7 +1,6 @@
 //! `kelvin ci`: the command that the action calls.
 
 use std::ffi::OsString;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -247,7 +246,7 @@ fn request(
         dry_run: args.dry_run,
         token,
         masker,
-        guard: guard(),
+        guard: format!("kelvin-{}", super::unguessable()),
         say: &super::say_remark,
     };
     (request, entered.err().or(wrong))
@@ -309,11 +308,4 @@ pub(super) fn wrong_input(registry: Registry, line: &[OsString], error: &clap::E
          `kelvin ci --help` describes",
     );
     ci::failed(&request, &wrong.into());
-}
-
-/// A word that nobody can guess: the keys of the standard library's hashers come from the system's source of
-/// randomness.
-fn guard() -> String {
-    let word = || RandomState::new().build_hasher().finish();
-    format!("kelvin-{:016x}{:016x}", word(), word())
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::again::{Again, MENDED};
+use super::inputs::variable;
 use crate::baseline::Login;
 use crate::check::doctor;
 use crate::check::doctor::{Diagnosis, DoctorRequest, DoctorSurroundings, NeedStatus};
@@ -93,11 +94,6 @@ fn surroundings(event: Option<PathBuf>, event_name: Option<String>) -> DoctorSur
     }
 }
 
-/// A variable that is set to something.
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
 /// The token that a run would use to post.
 fn token() -> Option<String> {
     ["INPUT_TOKEN", "GITHUB_TOKEN"]
@@ -129,11 +125,7 @@ pub(super) fn login() -> Option<Login> {
 fn text(diagnosis: &Diagnosis, check: &Again, doctor: &Again) -> String {
     let mut page = String::new();
     for finding in &diagnosis.findings {
-        let word = match finding.status {
-            NeedStatus::Ok => "ok",
-            NeedStatus::Warn => "warn",
-            NeedStatus::Missing => "missing",
-        };
+        let word = finding.status.word();
         let told = safe::lines(&finding.text);
         let mut lines = told.lines();
         let first = lines.next().unwrap_or_default();

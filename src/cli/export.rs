@@ -137,12 +137,7 @@ fn next(args: &ExportArgs, request: &ExportRequest, manifest: &Manifest) -> Stri
             .config(&args.config)
             .given("--report", args.report.as_ref())
             .given("--metric", args.metric.as_ref())
-            .given(
-                "--format",
-                args.format
-                    .to_possible_value()
-                    .map(|value| value.get_name().to_owned()),
-            )
+            .choice("--format", Some(args.format))
             .given(
                 "--out",
                 Some(&args.out).filter(|out| *out != Path::new(FOLDER)),

@@ -3,6 +3,11 @@
 //! inputs and one place where they are checked.
 
 use std::ffi::OsString;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use kelvin_github::{Access, Client};
 
 /// The inputs of `kelvin ci`, in the order of `action.yml`.
 const CI_INPUTS: &[&str] = &[
@@ -82,6 +87,22 @@ pub(super) fn with_inputs(
         );
     }
     line
+}
+
+/// The client of the repository whose workflow runs this; without a token it asks as anybody may.
+///
+/// # Errors
+///
+/// Where the runner does not name the repository, or GitHub cannot be asked at its address.
+pub(super) fn client(token: Option<&str>) -> anyhow::Result<Arc<Client>> {
+    let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
+    let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
+    let client = Client::new(&Access {
+        api_url: &api_url,
+        repository: &repository,
+        token: token.unwrap_or_default(),
+    })?;
+    Ok(Arc::new(client))
 }
 
 /// Reads a variable; empty is unset.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::TextOrJson;
 use super::again::Again;
 use crate::check::ledger as book;
 use crate::history::{LedgerEntry, LedgerFilter, LedgerSummary, summaries};
@@ -50,8 +51,8 @@ enum LedgerCommand {
     /// Sums the entries up by candidate and judge.
     Summary {
         /// What is printed.
-        #[arg(long, value_enum, default_value_t = SummaryFormat::Text)]
-        format: SummaryFormat,
+        #[arg(long, value_enum, default_value_t = TextOrJson::Text)]
+        format: TextOrJson,
     },
     /// Removes the entries that were recorded before a day or a time.
     Prune {
@@ -72,14 +73,6 @@ enum LedgerExportFormat {
     Jsonl,
     /// Comma-separated values, for a spreadsheet.
     Csv,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum SummaryFormat {
-    /// For a terminal.
-    Text,
-    /// As JSON.
-    Json,
 }
 
 /// How many entries are listed unless a number is given.
@@ -118,8 +111,8 @@ pub(super) fn main(args: LedgerArgs) -> anyhow::Result<Exit> {
         Some(LedgerCommand::Summary { format }) => {
             let summaries = summaries(&book::read(&config, &filter(last))?);
             match format {
-                SummaryFormat::Json => serde_json::to_string_pretty(&summaries)? + "\n",
-                SummaryFormat::Text => {
+                TextOrJson::Json => serde_json::to_string_pretty(&summaries)? + "\n",
+                TextOrJson::Text => {
                     table(&summaries) + &next(&config, "ledger", summaries.is_empty())
                 }
             }

@@ -14,7 +14,6 @@ mod demo;
 mod doctor;
 mod eval;
 mod export;
-mod field;
 mod forecast;
 mod gate;
 mod history;
@@ -36,13 +35,14 @@ mod veritas;
 mod view;
 
 use std::ffi::OsString;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{ErrorKind, Write as _};
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
 use anyhow::anyhow;
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use crate::registry::Registry;
 use kelvin_base::exit::Exit;
@@ -159,12 +159,28 @@ impl Command {
     }
 }
 
+/// What a command prints that has no other forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TextOrJson {
+    /// For a terminal.
+    Text,
+    /// As JSON.
+    Json,
+}
+
 /// Parses a whole number from 1 up to a limit.
 fn whole<const MOST: usize>(text: &str) -> Result<NonZeroUsize, String> {
     match text.trim().parse::<NonZeroUsize>() {
         Ok(number) if number.get() <= MOST => Ok(number),
         _ => Err(format!("a whole number from 1 to {MOST}")),
     }
+}
+
+/// A word that nobody can guess: the keys of the standard library's hashers come from the system's source of
+/// randomness.
+fn unguessable() -> String {
+    let word = || RandomState::new().build_hasher().finish();
+    format!("{:016x}{:016x}", word(), word())
 }
 
 /// Runs the program with the given kinds of probes. It returns instead of exiting, so that every destructor runs.

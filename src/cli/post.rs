@@ -1,21 +1,18 @@
 //! `kelvin post`: the second half for runs without write access.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use anyhow::Context as _;
 use clap::Args;
 
 use super::ci::When;
 use super::gate::payload;
-use super::inputs::variable;
+use super::inputs::{client, variable};
 use crate::baseline::Login;
 use crate::check::ci;
 use crate::check::ci::PostRequest;
 use crate::registry::Registry;
 use kelvin_base::exit::{Exit, Misuse};
 use kelvin_github::publish::deliver::Surfaces;
-use kelvin_github::{Access, Client};
 
 /// The arguments of `kelvin post`; each may also come as an input, the variable `INPUT_<NAME>`.
 #[derive(Debug, Args)]
@@ -59,13 +56,7 @@ pub(super) fn main(args: PostArgs, registry: Registry) -> anyhow::Result<Exit> {
             .into());
     };
     let token = args.token.or_else(|| variable("GITHUB_TOKEN"));
-    let api_url = variable("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
-    let repository = variable("GITHUB_REPOSITORY").context("`GITHUB_REPOSITORY` is not set")?;
-    let client = Arc::new(Client::new(&Access {
-        api_url: &api_url,
-        repository: &repository,
-        token: token.as_deref().unwrap_or_default(),
-    })?);
+    let client = client(token.as_deref())?;
     let server_url =
         variable("GITHUB_SERVER_URL").unwrap_or_else(|| "https://github.com".to_owned());
     let urls = ci::post(
@@ -79,7 +70,7 @@ pub(super) fn main(args: PostArgs, registry: Registry) -> anyhow::Result<Exit> {
             config: args.config,
             login: Login::new(
                 &server_url,
-                &repository,
+                client.repository(),
                 token.as_deref().unwrap_or_default(),
             ),
             server_url,

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
 use crate::check::{
     self, Checked, Recomputed, RejudgeRequest, RescoreRequest, Rescored, RescoredTraces,
 };
+use crate::cli::TextOrJson;
 use crate::cli::again::Again;
 use crate::cli::check::{CheckFormat, LogFormat, show, shown};
 use crate::cli::names::Names;
@@ -63,16 +64,8 @@ struct FiguresArgs {
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
     /// What is printed.
-    #[arg(long, value_enum, default_value_t = FiguresFormat::Text)]
-    format: FiguresFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FiguresFormat {
-    /// For a terminal.
-    Text,
-    /// As JSON.
-    Json,
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text)]
+    format: TextOrJson,
 }
 
 /// Runs `kelvin rescore figures`.
@@ -86,8 +79,8 @@ fn rescore_figures(args: &FiguresArgs, registry: Registry) -> anyhow::Result<Exi
         kelvin_base::file::write_with(file, |to| report::json::write(to, &again.report))?;
     }
     let text = match args.format {
-        FiguresFormat::Json => serde_json::to_string_pretty(&again)? + "\n",
-        FiguresFormat::Text => figures_page(&again) + &next_after_figures(args, &again),
+        TextOrJson::Json => serde_json::to_string_pretty(&again)? + "\n",
+        TextOrJson::Text => figures_page(&again) + &next_after_figures(args, &again),
     };
     crate::cli::say(&text);
     Ok(Exit::Passed)

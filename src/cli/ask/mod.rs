@@ -42,13 +42,8 @@ impl fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Asks for one of the choices by its number; returns its index.
-pub(super) fn one(ask: &dyn Ask, question: &str, choices: &[String]) -> anyhow::Result<usize> {
-    one_of(ask, question, choices, None)
-}
-
-/// Asks for one of the choices by its number, where an empty line means the default; returns its index.
-pub(super) fn one_of(
+/// Asks for one of the choices by its number, where an empty line means the default, if there is one; returns its index.
+pub(super) fn one(
     ask: &dyn Ask,
     question: &str,
     choices: &[String],

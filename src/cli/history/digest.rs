@@ -92,24 +92,11 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
         now: calendar::now() + 1,
     })?;
     let text = rendered(&summary, format)?;
-    let Some(out) = out else {
-        crate::cli::say(&text);
-        return Ok(Exit::Passed);
-    };
-    let file = match is_folder(&out) {
+    let file = out.map(|out| match is_folder(&out) {
         true => check::file_name(&summary, &out, format.ending()),
         false => out,
-    };
-    if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    kelvin_base::file::write(&file, text.as_bytes())?;
-    crate::cli::say(&format!(
-        "wrote {}\n{}",
-        file.display(),
-        next(&again, &summary).next()
-    ));
-    Ok(Exit::Passed)
+    });
+    super::deliver(&text, file, &next(&again, &summary))
 }
 
 /// Where something fell, the next step compares versions; otherwise it shows the course of each metric.

@@ -120,20 +120,25 @@ pub(super) fn main(args: HistoryArgs, registry: Registry) -> anyhow::Result<Exit
 /// Lists the runs of this machine, or writes the page of all stored ones.
 fn list(args: ListArgs, registry: Registry) -> anyhow::Result<Exit> {
     let out = args.out.clone();
-    let view = Again::kelvin("view").config(&args.config);
+    let next = Again::kelvin("view").config(&args.config);
     let text = match args.format {
         ListFormat::Html | ListFormat::Markdown => page(args, registry)?,
         ListFormat::Text | ListFormat::Json => listed(&args)?,
     };
+    deliver(&text, out, &next)
+}
+
+/// Prints a text, or writes it to a file and shows the next step.
+fn deliver(text: &str, out: Option<PathBuf>, next: &Again) -> anyhow::Result<Exit> {
     let Some(out) = out else {
-        super::say(&text);
+        super::say(text);
         return Ok(Exit::Passed);
     };
     if let Some(folder) = out.parent() {
         std::fs::create_dir_all(folder)?;
     }
     kelvin_base::file::write(&out, text.as_bytes())?;
-    super::say(&format!("wrote {}\n{}", out.display(), view.next()));
+    super::say(&format!("wrote {}\n{}", out.display(), next.next()));
     Ok(Exit::Passed)
 }
 

@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::check;
 use crate::check::RegressionRequest;
+use crate::cli::TextOrJson;
 use crate::cli::again::Again;
 use crate::cli::names::Names;
 use crate::registry::Registry;
@@ -42,16 +43,8 @@ pub(super) struct RegressionArgs {
     #[arg(long)]
     fail_on_regression: bool,
     /// What is printed.
-    #[arg(long, value_enum, default_value_t = RegressionFormat::Text)]
-    format: RegressionFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum RegressionFormat {
-    /// For a terminal.
-    Text,
-    /// As JSON.
-    Json,
+    #[arg(long, value_enum, default_value_t = TextOrJson::Text)]
+    format: TextOrJson,
 }
 
 /// Runs `kelvin history regression`.
@@ -79,8 +72,8 @@ pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<E
         now: calendar::now() + 1,
     })?;
     crate::cli::say(&match format {
-        RegressionFormat::Json => serde_json::to_string_pretty(&compared)? + "\n",
-        RegressionFormat::Text => page(&compared) + &next(&again, &compared),
+        TextOrJson::Json => serde_json::to_string_pretty(&compared)? + "\n",
+        TextOrJson::Text => page(&compared) + &next(&again, &compared),
     });
     // A version without any measurement has shown nothing, so it does not pass.
     let passes = !compared.rows.is_empty() && compared.rows.iter().all(|row| row.standing.passes());

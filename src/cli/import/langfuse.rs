@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::messages;
-use super::span::{FoundDocuments, RecordedSpan, meant, moment, says_something};
+use super::span::{FoundDocuments, RecordedSpan, first_keys, meant, moment, says_something};
 
 /// Takes all traces and observations of a value.
 ///
@@ -52,14 +52,9 @@ pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), S
             .filter(|text| !text.is_empty())
     };
     let Some(id) = text(&["id"]) else {
-        let keys: Vec<String> = fields
-            .keys()
-            .take(6)
-            .map(|key| format!("`{key}`"))
-            .collect();
         return Err(format!(
             "no trace in it: it has no `id`, but {}",
-            keys.join(", ")
+            first_keys(fields)
         ));
     };
     let of_trace = text(&["traceId", "trace_id"]);

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum as _};
+use clap::Args;
 use serde_json::{Map, Value};
 
 use super::again::Again;
@@ -99,16 +99,9 @@ fn import(args: &ImportArgs, out: &mut dyn Write) -> anyhow::Result<Again> {
             .help("`--otlp FILE` reads spans of OpenTelemetry, `--langfuse FILE` an export of Langfuse; a file with records needs no import: write `cases: FILE` into kelvin.yaml")
             .into());
     }
-    let store = args
-        .into
-        .as_deref()
-        .map(|file| CaseStore::open(file, args.add, args.force));
-    let mut store = store.transpose()?;
-    let answers = args
-        .answers
-        .as_deref()
-        .map(|file| CaseStore::open(file, args.add, args.force));
-    let answers = answers.transpose()?;
+    let opened = |file: &PathBuf| CaseStore::open(file, args.add, args.force);
+    let mut store = args.into.as_ref().map(opened).transpose()?;
+    let answers = args.answers.as_ref().map(opened).transpose()?;
 
     let mut list = ReviewList::default();
     let spans = read(args, &mut list.unread)?;
@@ -426,11 +419,7 @@ fn again(args: &ImportArgs) -> Again {
         again = again.flag("--redact", rule.written());
     }
     for rule in &args.keep {
-        again = again.given(
-            "--keep",
-            rule.to_possible_value()
-                .map(|value| value.get_name().to_owned()),
-        );
+        again = again.choice("--keep", Some(*rule));
     }
     for field in &args.drop {
         again = again.flag("--drop", field);

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use serde_json::{Map, Value};
 
 use super::messages;
-use super::span::{FoundDocuments, RecordedSpan, meant, moment, says_something};
+use super::span::{FoundDocuments, RecordedSpan, first_keys, meant, moment, says_something};
 
 /// Takes all spans of a value.
 ///
@@ -39,14 +39,9 @@ pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), S
             "it has logs or metrics, and cases are made of spans".to_owned()
         }
         Value::Object(fields) => {
-            let keys: Vec<String> = fields
-                .keys()
-                .take(6)
-                .map(|key| format!("`{key}`"))
-                .collect();
             format!(
                 "no span in it; a request has `resourceSpans`, and this has {}",
-                keys.join(", ")
+                first_keys(fields)
             )
         }
         _ => "no span in it; a request is an object with `resourceSpans`".to_owned(),
@@ -132,26 +127,24 @@ fn span(value: &Value) -> Option<RecordedSpan> {
     };
     let dropped = dropped(&["droppedAttributesCount", "dropped_attributes_count"])
         + dropped(&["droppedEventsCount", "dropped_events_count"]);
-    let incomplete = || {
+    let incomplete = (dropped > 0).then(|| {
         format!(
             "{dropped} attributes or events of the span `{}` were dropped",
             span.name
         )
-    };
+    });
     let (input, cut) = match input(&attributes, &events) {
         // A list that is spread over many attributes may lack one of them.
-        Ok(Some((input, is_spread))) => (Some(input), (is_spread && dropped > 0).then(incomplete)),
-        Ok(None) => (None, (dropped > 0).then(incomplete)),
+        Ok(Some((input, is_spread))) => (Some(input), incomplete.clone().filter(|_| is_spread)),
+        Ok(None) => (None, incomplete.clone()),
         Err(why) => (None, Some(why)),
     };
     (span.input, span.cut) = (input, cut);
     span.output = output(&attributes, &events);
     span.found = documents(&attributes, &events, &kind);
-    if dropped > 0 && (!span.found.texts.is_empty() || kind == "retriever" || kind == "retrieval") {
-        span.found.cut = Some(format!(
-            "{dropped} attributes or events of the span `{}` were dropped",
-            span.name
-        ));
+    let is_search = !span.found.texts.is_empty() || kind == "retriever" || kind == "retrieval";
+    if incomplete.is_some() && is_search {
+        span.found.cut = incomplete;
     }
     Some(span)
 }

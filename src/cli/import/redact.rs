@@ -10,9 +10,10 @@ use clap::ValueEnum;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use crate::cli::again::name_of;
 use kelvin_github::publish::mask;
 
-/// A rule that ships.
+/// A rule that ships. Where two find the same, the one that stands first here wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(super) enum ShippedRule {
     /// Keys, tokens and passwords: by their form, by a word such as `password:` before them, or by the name of their
@@ -31,27 +32,6 @@ pub(super) enum ShippedRule {
 }
 
 impl ShippedRule {
-    /// All of them, those first that win where two find the same.
-    const ALL: [Self; 6] = [
-        Self::Key,
-        Self::Email,
-        Self::Iban,
-        Self::Card,
-        Self::Ip,
-        Self::Phone,
-    ];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Key => "key",
-            Self::Email => "email",
-            Self::Iban => "iban",
-            Self::Card => "card",
-            Self::Ip => "ip",
-            Self::Phone => "phone",
-        }
-    }
-
     fn find(self, text: &str) -> Vec<Range<usize>> {
         match self {
             Self::Key => keys(text),
@@ -109,7 +89,8 @@ impl OwnRedaction {
                     .to_owned(),
             );
         }
-        if ShippedRule::ALL.iter().any(|rule| rule.name() == name) {
+        let mut shipped = ShippedRule::value_variants().iter();
+        if shipped.any(|rule| name_of(*rule) == name) {
             return Err(format!(
                 "`{name}` is the name of a rule that ships; give this one another name"
             ));
@@ -147,7 +128,7 @@ pub(super) struct Redactor {
 impl Redactor {
     /// The rules of a run.
     pub(super) fn new(own: &[OwnRedaction], kept: &[ShippedRule]) -> Self {
-        let shipped = ShippedRule::ALL.into_iter();
+        let shipped = ShippedRule::value_variants().iter().copied();
         Self {
             own: own.to_vec(),
             shipped: shipped.filter(|rule| !kept.contains(rule)).collect(),
@@ -214,7 +195,7 @@ impl Redactor {
             Some(rule) => (rule.name.clone(), value.to_owned()),
             None => {
                 let rule = self.shipped[order - self.own.len()];
-                (rule.name().to_owned(), rule.plain(value))
+                (name_of(rule), rule.plain(value))
             }
         };
         *counts.entry(name.clone()).or_default() += 1;
@@ -390,17 +371,28 @@ fn runs(
     found
 }
 
+/// The signs right before and right behind a part of a text.
+fn around(text: &str, span: &Range<usize>) -> [Option<char>; 2] {
+    let before = text[..span.start].chars().next_back();
+    [before, text[span.end..].chars().next()]
+}
+
+/// Whether a part of a text is a part of a longer word.
+fn is_in_a_word(text: &str, span: &Range<usize>) -> bool {
+    let mut signs = around(text, span).into_iter().flatten();
+    signs.any(|sign| sign.is_alphanumeric() || sign == '_')
+}
+
 fn cards(text: &str) -> Vec<Range<usize>> {
     let groups = groups(text, |sign| sign.is_ascii_digit());
     let found = runs(text, &groups, 19, |digits| {
         begins_like_a_card(digits) && passes_luhn(digits)
     });
     // Digits within letters are those of an id or a digest, and a `+` begins a telephone number.
-    let is_letter = |sign: char| sign.is_alphanumeric();
+    let is_letter = |sign: Option<char>| sign.is_some_and(char::is_alphanumeric);
     let is_alone = |span: &Range<usize>| {
-        let before = text[..span.start].chars().next_back();
-        let after = text[span.end..].chars().next();
-        !before.is_some_and(|sign| is_letter(sign) || sign == '+') && !after.is_some_and(is_letter)
+        let [before, after] = around(text, span);
+        !is_letter(before) && before != Some('+') && !is_letter(after)
     };
     found.into_iter().filter(is_alone).collect()
 }
@@ -465,13 +457,6 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
     });
     static V6: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"[0-9A-Fa-f:]*:[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*[0-9A-Fa-f:]"));
-    let is_alone = |span: &Range<usize>| {
-        let before = text[..span.start].chars().next_back();
-        let after = text[span.end..].chars().next();
-        let joins =
-            |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
-        !joins(before) && !joins(after)
-    };
     let version = |span: &Range<usize>| {
         text[span.end..].starts_with('.')
             && text[span.end + 1..].starts_with(|sign: char| sign.is_ascii_digit())
@@ -492,7 +477,8 @@ fn addresses(text: &str) -> Vec<Range<usize>> {
         let text = &text[span.clone()];
         text.bytes().any(|byte| byte.is_ascii_digit()) && text.parse::<Ipv6Addr>().is_ok()
     });
-    v4.chain(v6).filter(is_alone).collect()
+    let found = v4.chain(v6);
+    found.filter(|span| !is_in_a_word(text, span)).collect()
 }
 
 fn phones(text: &str) -> Vec<Range<usize>> {
@@ -518,11 +504,7 @@ fn phones(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for number in NUMBER.find_iter(text) {
         let span = number.range();
-        let before = text[..span.start].chars().next_back();
-        let after = text[span.end..].chars().next();
-        let joins =
-            |sign: Option<char>| sign.is_some_and(|sign| sign.is_alphanumeric() || sign == '_');
-        if joins(before) || joins(after) || DATE.is_match(number.as_str()) {
+        if is_in_a_word(text, &span) || DATE.is_match(number.as_str()) {
             continue;
         }
         let plain = unescaped(number.as_str());

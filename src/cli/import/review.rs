@@ -11,7 +11,7 @@ use super::file::UnreadPart;
 use super::messages;
 use super::redact::{RuleCounts, without_numbers};
 use super::store::CaseStore;
-use crate::cli::init::{LAST_USER_TURN, type_of_field};
+use crate::cli::init::{LAST_USER_TURN, unit_type};
 use kelvin_base::clock;
 use kelvin_page::{counted, safe};
 
@@ -228,7 +228,7 @@ impl ReviewList {
                 .cases
                 .iter()
                 .flat_map(|case| case.fields.iter().filter(|(_, value)| value.is_string()));
-            let names: BTreeSet<String> = texts.map(|(key, _)| type_of_field(key)).collect();
+            let names: BTreeSet<String> = texts.map(|(key, _)| unit_type(key)).collect();
             // Somebody has to choose among several.
             types.extend(names.into_iter().filter(|name| !name.is_empty()));
             types.truncate(usize::from(types.len() == 1));

@@ -1,6 +1,6 @@
 //! What is read of a span, whoever recorded it, and the texts of documents that a search has found.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use kelvin_base::clock;
 
@@ -75,6 +75,12 @@ pub(super) fn says_something(value: &Value) -> bool {
         Value::Object(fields) => !fields.is_empty(),
         Value::Bool(_) | Value::Number(_) => true,
     }
+}
+
+/// The first keys of an object that is no trace, for a message.
+pub(super) fn first_keys(fields: &Map<String, Value>) -> String {
+    let keys = fields.keys().take(6).map(|key| format!("`{key}`"));
+    keys.collect::<Vec<String>>().join(", ")
 }
 
 /// A time in nanoseconds since the epoch: a number, a number in a text, or RFC 3339.

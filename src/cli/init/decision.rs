@@ -52,7 +52,7 @@ fn pick(steps: &mut Steps<'_>, output: &Map<String, Value>) -> anyhow::Result<St
     let Some(ask) = steps.ask else {
         return Err(unclear(&fields));
     };
-    let chosen = ask::one(ask, "Which field is the decision?", &fields.shown())?;
+    let chosen = ask::one(ask, "Which field is the decision?", &fields.shown(), None)?;
     Ok(fields.usable[chosen].written())
 }
 

@@ -1,7 +1,7 @@
 //! The evaluators that a project has already, and the configuration that runs them. Files alone are looked at; nothing is
 //! started.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io::Read as _};
@@ -14,7 +14,7 @@ use kelvin_run::config::quote;
 /// How deep below the configuration is looked, how many files and folders at most, and how much of a file.
 const DEPTH: usize = 3;
 const MOST: usize = 5_000;
-pub(super) const BEGIN: u64 = 16_384;
+const BEGIN: u64 = 16_384;
 
 /// Folders that hold the files of others.
 const OTHERS: [&str; 6] = ["node_modules", "target", "venv", "env", "kelvin", "dist"];
@@ -29,7 +29,7 @@ enum Tool {
 }
 
 /// What starts it: its configuration, the file of a task, or the folder of its tests.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Evaluator {
     tool: Tool,
     path: String,
@@ -62,18 +62,13 @@ pub(super) fn find(root: &Path) -> Vec<Evaluator> {
     let mut files = Vec::new();
     walk(root, DEPTH, &mut files);
     files.sort();
-    let mut found: BTreeMap<(Tool, String), ()> = BTreeMap::new();
-    for file in files {
-        let Ok(below) = file.strip_prefix(root) else {
-            continue;
-        };
-        if let Some((tool, path)) = known(&file, below) {
-            let path = path.to_string_lossy().into_owned();
-            found.insert((tool, path), ());
-        }
-    }
-    let found = found.into_keys();
-    found.map(|(tool, path)| Evaluator { tool, path }).collect()
+    let known = files.iter().filter_map(|file| {
+        let (tool, path) = known(file, file.strip_prefix(root).ok()?)?;
+        let path = path.to_string_lossy().into_owned();
+        Some(Evaluator { tool, path })
+    });
+    let found: BTreeSet<Evaluator> = known.collect();
+    found.into_iter().collect()
 }
 
 /// The files below a folder that are no files of others.
@@ -138,7 +133,8 @@ fn known(file: &Path, below: &Path) -> Option<(Tool, PathBuf)> {
     }
 }
 
-fn begin(file: &Path) -> Option<String> {
+/// The beginning of a file, as text.
+pub(super) fn begin(file: &Path) -> Option<String> {
     let mut text = Vec::new();
     let file = fs::File::open(file).ok()?;
     file.take(BEGIN).read_to_end(&mut text).ok()?;

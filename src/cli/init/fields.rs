@@ -3,7 +3,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::cli::field;
 use kelvin_page::safe;
 
 /// How many fields are listed at most; an output may have a million.
@@ -95,8 +94,12 @@ impl Field<'_> {
     /// The form in the configuration: a key at the top by itself, and any other field as a JSON pointer.
     pub(super) fn written(&self) -> String {
         match self.path[..] {
-            [key] if !key.trim().is_empty() => field::of_key(key),
-            _ => self.path.iter().map(|key| field::part(key)).collect(),
+            [key] if !key.trim().is_empty() && !key.starts_with('/') => key.to_owned(),
+            _ => {
+                let parts = self.path.iter();
+                let escaped = parts.map(|key| key.replace('~', "~0").replace('/', "~1"));
+                escaped.map(|key| format!("/{key}")).collect()
+            }
         }
     }
 

@@ -8,8 +8,8 @@ use anyhow::Context as _;
 use super::template;
 use super::trigger::{self, WorkflowTrigger};
 use crate::baseline;
+use crate::cli::check::shown;
 use kelvin_base::exit::Misuse;
-use kelvin_base::file;
 
 /// The place of everything that may be written.
 #[derive(Debug)]
@@ -86,21 +86,9 @@ impl Target {
             false => "",
         };
         Err(
-            Misuse::new(format!("`{}` is there already", self.shown(path))).help(format!(
+            Misuse::new(format!("`{}` is there already", shown(path))).help(format!(
                 "`--force` overwrites it, and `--config FILE` writes another file{workflows}"
             )),
         )
-    }
-
-    /// A path as a person would type it.
-    pub(super) fn shown(&self, path: &Path) -> String {
-        let here = std::env::current_dir().unwrap_or_default();
-        let below = path.strip_prefix(&here).unwrap_or(path);
-        below.display().to_string()
-    }
-
-    /// Writes a file, whole or not at all.
-    pub(super) fn write(&self, path: &Path, text: &[u8]) -> anyhow::Result<()> {
-        file::write(path, text)
     }
 }

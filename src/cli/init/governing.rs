@@ -6,17 +6,14 @@ use super::steps::{Steps, settings};
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
-use kelvin_evidence::config::unit_type;
 use kelvin_gate::reproduce::quoted;
 use kelvin_page::{counted, safe};
 
+/// The type of the units in a field of a record.
+pub(in crate::cli) use kelvin_evidence::config::unit_type;
+
 /// The type of the turn that a pipeline is to answer.
 pub(in crate::cli) const LAST_USER_TURN: &str = "last_user_turn";
-
-/// The type of the units in a field of a record.
-pub(in crate::cli) fn type_of_field(field: &str) -> String {
-    unit_type(field)
-}
 
 /// The types of the turns of chats.
 const TURNS: [&str; 4] = ["system", "user_turn", "assistant_turn", LAST_USER_TURN];

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::request::Request;
 use super::steps::Steps;
 use super::survey::{Survey, field};
+use crate::cli::again::name_of;
 use crate::cli::ask;
 
 /// What a pipeline does.
@@ -24,8 +25,6 @@ pub(super) enum PipelineKind {
 use PipelineKind::{Acts, Answers, Decides, Searches};
 
 impl PipelineKind {
-    const ALL: [Self; 4] = [Decides, Searches, Answers, Acts];
-
     /// What it does, as a choice.
     const fn shown(self) -> &'static str {
         match self {
@@ -33,16 +32,6 @@ impl PipelineKind {
             Searches => "It searches: documents or passages for a question",
             Answers => "It answers in prose: a summary, a reply",
             Acts => "It acts: what an agent leaves behind is checked",
-        }
-    }
-
-    /// The name of the flag's value.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Decides => "decides",
-            Searches => "searches",
-            Answers => "answers",
-            Acts => "acts",
         }
     }
 
@@ -193,15 +182,16 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<P
     let (likely, is_decided) = likely(&steps.said, survey);
     let kind = match steps.ask {
         Some(ask) if !is_decided => {
-            let choices: Vec<String> = PipelineKind::ALL.map(|kind| kind.shown().to_owned()).into();
-            let default = PipelineKind::ALL.iter().position(|kind| *kind == likely);
+            let kinds = PipelineKind::value_variants();
+            let choices: Vec<String> = kinds.iter().map(|kind| kind.shown().to_owned()).collect();
+            let default = kinds.iter().position(|kind| *kind == likely);
             let question = "What does your pipeline do?";
-            PipelineKind::ALL[ask::one_of(ask, question, &choices, default)?]
+            kinds[ask::one(ask, question, &choices, default)?]
         }
         _ => likely,
     };
     if steps.ask.is_none() && kind != Decides {
-        let name = kind.as_str();
+        let name = name_of(kind);
         steps.tell(&format!(
             "by its records the pipeline {name} (`--kind` says otherwise)"
         ))?;

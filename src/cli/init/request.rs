@@ -142,12 +142,7 @@ impl Request {
         let decides = |kind: &PipelineKind| *kind == PipelineKind::Decides;
         let mut again = Again::kelvin("init")
             .config(&self.file)
-            .given(
-                "--kind",
-                self.kind
-                    .filter(|kind| !decides(kind))
-                    .map(PipelineKind::as_str),
-            )
+            .choice("--kind", self.kind.filter(|kind| !decides(kind)))
             .given("--run", self.run.as_ref())
             .given("--cases", self.cases.as_ref())
             .given("--decision-field", self.decision_field.as_ref());
@@ -163,7 +158,7 @@ impl Request {
                 .switch(yes, said == Some(true))
                 .switch(no, said == Some(false));
         }
-        let on = (self.on != WorkflowTrigger::Push).then_some(self.on.as_str());
-        again.given("--on", on).switch("--force", self.force)
+        let on = (self.on != WorkflowTrigger::Push).then_some(self.on);
+        again.choice("--on", on).switch("--force", self.force)
     }
 }

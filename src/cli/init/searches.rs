@@ -95,7 +95,7 @@ pub(super) fn pick(
             .help("name another file")
             .into());
     }
-    Ok(fields[ask::one(ask, question, &choices)?].clone())
+    Ok(fields[ask::one(ask, question, &choices, None)?].clone())
 }
 
 /// A field that its name does not tell, where nobody can be asked.

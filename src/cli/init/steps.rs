@@ -15,8 +15,10 @@ use super::{
 };
 use crate::cli::again::Again;
 use crate::cli::ask::{self, Ask, Stopped};
+use crate::cli::check::shown;
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
+use kelvin_base::file;
 use kelvin_evidence::EvidenceSettings;
 use kelvin_page::safe;
 use kelvin_run::config::Config;
@@ -271,8 +273,8 @@ impl Steps<'_> {
         // The configuration comes last, so that `init` can be run again after an earlier failure.
         files.push((self.target.config.clone(), config.as_bytes().to_vec()));
         for (path, text) in &files {
-            self.target.write(path, text)?;
-            writeln!(self.out, "wrote {}", safe::line(&self.target.shown(path)))?;
+            file::write(path, text)?;
+            writeln!(self.out, "wrote {}", safe::line(&shown(path)))?;
         }
         Ok(())
     }
@@ -284,7 +286,7 @@ impl Steps<'_> {
                 "`kelvin init --workflow` adds GitHub workflows that check every pull request",
             )?;
         }
-        let file = self.target.shown(&self.target.config);
+        let file = shown(&self.target.config);
         let check = Again::kelvin("check").config(Path::new(&file));
         write!(self.out, "{}", check.next())?;
         Ok(())

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read as _;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::evaluators::{self, BEGIN};
+use super::evaluators;
 use super::kind::PipelineKind;
 use kelvin_probe::rows::{self, RowForm};
 
@@ -169,12 +168,9 @@ fn functions(file: &Path, below: &str) -> Vec<(String, bool)> {
     if is_other || !parts.iter().all(|part| is_identifier(part)) {
         return Vec::new();
     }
-    let mut text = Vec::new();
-    let read = fs::File::open(file).and_then(|file| file.take(BEGIN).read_to_end(&mut text));
-    if read.is_err() {
+    let Some(text) = evaluators::begin(file) else {
         return Vec::new();
-    }
-    let text = String::from_utf8_lossy(&text);
+    };
     let module = parts.join(".");
     let mut rest = &*text;
     let mut found = Vec::new();

@@ -35,16 +35,6 @@ jobs:
 ";
 
 impl WorkflowTrigger {
-    /// The value of the flag.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Push => "push",
-            Self::Label => "label",
-            Self::Comment => "comment",
-            Self::Approval => "approval",
-        }
-    }
-
     /// The event of a pull request that starts the workflow.
     const fn event(self) -> &'static str {
         match self {
@@ -116,6 +106,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
+    use crate::cli::again::name_of;
 
     /// The documents show these, and linters read them there.
     #[test]
@@ -140,7 +131,7 @@ mod tests {
             WorkflowTrigger::Approval,
         ] {
             let text = on.measures(None, Some("pip install -r requirements.txt"), "main");
-            assert_eq!(bare(&text), shown(&format!("on-{}.yml", on.as_str())));
+            assert_eq!(bare(&text), shown(&format!("on-{}.yml", name_of(on))));
             assert!(text.lines().count() <= 17, "{text}");
         }
         assert_eq!(bare(ASKED), shown("on-comment-run.yml"));

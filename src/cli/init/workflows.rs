@@ -7,8 +7,10 @@ use super::files::Target;
 use super::request::Request;
 use super::trigger::WorkflowTrigger;
 use crate::cli::again::Again;
+use crate::cli::check::shown;
 use crate::registry::Registry;
 use kelvin_base::exit::Misuse;
+use kelvin_base::file;
 use kelvin_page::safe;
 
 /// Whether only the workflows are asked for, and the configuration exists.
@@ -45,7 +47,7 @@ pub(super) fn write(
     registry.configured_in(&request.file)?;
     let mut absent = Vec::new();
     for (path, text) in target.workflows(request.on) {
-        let shown = target.shown(&path);
+        let shown = shown(&path);
         match std::fs::read(&path) {
             Ok(there) if there == text.as_bytes() => {
                 writeln!(out, "{} is there already", safe::line(&shown))?;
@@ -61,10 +63,10 @@ pub(super) fn write(
         }
     }
     for (path, text, shown) in absent {
-        target.write(&path, text.as_bytes())?;
+        file::write(&path, text.as_bytes())?;
         writeln!(out, "wrote {}", safe::line(&shown))?;
     }
-    let file = target.shown(&target.config);
+    let file = shown(&target.config);
     let doctor = Again::kelvin("doctor").config(Path::new(&file));
     write!(out, "{}", doctor.next())?;
     Ok(())

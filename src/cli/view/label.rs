@@ -1,8 +1,6 @@
 //! The page on which a person says which of two answers is better. It is the only page of `kelvin view` that changes
 //! anything: what is chosen goes into the ledger of the project.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-
 use minijinja::{AutoEscape, Environment, context};
 
 use super::shelf::Shelf;
@@ -56,9 +54,8 @@ pub(super) struct LabelDesk {
 
 impl LabelDesk {
     pub(super) fn open() -> Self {
-        let word = || RandomState::new().build_hasher().finish();
         Self {
-            token: format!("{:016x}{:016x}", word(), word()),
+            token: crate::cli::unguessable(),
         }
     }
 
