@@ -1,7 +1,7 @@
 //! An agent: what it is asked, the folder that it works in, and the command that says whether what it left is right.
 
 use super::kind::is_text;
-use super::steps::{Steps, brief};
+use super::steps::Steps;
 use super::survey::{Survey, field};
 use kelvin_base::exit::Misuse;
 
@@ -36,10 +36,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
     let question = "Which folder does each run get a copy of? (`.` for an empty one)";
     let folder = ask.line(question, Some("."), &is_folder)?;
     steps.said.workspace = (folder != ".").then_some(folder);
-    let check = |text: &str| {
-        let tried = steps.try_with(|said| said.check = Some(text.to_owned()));
-        tried.map_or_else(|error| Err(brief(&error)), |_| Ok(()))
-    };
+    let check = |text: &str| steps.accepts(|said| said.check = Some(text.to_owned()));
     let question = "Which command, run in that copy afterwards, ends with 0 where all is right?";
     steps.said.check = Some(ask.line(question, None, &check)?);
     steps.config().map(|_| ())

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::fields::{Field, Fields};
 use super::look::{self, Look};
-use super::steps::{Steps, brief, settings};
+use super::steps::{Steps, settings};
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence as evidence;
@@ -88,10 +88,7 @@ fn name(steps: &Steps<'_>) -> anyhow::Result<String> {
             .help("add e.g. `--decision-field decision`, or `--decision-field /result/decision` for a field inside another")
             .into());
     };
-    let check = |text: &str| {
-        let tried = steps.try_with(|said| said.decision_field = Some(text.to_owned()));
-        tried.map_or_else(|error| Err(brief(&error)), |_| Ok(()))
-    };
+    let check = |text: &str| steps.accepts(|said| said.decision_field = Some(text.to_owned()));
     let question = "Which field of the output is the decision? (`/a/b` for `b` inside `a`)";
     ask.line(question, Some("decision"), &check)
 }

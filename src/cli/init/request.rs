@@ -69,19 +69,13 @@ impl From<InitArgs> for Request {
             cases,
             decision_field,
             governing_types,
-            keep_order: Vec::new(),
-            fields: Vec::new(),
-            judge: None,
-            address: None,
-            workspace: None,
-            check: None,
-            harmless: Vec::new(),
             probe: said(probe, no_probe),
             gitignore: said(gitignore, no_gitignore),
             workflow: said(workflow, no_workflow),
             on: on.unwrap_or_default(),
             yes,
             force,
+            ..Self::default()
         }
     }
 }

@@ -198,6 +198,12 @@ impl Steps<'_> {
             .configured_by(&template::configuration(&said), &said.file)
     }
 
+    /// Whether an answer makes a configuration that can be read; if not, why, in one line.
+    pub(super) fn accepts(&self, change: impl FnOnce(&mut Request)) -> Result<(), String> {
+        let tried = self.try_with(change);
+        tried.map(|_| ()).map_err(|error| brief(&error))
+    }
+
     /// Prints a line beside the questions.
     pub(super) fn tell(&mut self, line: &str) -> anyhow::Result<()> {
         writeln!(self.out, "{line}")?;
@@ -230,10 +236,7 @@ impl Steps<'_> {
                         shown.join(", ")
                     ))?;
                 }
-                let check = |text: &str| {
-                    self.try_with(|said| said.run = Some(text.to_owned()))
-                        .map_or_else(|error| Err(brief(&error)), |_| Ok(()))
-                };
+                let check = |text: &str| self.accepts(|said| said.run = Some(text.to_owned()));
                 let question = match kind {
                     PipelineKind::Acts => "Which command runs your pipeline?",
                     _ => {
@@ -300,7 +303,7 @@ pub(super) fn settings(config: &Config) -> &EvidenceSettings {
 }
 
 /// An error in one line, for the foot of a question: what is wrong and what to do.
-pub(super) fn brief(error: &anyhow::Error) -> String {
+fn brief(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
     let mut lines = text.lines();
     let what = lines.next().unwrap_or_default();
