@@ -45,6 +45,14 @@ impl ViewResponse {
         }
     }
 
+    /// A page, or the reason why there is none.
+    fn found(page: anyhow::Result<Vec<u8>>) -> Self {
+        match page {
+            Ok(page) => Self::page(page),
+            Err(error) => Self::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
+        }
+    }
+
     fn refused(status: StatusCode, why: &str) -> Self {
         Self {
             status,
@@ -139,10 +147,7 @@ async fn answer(
     }
     match asked.uri().path() {
         "/" => ViewResponse::page(SHELL.as_bytes().to_vec()),
-        LABEL => match desk.page(shelf) {
-            Ok(page) => ViewResponse::page(page.into_bytes()),
-            Err(error) => ViewResponse::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
-        },
+        LABEL => ViewResponse::found(desk.page(shelf).map(String::into_bytes)),
         "/state" => match serde_json::to_vec(&shelf.state()) {
             Ok(body) => ViewResponse {
                 status: StatusCode::OK,
@@ -162,13 +167,9 @@ async fn answer(
             },
             ViewResponse::page,
         ),
-        "/course" => match shelf.course() {
-            Ok(page) => ViewResponse::page(page),
-            Err(error) => ViewResponse::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
-        },
-        path => match path.strip_prefix("/run/").map(|id| shelf.run(id)) {
-            Some(Ok(page)) => ViewResponse::page(page),
-            Some(Err(error)) => ViewResponse::refused(StatusCode::NOT_FOUND, &format!("{error:#}")),
+        "/course" => ViewResponse::found(shelf.course()),
+        path => match path.strip_prefix("/run/") {
+            Some(id) => ViewResponse::found(shelf.run(id)),
             None => ViewResponse::refused(StatusCode::NOT_FOUND, "there is no such page"),
         },
     }
