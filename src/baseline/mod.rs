@@ -92,6 +92,15 @@ impl Baseline {
     }
 }
 
+/// Lists every source that was tried, and why it had no report.
+pub(crate) fn sources_tried(tried: &[Tried]) -> String {
+    let tried: Vec<String> = tried
+        .iter()
+        .map(|tried| format!("{}: {}", tried.source, tried.why))
+        .collect();
+    tried.join("; ")
+}
+
 /// Where a report is from, without what only a search among several commits knows.
 pub(crate) fn provenance(source: Source, place: String, commit: Option<String>) -> Provenance {
     Provenance {

@@ -7,7 +7,7 @@ use kelvin_system::git::Oid;
 
 use super::branch::KeptOnBranch;
 use super::remote::Remote;
-use super::{Baseline, Branch, Hint, Login, commit, find, provenance, tree};
+use super::{Baseline, Branch, Hint, Login, commit, find, provenance, sources_tried, tree};
 use crate::registry::Registry;
 use kelvin_gate::provenance::{Provenance, Source, Tried};
 use kelvin_gate::report::Report;
@@ -113,11 +113,7 @@ pub(crate) fn of_commit(
             Err(error) => tried.push(Baseline::tried(source, &error)),
         }
     }
-    let tried: Vec<String> = tried
-        .iter()
-        .map(|tried| format!("{}: {}", tried.source, tried.why))
-        .collect();
-    bail!("{}", tried.join("; "))
+    bail!("{}", sources_tried(&tried))
 }
 
 /// A file of a commit; none where the commit has no such file.

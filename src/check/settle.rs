@@ -142,11 +142,11 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
     }
     let mut found = look_up(asked, config, side)?;
     let mut judgement = by_rules(asked, config, side, &mut found)?;
-    if !judgement.verdict.passed {
-        let base = found.measured(&judgement);
-        return Ok((judgement, base));
-    }
-    let Some(before) = rules::of_the_base(config, asked.0) else {
+    let before = match judgement.verdict.passed {
+        true => rules::of_the_base(config, asked.0),
+        false => None,
+    };
+    let Some(before) = before else {
         let base = found.measured(&judgement);
         return Ok((judgement, base));
     };

@@ -11,7 +11,7 @@ use kelvin_base::file;
 use kelvin_github::Client;
 use kelvin_github::publish::deliver::{Reach, Surfaces, fail};
 use kelvin_github::publish::failure::UnmeasuredRun;
-use kelvin_github::publish::{Context, Level, commands};
+use kelvin_github::publish::{Context, Level};
 use kelvin_run::config;
 
 /// Why a run ended, and where that is reported.
@@ -38,11 +38,7 @@ impl Stop {
 /// Reports that a run could not even begin, e.g. because an argument cannot be read or a folder is missing.
 pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
     let client = super::client(request);
-    let on_github = (request.variables)("GITHUB_ACTIONS").is_some();
-    if on_github {
-        let masks = request.masker.secrets().map(commands::mask);
-        (request.say)(&masks.collect::<String>());
-    }
+    super::hide_secrets(request);
     let (root, file) = configuration_of(request);
     let mut context = place::run_context(request);
     let mut hint = baseline::hint_of_event(&request.event, &request.payload);

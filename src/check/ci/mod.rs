@@ -105,11 +105,7 @@ pub(crate) fn ci(
     observer: &dyn Observer,
 ) -> anyhow::Result<WorkflowResult> {
     let client = client(request);
-    let on_github = (request.variables)("GITHUB_ACTIONS").is_some();
-    if on_github {
-        let masks = request.masker.secrets().map(commands::mask);
-        (request.say)(&masks.collect::<String>());
-    }
+    hide_secrets(request);
     let (root, file) = failed::configuration_of(request);
     let mut job = Job {
         request,
@@ -169,6 +165,18 @@ pub(crate) fn ci(
     })
 }
 
+fn on_github(request: &CiRequest<'_>) -> bool {
+    (request.variables)("GITHUB_ACTIONS").is_some()
+}
+
+/// Tells the runner which words its log must not show.
+fn hide_secrets(request: &CiRequest<'_>) {
+    if on_github(request) {
+        let masks = request.masker.secrets().map(commands::mask);
+        (request.say)(&masks.collect::<String>());
+    }
+}
+
 /// A run in progress: everything that can be reported if it fails.
 struct Job<'a> {
     request: &'a CiRequest<'a>,
@@ -219,7 +227,7 @@ impl Job<'_> {
             .configured(&request.gate.check.overrides)?;
         failed::call(request, &mut self.context, &configuration(&config));
         if let Some(script) = &request.setup {
-            setup(request, script, &config.root, self.surfaces.on_github)?;
+            setup(request, script, &config.root)?;
             // The script may have checked out another commit.
             self.refuse_other_commits(&config.root)?;
         }
@@ -279,7 +287,7 @@ impl Job<'_> {
                 (config, request),
             ),
         };
-        quietly(request, self.surfaces.on_github, || {
+        quietly(request, || {
             let judged = match (&request.merge, asked.check.shard) {
                 (Some(folder), _) => joined(asked, folder, observer)?,
                 (None, None) => gate(&asked, observer)?,
@@ -305,7 +313,7 @@ fn surfaces<'a>(request: &CiRequest<'a>, client: Option<&'a Client>) -> Surfaces
             true => request.comment,
             false => CommentMode::Off,
         },
-        on_github: (request.variables)("GITHUB_ACTIONS").is_some(),
+        on_github: on_github(request),
         say: request.say,
     }
 }
@@ -337,7 +345,7 @@ fn publish(
         warnings,
     };
     if request.dry_run {
-        quietly(request, surfaces.on_github, || {
+        quietly(request, || {
             (request.say)(&comment::render(&publication(&[]), 60_000));
         });
         return Ok(None);
@@ -419,29 +427,24 @@ impl WorkflowResult {
 }
 
 /// Runs the script that prepares the machine, folded away in the log.
-fn setup(
-    request: &CiRequest<'_>,
-    script: &str,
-    root: &Path,
-    on_github: bool,
-) -> anyhow::Result<()> {
-    if on_github {
+fn setup(request: &CiRequest<'_>, script: &str, root: &Path) -> anyhow::Result<()> {
+    if on_github(request) {
         (request.say)(&commands::group("setup"));
     }
-    let done = quietly(request, on_github, || target::setup(script, root));
-    if on_github {
+    let done = quietly(request, || target::setup(script, root));
+    if on_github(request) {
         (request.say)(&commands::end_group());
     }
     done
 }
 
 /// Calls `work`, whose output is no command, whatever it prints.
-fn quietly<T>(request: &CiRequest<'_>, on_github: bool, work: impl FnOnce() -> T) -> T {
-    if on_github {
+fn quietly<T>(request: &CiRequest<'_>, work: impl FnOnce() -> T) -> T {
+    if on_github(request) {
         (request.say)(&commands::stop(&request.guard));
     }
     let done = work();
-    if on_github {
+    if on_github(request) {
         (request.say)(&commands::resume(&request.guard));
     }
     done

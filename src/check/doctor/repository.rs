@@ -5,12 +5,11 @@ use std::path::Path;
 
 use super::{CHECKOUT, DoctorFinding, JOB};
 use crate::baseline;
-use crate::baseline::{Baseline, Hint, Login, Remote, Search};
+use crate::baseline::{Baseline, Hint, Login, Remote, Search, sources_tried};
 use crate::check::bill::unseen;
 use crate::check::{claims, configuration};
 use crate::registry::Registry;
 use kelvin_base::file;
-use kelvin_gate::provenance::Tried;
 use kelvin_gate::reproduce::quoted;
 use kelvin_record::settings::{BaselineSource, FailOrWarn};
 use kelvin_run::config::Config;
@@ -231,13 +230,4 @@ fn has_workflow(top: &Path) -> bool {
             .is_some_and(|ending| ending == "yml" || ending == "yaml");
         is_one && file::read(&path).is_ok_and(|text| text.contains("kelvin-action"))
     })
-}
-
-/// Lists every source and why it had no report.
-fn sources_tried(tried: &[Tried]) -> String {
-    let tried: Vec<String> = tried
-        .iter()
-        .map(|tried| format!("{}: {}", tried.source, tried.why))
-        .collect();
-    tried.join("; ")
 }
