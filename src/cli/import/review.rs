@@ -11,9 +11,8 @@ use super::file::UnreadPart;
 use super::messages;
 use super::redact::{RuleCounts, without_numbers};
 use super::store::CaseStore;
-use crate::cli::init::LAST_USER_TURN;
+use crate::cli::init::{LAST_USER_TURN, unit_type};
 use kelvin_base::clock;
-use kelvin_evidence::config::unit_type;
 use kelvin_page::{counted, safe};
 
 /// A case without what the rules have found.

@@ -6,8 +6,11 @@ use super::steps::{Steps, settings};
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
-use kelvin_evidence::config::unit_type;
+use kelvin_gate::reproduce::quoted;
 use kelvin_page::{counted, safe};
+
+/// The type of the units in a field of a record.
+pub(in crate::cli) use kelvin_evidence::config::unit_type;
 
 /// The type of the turn that a pipeline is to answer.
 pub(in crate::cli) const LAST_USER_TURN: &str = "last_user_turn";
