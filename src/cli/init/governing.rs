@@ -6,7 +6,6 @@ use super::steps::{Steps, settings};
 use crate::cli::ask;
 use kelvin_base::exit::Misuse;
 use kelvin_evidence::cases::{self, Corpus};
-use kelvin_gate::reproduce::quoted;
 use kelvin_page::{counted, safe};
 
 /// The type of the units in a field of a record.
