@@ -425,11 +425,11 @@ pub fn beside_each_other(base: &str, head: &str) -> (String, String) {
 /// Two answers that differ, for a place of so many columns. Long answers often begin alike, and would look the same where
 /// they are cut: then both begin a few words before they differ.
 pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, String) {
-    /// The letters before the difference that are kept for its context.
+    /// The letters before the difference that are kept for its context; a place has more columns than that.
     const BEFORE: usize = 20;
     let pairs = base.chars().zip(head.chars());
     let alike = pairs.take_while(|(one, other)| one == other).count();
-    if alike + BEFORE <= columns {
+    if alike <= BEFORE || alike + BEFORE <= columns {
         return (base.to_owned(), head.to_owned());
     }
     let mut letters = base.char_indices().skip(alike - BEFORE);
@@ -492,5 +492,17 @@ mod tests {
         );
         let ending = |text: &str| format!("…{}{text}", "ä".repeat(20));
         assert_eq!(from_difference(&was, &is, 60), (ending("a"), ending("b")));
+        // Wherever they differ, it is seen, in a terminal too.
+        for columns in [24, 32, 60] {
+            for alike in 0..40 {
+                let (was, is) = (
+                    format!("{}a", "x y".repeat(alike)),
+                    format!("{}b", "x y".repeat(alike)),
+                );
+                let (was, is) = from_difference(&was, &is, columns);
+                let seen = |text: &str| text.chars().take(columns).collect::<String>();
+                assert_ne!(seen(&was), seen(&is), "{columns} {alike}");
+            }
+        }
     }
 }
