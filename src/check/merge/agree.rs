@@ -11,9 +11,6 @@ use kelvin_record::{Ending, Nouns, Shard};
 /// How to run the shards again.
 const AGAIN: &str = "run its shards again on one commit with one configuration, and merge then";
 
-/// What differs where the code of two shards does.
-const PIPELINE: &str = "digest of the pipeline";
-
 /// Checks that every shard is there once, that all are of the same run, and that each holds only its own cases.
 pub(super) fn check(found: &[FoundShard]) -> Result<(), Misuse> {
     for pair in found.windows(2) {
@@ -60,7 +57,7 @@ fn same(one: &FoundShard, other: &FoundShard) -> Result<(), Misuse> {
             digests.1.config.short(12),
         ),
         (
-            PIPELINE,
+            "digest of the pipeline",
             digests
                 .0
                 .pipeline
@@ -166,13 +163,7 @@ fn differ(
         "{one} and {other} are not of the same run: the {what} is `{a}` in the first and `{b}` in \
          the second"
     ))
-    .help(match what {
-        PIPELINE => format!(
-            "{AGAIN}; a file counts as code unless git ignores it, also one that an earlier shard has written: give \
-             `--out` a folder that `.gitignore` lists"
-        ),
-        _ => AGAIN.to_owned(),
-    })
+    .help(AGAIN)
 }
 
 /// Whether no shard is missing.

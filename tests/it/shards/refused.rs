@@ -6,7 +6,6 @@ use serde_json::Value;
 
 use super::{merge, run_shards};
 use crate::project::{CONSTANT, Project};
-use crate::repository::{commit, git};
 
 #[test]
 fn a_missing_shard_is_named_with_what_runs_it_again() {
@@ -58,22 +57,6 @@ fn differs(change: impl Fn(&Project), arguments: &[&str], says: &str) {
     for name in ["shards/1/report.json", "shards/2/report.json"] {
         assert!(said.contains(name), "{said}");
     }
-}
-
-#[test]
-fn shards_that_write_among_the_code_are_told_where_to_write() {
-    let project = Project::new(CONSTANT);
-    git(project.root(), &["init", "--quiet"]);
-    commit(&project, "cases");
-    for share in ["1/2", "2/2"] {
-        let out = format!("part{}", &share[..1]);
-        let arguments = ["check", "--shard", share, "--out", &out];
-        project.kelvin(&arguments).expect(0);
-    }
-    let said = project.kelvin(&["merge", "part1", "part2"]).expect(1);
-    let said = said.stderr;
-    assert!(said.contains("digest of the pipeline"), "{said}");
-    assert!(said.contains("a folder that `.gitignore` lists"), "{said}");
 }
 
 #[test]
