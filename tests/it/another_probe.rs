@@ -21,7 +21,7 @@ fn built() -> PathBuf {
     // The build script of a crate looks at variables that Cargo sets for a test. With others than before it would be built
     // anew, and so would all that stands on it: here, and in the next build of the workspace.
     let of_this_test = |name: &str| {
-        let begins = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+        let begins = ["CARGO_MANIFEST_", "CARGO_PKG_", "OUT_DIR"];
         begins.iter().any(|begun| name.starts_with(begun))
     };
     for (name, _) in env::vars().filter(|(name, _)| of_this_test(name)) {
