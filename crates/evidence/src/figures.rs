@@ -133,7 +133,7 @@ pub(super) fn metrics(
 
     let enabled = |wanted: Figure| {
         perturb::ALL.iter().any(|kind| {
-            basis.figure(kind.name) == Some(wanted) && perturb::is_among(*kind, &basis.enabled)
+            basis.figure(kind.name) == Some(wanted) && perturb::is_among(kind, &basis.enabled)
         })
     };
     if enabled(Figure::Condition) {
@@ -151,7 +151,7 @@ pub(super) fn metrics(
     }
     if perturb::ALL
         .iter()
-        .any(|kind| kind.figure == Figure::Drop && perturb::is_among(*kind, &basis.enabled))
+        .any(|kind| kind.figure == Figure::Drop && perturb::is_among(kind, &basis.enabled))
     {
         let types: BTreeSet<&str> = cases
             .values()

@@ -50,8 +50,8 @@ impl<'a> Planner<'a> {
         }
         self.texts.clear();
         self.texts.insert(subject.case().digest());
-        for kind in ALL.iter().filter(|kind| is_enabled(**kind, self.settings)) {
-            self.plan_kind(*kind, &subject, &mut plan);
+        for kind in ALL.iter().filter(|kind| is_enabled(kind, self.settings)) {
+            self.plan_kind(kind, &subject, &mut plan);
         }
         plan.variants.shrink_to_fit();
         plan
