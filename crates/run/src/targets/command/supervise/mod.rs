@@ -28,7 +28,7 @@ use kelvin_system::confine;
 /// The first argument that makes this program a supervisor.
 pub const WORD: &str = "__supervise";
 
-/// Whether this program calls [`serve`] where [`WORD`] is its first argument.
+/// Whether this program calls [`serve()`] where [`WORD`] is its first argument.
 static KNOWS_WORD: AtomicBool = AtomicBool::new(false);
 
 /// The supervisors that attend to no call.
@@ -195,7 +195,7 @@ pub(in crate::targets) fn nothing() -> io::Result<OwnedFd> {
     File::open("/dev/null").map(OwnedFd::from)
 }
 
-/// Tells that this program calls [`serve`] where [`WORD`] is its first argument. The test programs that Cargo makes do
+/// Tells that this program calls [`serve()`] where [`WORD`] is its first argument. The test programs that Cargo makes do
 /// not: every crate whose tests start processes has a test `supervisor::of_the_tests` instead.
 pub fn know_word() {
     KNOWS_WORD.store(true, Ordering::Relaxed);
