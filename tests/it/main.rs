@@ -53,7 +53,8 @@ mod guides;
 /// Evaluators that a team has already.
 mod results;
 
-/// Repositories made with the system's git.
+/// Repositories made with the system's git, and copies of those that many tests begin with.
+mod begun;
 mod repository;
 
 /// Many small drops in a row.

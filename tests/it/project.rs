@@ -56,17 +56,19 @@ on && /./ { sum += mixed($0, 17) }
 }
 pub(crate) use rules;
 
-/// The number of a line as [`rules`] makes it, in the shell itself: starting `awk` costs more than a call does besides.
+/// A number of a line, in the shell itself: starting `awk` costs more than a call does besides. It goes by the digits,
+/// and by the places where some letters stand first and last. To look at each character would be a third of a call.
 macro_rules! mixed {
     () => {
         r###"
-known=' !"#$%&'"'"'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\]^_`abcdefghijklmnopqrstuvwxyz{|}~'
 mixed() {
-  left=$1 mixed=17
-  while [ "$left" ]; do
-    after=${left#?}; one=${left%"$after"}; left=$after
-    before=${known%%"$one"*}; at=$((${#before} + 1)); [ $at -le 95 ] || at=0
-    mixed=$(((mixed * mixed + at) % 94906249))
+  mixed=${#1}
+  for one in a b d e h l m n o r s t u 0 1 2 3 4 5 6 7 8 9; do
+    case $1 in *$one*)
+      before=${1%%$one*} after=${1##*$one}
+      mixed=$(((mixed * 8191 + ${#before} * 127 + ${#after}) % 94906249));;
+    *) mixed=$((mixed + 1));;
+    esac
   done
 }
 "###
@@ -121,6 +123,17 @@ impl Project {
         project.write("pipeline.sh", script);
         project.config("");
         project
+    }
+
+    /// A project in a folder that is a copy of another project's.
+    pub(crate) fn copied(folder: TempDir) -> Self {
+        let root = folder.path().join("project");
+        Self { folder, root }
+    }
+
+    /// The folder around the root, which is the home of its user as well.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Writes `kelvin.yaml` with further lines.

@@ -37,6 +37,9 @@ struct Suite {
     held: usize,
     /// Further lines of the configuration.
     settings: String,
+    /// Whether a process of its own answers each call. One that lasts is much quicker and knows nothing of repeats, so
+    /// that it can have no luck.
+    has_luck: bool,
 }
 
 impl Suite {
@@ -46,11 +49,18 @@ impl Suite {
             types,
             held: 50,
             settings: FEW.to_owned(),
+            has_luck: false,
         }
     }
 
     fn held(self, held: usize) -> Self {
         Self { held, ..self }
+    }
+
+    /// Lets each call be a process, which has luck and an environment.
+    fn lucky(self) -> Self {
+        let has_luck = true;
+        Self { has_luck, ..self }
     }
 
     fn with(self, settings: &str) -> Self {
@@ -61,17 +71,20 @@ impl Suite {
     /// A repository of these cases whose pipeline decides by evidence.
     fn known(&self) -> Known {
         let types = TYPES[..self.types].join(", ");
-        self.repository(&format!(
-            "-v out={{output}} {{root}}/rule.txt {{input}}\ndecision_field: decision\n\
-             governing_types: [{types}]\n"
-        ))
+        let run = if self.has_luck {
+            "awk -v luck={root}/../luck -v out={output} -f {root}/known.awk {root}/rule.txt {input}"
+        } else {
+            "{worker: 'awk -W interactive -v rules={root}/rule.txt -f {root}/known.awk'}"
+        };
+        let lines = format!("decision_field: decision\ngoverning_types: [{types}]\n");
+        self.repository(run, &lines)
     }
 
     /// A repository of these cases as scenarios, of which three things have to hold. The grades play no part.
     fn scenarios(&self) -> Known {
         self.repository(
-            "{root}/rule.txt {input}\n\
-             invariants:\n  \
+            "awk -v luck={root}/../luck -f {root}/known.awk {root}/rule.txt {input}",
+            "invariants:\n  \
              answers: {description: It answers, gate: true, check: {type: contains, value: decision}}\n  \
              allowed: {description: It says nothing forbidden, gate: true, \
              check: {type: contains, value: FORBIDDEN, not: true}}\n  \
@@ -79,23 +92,20 @@ impl Suite {
         )
     }
 
-    fn repository(&self, lines: &str) -> Known {
+    fn repository(&self, run: &str, lines: &str) -> Known {
         let project = Project::new("");
         let root = project.root();
         fs::remove_dir_all(root.join("cases")).expect("removed");
         for at in 0..self.cases {
             project.write(&format!("cases/{}.md", name(at)), &self.text(at));
         }
-        let luck = root.with_file_name("luck");
-        fs::write(&luck, "0").expect("written");
+        fs::write(root.with_file_name("luck"), "0").expect("written");
         project.write("known.awk", PIPELINE);
         project.write(".gitignore", "/kelvin/\n");
-        let (luck, settings) = (luck.display(), &self.settings);
+        let settings = &self.settings;
         project.write(
             "kelvin.yaml",
-            &format!(
-                "run: awk -v luck={luck} -f {{root}}/known.awk {lines}cases: cases\njobs: 2\n{settings}"
-            ),
+            &format!("run: {run}\n{lines}cases: cases\njobs: 2\n{settings}"),
         );
         git(root, &["init", "--quiet", "--initial-branch=main"]);
         Known {

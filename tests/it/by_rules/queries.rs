@@ -2,17 +2,28 @@
 
 use super::*;
 
-/// Finds the document of a query at its rank: 1, or what a file says of the query; 0 is nowhere.
+/// A worker that finds the document of a query at its rank: 1, or what a file says of the query; 0 is nowhere.
 const SEARCH: &str = r#"
-NR == FNR { rank[$1] = $2; next }
-match($0, /"id": *"[^"]*"/) { id = substr($0, RSTART, RLENGTH); gsub(/"id": *|"/, "", id) }
-END {
+BEGIN { while ((getline < ranks) > 0) rank[$1] = $2 }
+/"method": *"shutdown"/ { exit }
+{
+    match($0, /"id": *"[^"]*"/)
+    said = "{\"jsonrpc\": \"2.0\", " substr($0, RSTART, RLENGTH) ", \"result\": "
+}
+/"method": *"initialize"/ { print said "{\"protocol\": 1}}" }
+/"method": *"assess"/ {
+    sub(/.*"params"/, "")
+    match($0, /"id": *"[^"]*"/)
+    id = substr($0, RSTART, RLENGTH)
+    gsub(/"id": *|"/, "", id)
     at = (id in rank) ? rank[id] : 1
+    hits = ""
     for (place = 1; place <= 10; place++) {
         hits = hits (place > 1 ? ", " : "") "{\"doc_id\": \"" (place == at ? "of-" id : "other-" place) "\"}"
     }
-    print "{\"hits\": [" hits "]}" > out
+    print said "{\"hits\": [" hits "]}}"
 }
+{ fflush() }
 "#;
 
 /// A repository with so many queries.
@@ -26,7 +37,7 @@ fn queries(count: usize) -> Known {
     project.write(".gitignore", "/kelvin/\n");
     project.write(
         "kelvin.yaml",
-        "retrieval:\n  run: awk -v out={output} -f {root}/search.awk {root}/rule.txt {input}\n  \
+        "retrieval:\n  run: {worker: 'awk -W interactive -v ranks={root}/rule.txt -f {root}/search.awk'}\n  \
          golden: golden.yaml\njobs: 2\n",
     );
     git(

@@ -22,6 +22,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::begun::{World, begun};
 use crate::github::{PULL, REPOSITORY, Server, TOKEN};
 use crate::project::{CONSTANT, GROUNDED, Project, Said, beside};
 use crate::repository::{bare, branch, commit, git, pushed, save};
@@ -37,6 +38,18 @@ struct Rig {
     base: String,
     /// The number of the run; each run has the next.
     run: u64,
+}
+
+/// Saves the base of a project, replaces the script of its pipeline on a branch, edits more there, and checks out the
+/// merge of both.
+fn request(project: &Project, script: &str, edit: impl FnOnce(&Project)) {
+    save(project);
+    branch(project, "feature", script);
+    edit(project);
+    commit(project, "change");
+    git(project.root(), &["checkout", "--quiet", "--detach", "main"]);
+    let merge = ["merge", "--quiet", "--no-ff", "-m", "merge", "feature"];
+    git(project.root(), &merge);
 }
 
 /// What a run left.
@@ -63,15 +76,19 @@ impl Rig {
 
     /// The same with the script of either side.
     fn changed(server: Server, (base, script): (&str, &str), more: &str) -> Self {
-        let (remote, url) = bare();
-        let project = pushed(&url, base);
-        if !more.is_empty() {
-            project.config(more);
-            commit(&project, "configuration");
-            git(project.root(), &["push", "--quiet", "origin", "main"]);
-        }
-        let edit = |project: &Project| project.write("README.md", "A change.\n");
-        Self::requested(server, (project, remote), script, edit)
+        let make = || {
+            let (remote, url) = bare();
+            let project = pushed(&url, base);
+            if !more.is_empty() {
+                project.config(more);
+                commit(&project, "configuration");
+                git(project.root(), &["push", "--quiet", "origin", "main"]);
+            }
+            let edit = |project: &Project| project.write("README.md", "A change.\n");
+            request(&project, script, edit);
+            (project, remote)
+        };
+        Self::opened(server, begun(format!("{base}\n{script}\n{more}"), make))
     }
 
     /// A pull request in a repository that has been pushed to its remote, and whose base is saved here. The request
@@ -82,14 +99,15 @@ impl Rig {
         script: &str,
         edit: impl FnOnce(&Project),
     ) -> Self {
-        save(&project);
-        let base = git(project.root(), &["rev-parse", "HEAD"]);
-        branch(&project, "feature", script);
-        edit(&project);
-        let head = commit(&project, "change");
-        git(project.root(), &["checkout", "--quiet", "--detach", "main"]);
-        let merge = ["merge", "--quiet", "--no-ff", "-m", "merge", "feature"];
-        git(project.root(), &merge);
+        request(&project, script, edit);
+        Self::opened(server, (project, remote))
+    }
+
+    /// The request of a repository in which [`request`] has made it, as GitHub knows it.
+    fn opened(server: Server, (project, remote): World) -> Self {
+        let tips = git(project.root(), &["rev-parse", "main", "feature"]);
+        let (base, head) = tips.split_once('\n').expect("two commits");
+        let [base, head] = [base, head].map(str::to_owned);
         server
             .state()
             .pulls

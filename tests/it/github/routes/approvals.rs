@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::super::state::Actor;
+use super::super::state::{Actor, LabelEvent, Pull};
 use super::super::wire::Response;
 use super::{Api, error, over, time};
 
@@ -15,21 +15,20 @@ impl Api<'_> {
     pub(super) fn label_events(&self) -> Response {
         let pull = self.id("issue_number");
         let all = self.state.labels.iter();
-        let all = all
-            .filter(|(_, event)| event.pull == pull)
-            .map(|(id, event)| {
-                let mut json = self.contract.sample_of("labeled-issue-event");
-                over(
-                    &mut json,
-                    json!({
-                        "id": id, "event": event.event, "actor": self.account(&event.actor),
-                        "label": { "name": event.label, "color": "ededed" },
-                        "created_at": time(event.at),
-                    }),
-                );
-                json
-            });
-        self.page(all.collect(), |page, _| page.into())
+        let all = all.filter(|(_, event)| event.pull == pull);
+        let shown = |(id, event): (&u64, &LabelEvent)| {
+            let mut json = self.contract.sample_of("labeled-issue-event");
+            over(
+                &mut json,
+                json!({
+                    "id": id, "event": event.event, "actor": self.account(&event.actor),
+                    "label": { "name": event.label, "color": "ededed" },
+                    "created_at": time(event.at),
+                }),
+            );
+            json
+        };
+        self.page(all, shown, |page, _| page.into())
     }
 
     /// The labels that are on a pull request now.
@@ -127,26 +126,23 @@ impl Api<'_> {
             .pulls
             .iter()
             .filter(|(_, pull)| pull.head_sha == sha || pull.merged.as_deref() == Some(&*sha));
-        let all = all.map(|(number, pull)| self.pull_json("pull-request-simple", *number, pull));
-        self.page(all.collect(), |page, _| page.into())
+        let shown =
+            |(number, pull): (&u64, &Pull)| self.pull_json("pull-request-simple", *number, pull);
+        self.page(all, shown, |page, _| page.into())
     }
 
     pub(super) fn commits(&self) -> Response {
         let Some(pull) = self.state.pulls.get(&self.id("pull_number")) else {
             return error(404, "Not Found");
         };
-        let all: Vec<Value> = pull
-            .commit_authors
-            .iter()
-            // GitHub lists no more of them, whatever page is asked for.
-            .take(250)
-            .map(|login| {
-                let mut json = self.contract.sample_of("commit");
-                json["author"] = self.account(&Actor::new(login, "User"));
-                json
-            })
-            .collect();
-        self.page(all, |page, _| page.into())
+        // GitHub lists no more of them, whatever page is asked for.
+        let all = pull.commit_authors.iter().take(250);
+        let shown = |login: &String| {
+            let mut json = self.contract.sample_of("commit");
+            json["author"] = self.account(&Actor::new(login, "User"));
+            json
+        };
+        self.page(all, shown, |page, _| page.into())
     }
 
     pub(super) fn run_again(&mut self) -> Response {

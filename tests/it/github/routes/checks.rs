@@ -79,7 +79,8 @@ impl Api<'_> {
             run["head_sha"] == sha && name.is_none_or(|name| run["name"] == name.as_str())
         });
         self.page(
-            all.cloned().collect(),
+            all,
+            Value::clone,
             |page, total| json!({ "total_count": total, "check_runs": page }),
         )
     }

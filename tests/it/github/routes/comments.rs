@@ -55,10 +55,8 @@ impl Api<'_> {
             .comments
             .iter()
             .filter(|(_, comment)| comment.pull == pull);
-        let all = all
-            .map(|(id, comment)| self.comment_json(*id, comment))
-            .collect();
-        self.page(all, |page, _| page.into())
+        let shown = |(id, comment): (&u64, &Comment)| self.comment_json(*id, comment);
+        self.page(all, shown, |page, _| page.into())
     }
 
     pub(super) fn too_long(&self, body: &str) -> Option<Response> {

@@ -179,13 +179,19 @@ impl Api<'_> {
         Response::json(status, &body)
     }
 
-    /// One page of a list, and the `Link` header to the next.
-    fn page(&self, all: Vec<Value>, wrap: impl Fn(Vec<Value>, usize) -> Value) -> Response {
+    /// One page of a list, and the `Link` header to the next. Only what stands on the page is made.
+    fn page<Item>(
+        &self,
+        all: impl Iterator<Item = Item>,
+        shown: impl Fn(Item) -> Value,
+        wrap: impl Fn(Vec<Value>, usize) -> Value,
+    ) -> Response {
+        let all: Vec<Item> = all.collect();
         let size = self.request.number("per_page").unwrap_or(30).clamp(1, 100);
         let page = self.request.number("page").unwrap_or(1).max(1);
         let total = all.len();
-        let shown: Vec<Value> = all.into_iter().skip((page - 1) * size).take(size).collect();
-        let response = self.ok(200, wrap(shown, total));
+        let on_page = all.into_iter().skip((page - 1) * size).take(size);
+        let response = self.ok(200, wrap(on_page.map(shown).collect(), total));
         if page * size >= total {
             return response;
         }

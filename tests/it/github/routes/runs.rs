@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::state::{Actor, Pull, Run};
+use super::super::state::{Actor, Artifact, Pull, Run};
 use super::super::wire::Response;
 use super::super::{REPOSITORY, REPOSITORY_ID};
 use super::{Api, error, over};
@@ -65,8 +65,9 @@ impl Api<'_> {
             let label = format!("{owner}:{}", pull.head_branch);
             pull.state == state && head.is_none_or(|head| *head == label)
         });
-        let all = all.map(|(number, pull)| self.pull_json("pull-request-simple", *number, pull));
-        self.page(all.collect(), |page, _| page.into())
+        let shown =
+            |(number, pull): (&u64, &Pull)| self.pull_json("pull-request-simple", *number, pull);
+        self.page(all, shown, |page, _| page.into())
     }
 
     pub(super) fn run_json(&self, id: u64, run: &Run) -> Value {
@@ -110,9 +111,9 @@ impl Api<'_> {
             run.path.ends_with(&format!("/{file}"))
                 && commit.is_none_or(|commit| *commit == run.head_sha)
         });
-        let all = found.map(|(id, run)| self.run_json(*id, run)).collect();
         self.page(
-            all,
+            found,
+            |(id, run)| self.run_json(*id, run),
             |page, total| json!({ "total_count": total, "workflow_runs": page }),
         )
     }
@@ -123,7 +124,7 @@ impl Api<'_> {
             of.is_none_or(|run| artifact.run == run)
                 && name.is_none_or(|name| *name == artifact.name)
         });
-        let all = found.map(|(id, artifact)| {
+        let shown = |(id, artifact): (&u64, &Artifact)| {
             let mut json = self.contract.sample_of("artifact");
             over(
                 &mut json,
@@ -140,9 +141,10 @@ impl Api<'_> {
                 });
             }
             json
-        });
+        };
         self.page(
-            all.collect(),
+            found,
+            shown,
             |page, total| json!({ "total_count": total, "artifacts": page }),
         )
     }
