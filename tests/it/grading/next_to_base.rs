@@ -12,24 +12,14 @@ const ANSWER: &str = "echo x >> calls\n\
 /// Says which of two answers has the higher quality, and errs by up to ten, one way or the other. An answer that
 /// is not whole has none.
 const JUDGE: &str = r#"text=$(cat)
-of() {
-  quality=${text#*"
-BEGIN $1 "}
-  quality=${quality%%"
-END $1 "*}
-  case "$quality
-" in
-    *"
-quality "*" of this kind
-"*) quality=${quality##*"
-quality "}; quality=${quality%% *};;
-    *) quality=0;;
-  esac
-}
 noise=$(printf '%s' "$text" | cksum)
-of 'ANSWER ONE'; one=$quality
-of 'ANSWER TWO'
-margin=$((one - quality + ${noise%% *} % 20 - 10))
+by=$(printf '%s' "$text" | awk '
+  sub(/^BEGIN /, "") { sub(/ [^ ]*$/, ""); of = $0 }
+  /^END / { of = "" }
+  /^quality [0-9]+ of this kind$/ { quality[of] = $2 }
+  END { print quality["ANSWER ONE"] - quality["ANSWER TWO"] }
+')
+margin=$((by + ${noise%% *} % 20 - 10))
 echo x >> asked
 choice=tie
 [ $margin -le 2 ] || choice=one

@@ -158,7 +158,7 @@ impl Asked {
         project.write(
             "kelvin.yaml",
             &format!(
-                "jobs: 2\nmodels:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: \
+                "jobs: 1\nmodels:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: \
                  prompts.jsonl\n  candidate: {{run: {{python: \"bot:answer\"}}}}\n  answer_field: answer\n  \
                  passages_field: passages\n  judge: {{type: llm, model: local, mode: {mode}}}\n",
                 server.url()

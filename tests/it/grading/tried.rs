@@ -137,7 +137,7 @@ impl Graded {
             "kelvin.yaml",
             &format!(
                 "models:\n  local: {{kind: openai, base_url: \"{}\", model: gemma}}\ngrading:\n  prompts: prompts.jsonl\n  \
-                 candidate: {{run: {{python: \"bot:answer\"}}}}\n  judge: {{type: llm, model: local}}\n",
+                 candidate: {{run: {{python: \"bot:answer\"}}}}\n  judge: {{type: llm, model: local}}\njobs: 1\n",
                 server.url()
             ),
         );
