@@ -213,7 +213,7 @@ fn p6_a_killed_run_is_resumed_without_repeating_a_finished_invocation() {
 
 #[test]
 fn an_input_that_a_run_was_killed_in_the_middle_of_is_not_there() {
-    let project = Project::new(GROUNDED);
+    let project = Project::new(CONSTANT);
     for case in ["birch", "cedar", "dogwood"] {
         fs::remove_file(project.path(&format!("cases/{case}.md"))).expect("removed");
     }
