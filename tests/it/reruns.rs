@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::project::{CONSTANT, GROUNDED, Project, rules};
+use crate::project::{CONSTANT, GROUNDED, Project, beside, rules};
 use crate::repository::{bare, branch, commit, git, pushed, save, verdict};
 
 /// The grounded pipeline, but the second call for the unperturbed text of three of the four cases
@@ -159,7 +159,7 @@ fn repeats_that_a_pipeline_answers_from_memory_count_as_one_run() {
         ("", 3.0, "inconclusive"),
         ("-$KELVIN_SAMPLE", 0.06, "regression"),
     ];
-    for (key, wait, word) in kinds {
+    beside(kinds, |(key, wait, word)| {
         let (_remote, url) = bare();
         let project = pushed(&url, &keeping("first", key, wait));
         project.write(".gitignore", "/kelvin/\n/state/\n");
@@ -190,7 +190,7 @@ fn repeats_that_a_pipeline_answers_from_memory_count_as_one_run() {
         );
         let told = judgement["differences"].to_string();
         assert_eq!(told.contains("count as one run"), key.is_empty(), "{told}");
-    }
+    });
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The quality score at the gate, in real repositories, with changes whose right verdict is known.
 
 use super::*;
-use crate::project::rules;
+use crate::project::{beside, rules};
 
 const GATED: &str =
     "gate: {metrics: {quality.quality_score: {policy: gate}}, budget: {calls: 0}}\n";
@@ -279,7 +279,7 @@ fn repeats_that_a_pipeline_answers_from_memory_are_one_measurement_of_the_score(
         ("", 3.0, "inconclusive"),
         ("-$KELVIN_SAMPLE", 0.06, "regression"),
     ];
-    for (key, wait, word) in kinds {
+    beside(kinds, |(key, wait, word)| {
         let (_remote, url) = bare();
         let project = crate::repository::pushed(&url, &keeping("first", key, wait));
         project.write(".gitignore", "/kelvin/\n/state/\n");
@@ -296,5 +296,5 @@ fn repeats_that_a_pipeline_answers_from_memory_are_one_measurement_of_the_score(
         let judgement = verdict(&project, &said);
         let found = &of_score(&judgement)["verdict"];
         assert_eq!(found, &json!(word), "{judgement:#}");
-    }
+    });
 }
