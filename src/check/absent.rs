@@ -1,4 +1,4 @@
-//! The verdict of the gate where there is no report to compare with.
+//! The verdict of the gate if there is no report to compare with.
 
 use crate::baseline::Baseline;
 use kelvin_gate::Judgement;

@@ -1,4 +1,4 @@
-//! The side that a gate judges.
+//! The side that a gate judges: the head.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use kelvin_gate::report::Report;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// Other settings by which the same code is measured.
+/// Other settings with which the same code is measured.
 pub(super) struct OtherSettings<'a> {
     /// The text of the configuration.
     pub(super) text: &'a str,
-    /// The folder that everything a check reads or runs is taken from.
+    /// The folder from which a check reads and runs everything.
     pub(super) rules: &'a Path,
-    /// Whether the cache is bypassed, because its results were found by other checks.
+    /// Whether the cache is bypassed, because its results come from other checks.
     pub(super) no_cache: bool,
 }
 
@@ -30,10 +30,11 @@ pub(super) trait JudgedSide {
     /// Whether the cases of this side, and those of the base beside it, can be run again.
     fn can_be_run(&self) -> bool;
 
-    /// Measures again relative to the stored answers of the base, where a probe needs both sides.
+    /// Measures again, compared with the stored answers of the base, if a probe needs both sides.
     fn against(&mut self, base: &Report) -> anyhow::Result<()>;
 
-    /// Measures the same code by other settings, and passes the result to `judge`; none where nothing can be run.
+    /// Measures the same code with other settings, and passes the result to `judge`; none if
+    /// nothing can be run.
     fn measured_by(
         &self,
         settings: &OtherSettings<'_>,

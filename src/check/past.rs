@@ -1,4 +1,5 @@
-//! Reads the reports of earlier runs: from the branch of reports, which a workflow has, and from the local history.
+//! Reads the reports of earlier runs: from the branch of reports, which a workflow writes, and from
+//! the local history.
 
 use std::path::Path;
 
@@ -33,7 +34,7 @@ pub(crate) struct Sources<'a> {
 ///
 /// # Errors
 ///
-/// Where the path does not exist, or a folder cannot be listed.
+/// Fails if the path does not exist, or a folder cannot be listed.
 pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, ReadReports)> {
     let traces = trace::read(path)?;
     let mut found = FoundRuns::default();
@@ -59,8 +60,8 @@ pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, ReadRepo
     Ok((found.runs, found.read))
 }
 
-/// Reads every run once, and says what could not be read. Each report is dropped as soon as its figures are taken: many
-/// of them together may be larger than the memory.
+/// Reads every run once, and says what could not be read. Each report is dropped as soon as its
+/// figures are copied, because many reports together may be larger than the memory.
 pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, ReadReports) {
     let mut found = FoundRuns::default();
     branch(sources, &mut found);
@@ -71,8 +72,8 @@ pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, ReadReports) {
     (found.runs, found.read)
 }
 
-/// Reads the runs in the order of the default branch, without runs of commits beside it. Whatever judges more than one
-/// run uses this order. `now` is in seconds since 1970.
+/// Reads the runs in the order of the default branch, without runs of commits outside it. Every
+/// judgement over several runs uses this order. `now` is in seconds since 1970.
 pub(crate) fn in_order(sources: &Sources<'_>, now: i64) -> (Vec<PastRun>, ReadReports) {
     let (runs, mut read) = read(sources);
     let runs = ordered(sources.root, runs, now, &mut read);
@@ -109,8 +110,8 @@ impl FoundRuns {
             *self.read.left.entry(left).or_default() += 1;
             return;
         }
-        // Whoever may write to the branch may write any figure there. A report on this machine was written by its own
-        // user.
+        // Everybody who may write to the branch may write any figure there. A report on this
+        // machine was written by its own user.
         if from == Place::Branch && claims::is_forged(&report) {
             return self.read.unread.push((place, claims::FORGED.to_owned()));
         }

@@ -46,7 +46,7 @@ type Version<'a> = (String, Vec<&'a PastRun>);
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where there are no two versions to compare.
+/// A [`Misuse`] if there are no two versions to compare.
 pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared> {
     if let Some(path) = &request.traces {
         return of_traces(path, request);
@@ -102,7 +102,7 @@ pub(crate) fn regression(request: &RegressionRequest) -> anyhow::Result<Compared
             Misuse::new(what)
                 .help("run `kelvin check` on an earlier commit too, or save its report")
         })?,
-        // A version that was named is taken wherever it stands in the order.
+        // A version that was named is used, whatever its position in the order.
         Some(asked) => {
             let all = beside.into_iter().chain(versions).collect();
             asked_for(asked, &root, all, &current)?

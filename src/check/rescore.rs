@@ -18,7 +18,7 @@ use kelvin_run::trace::{ChainVersion, Traces};
 
 /// A stored score with two decimals differs from the unrounded score by at most this.
 const ROUNDING: f64 = 0.005;
-/// A version is compared with this many traces of the version before.
+/// A version is compared with this many traces of the previous version.
 const WINDOW: usize = 20;
 
 /// The inputs for computing scores again.
@@ -28,7 +28,7 @@ pub(crate) struct RescoreRequest {
     pub(crate) registry: Registry,
     /// The report: a file, a run of the history, or a revision; or a file or a folder of traces.
     pub(crate) report: String,
-    /// The configuration with the rules; none where the stored rules are used.
+    /// The configuration with the rules; none if the stored rules are used.
     pub(crate) config: Option<PathBuf>,
     /// The weight of each factor.
     pub(crate) weights: Option<String>,
@@ -76,14 +76,14 @@ pub(crate) struct RescoredChain {
     pub(crate) gated: usize,
     /// How many traces are in no mean, because a factor is missing in them.
     pub(crate) unscored: usize,
-    /// The mean; null where no trace has a score.
+    /// The mean; null if no trace has a score.
     pub(crate) mean: Option<f64>,
     /// The band of the mean.
     pub(crate) band: Option<&'static str>,
-    /// How much lower the mean is than that of the newest traces of the version before; null where there is no earlier
-    /// mean.
+    /// How much lower the mean is than that of the newest traces of the version before; null if
+    /// there is no earlier mean.
     pub(crate) drop: Option<f64>,
-    /// How many stored scores differ from the new ones by more than rounding explains.
+    /// How many stored scores differ from the new ones by more than rounding can explain.
     pub(crate) drifted: usize,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct RescoredTrace {
     pub(crate) trace_id: String,
     /// The score that was stored in the trace.
     pub(crate) stored: Option<f64>,
-    /// The score by the current rules; null where a factor is missing.
+    /// The score by the current rules; null if a factor is missing.
     pub(crate) score: Option<f64>,
     /// How much higher the score is than the stored one.
     pub(crate) drift: Option<f64>,
@@ -115,7 +115,7 @@ pub(crate) struct RescoredUnit {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] where nothing has scores, and where the stored data do not suffice for the rules.
+/// A [`Misuse`] if nothing has scores, or if the stored data do not suffice for the rules.
 pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     let config = match &request.config {
         Some(file) => Some(request.registry.configured_in(file)?),

@@ -32,7 +32,7 @@ pub(crate) struct RunsRequest {
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where a metric is asked for that no run has.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if a metric is asked for that no run has.
 pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
     let root = folder(&request.config)?;
     let config = request.registry.configured_in(&request.config);
@@ -43,7 +43,8 @@ pub(crate) fn runs(request: &RunsRequest) -> anyhow::Result<Article<'static>> {
         name: request.name.as_deref(),
         login: request.login.as_ref(),
     };
-    // The page has every run; falls are computed only from runs of the default branch, in the order of its history.
+    // The page shows every run; drops are computed only from runs of the default branch, in the
+    // order of its history.
     let (runs, mut read) = past::read(&sources);
     let mut of_line = ReadReports::default();
     let line = past::ordered(&root, runs.clone(), request.now, &mut of_line);

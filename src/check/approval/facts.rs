@@ -31,7 +31,7 @@ impl Desk {
     ///
     /// # Errors
     ///
-    /// See [`Error`].
+    /// Fails with an [`Error`] if GitHub does not answer.
     pub(in crate::check) fn of(client: &Client, number: u64) -> Result<Self, Error> {
         let request = client.pull_request(number)?;
         let me = client.viewer()?;
@@ -46,7 +46,7 @@ impl Desk {
         })
     }
 
-    /// The requests of other configurations about the commit of this one.
+    /// The requests for other configurations about the same commit.
     fn beside(&self, notice: &ApprovalNotice) -> Vec<OtherRequest> {
         let others = self.made.iter().filter(|other| {
             other.request.head == notice.request.head && !other.origin.is_of(&notice.origin)
@@ -59,8 +59,8 @@ impl Desk {
     }
 }
 
-/// Looks up the decision about the regression of a run. Nothing is approved where GitHub does not answer. None where
-/// nobody can be asked any more and nobody has approved.
+/// Looks up the decision about the regression of a run. If GitHub does not answer, nothing is
+/// approved. None if nobody has approved and nobody can be asked any more.
 pub(in crate::check) fn answer(
     site: &ApprovalSite,
     request: Request,
@@ -91,8 +91,9 @@ pub(in crate::check) fn answer(
     let of_key = |notice: &&ApprovalNotice| notice.origin.is_of(&site.origin);
     let notice = match is_open {
         true => desk.notices.iter().find(of_key),
-        // The run of a merge may have a key of its own. Then a single existing request counts, but none of several:
-        // they are of different configurations, and a decision about one of them decides about no other.
+        // The run of a merge may have a key of its own. Then one existing request counts, but
+        // several do not: they are for different configurations, and a decision about one of them
+        // does not decide about the others.
         false => {
             let covering = desk.notices.iter().filter(|notice| {
                 notice.origin.config == site.origin.config
@@ -122,7 +123,7 @@ pub(in crate::check) fn answer(
 ///
 /// # Errors
 ///
-/// See [`Error`]; then nothing is decided.
+/// Fails with an [`Error`] if GitHub does not answer; then nothing is decided.
 pub(in crate::check) fn settle(
     (client, teams): (&Client, &Client),
     desk: &Desk,
@@ -131,7 +132,8 @@ pub(in crate::check) fn settle(
 ) -> Result<(), Error> {
     approval.comment = Some(notice.url.clone());
     approval.asked_at = Some(of_seconds(notice.at));
-    // The decision is about what was asked; what was measured since is a part of that.
+    // The decision is about everything that the request asked; the metrics measured since are a
+    // part of that.
     approval.id = notice.id();
     let number = desk.request.number;
     let mut facts = Facts {
@@ -250,8 +252,9 @@ fn is_person(account: Option<&Account>) -> bool {
     account.is_some_and(|account| account.kind == "User" && !account.login.ends_with("[bot]"))
 }
 
-/// The authors of a pull request: whoever opened it, and those whom its commits name. An error text where GitHub does
-/// not list all commits: the author of an unlisted commit could approve it.
+/// The authors of a pull request: the person who opened it, and the authors of its commits. An
+/// error text if GitHub does not list all commits: the author of an unlisted commit could approve
+/// the pull request.
 fn authors(
     client: &Client,
     request: &PullRequest,
@@ -275,7 +278,8 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
         .permission_of(login)
         .map_err(|error| error.to_string());
     let may_push = matches!(permission.as_deref(), Ok("admin" | "maintain" | "write"));
-    // The teams of somebody who may not push are not asked for, and somebody named in the rules needs no team.
+    // Nobody needs to look up the teams of a person who may not push, or of a person whom the rules
+    // name.
     let teams = match may_push && !rules.names(login) {
         false => BTreeMap::new(),
         true => rules
@@ -292,11 +296,12 @@ fn rights_of((client, seeing): (&Client, &Client), rules: &Rules, login: &str) -
     Rights { permission, teams }
 }
 
-/// Who may approve, according to the configuration at the tip of a branch; none where it names nobody.
+/// Who may approve, according to the configuration at the tip of a branch; none if that
+/// configuration names nobody.
 ///
 /// # Errors
 ///
-/// Where the configuration is missing, cannot be fetched or cannot be read.
+/// Fails if the configuration is missing, cannot be fetched or cannot be read.
 pub(in crate::check) fn rules_of_branch(
     registry: Registry,
     client: &Client,

@@ -1,6 +1,7 @@
-//! Measures a pull request because somebody asked for it: a comment whose first line is `/kelvin run`. The run that the
-//! push has started, and that measured nothing then, is started again, with the token that it had: one that can only read
-//! where the change comes from a fork. Nothing of the pull request is run here.
+//! Measures a pull request because somebody has written a comment whose first line is `/kelvin
+//! run`. The run that the push started, and that measured nothing then, is started again with the
+//! same token. For a change from a fork, that token can only read. No code of the pull request is
+//! run here.
 
 use anyhow::ensure;
 use serde_json::Value;
@@ -11,7 +12,7 @@ use kelvin_github::Client;
 use kelvin_github::publish::event::is_of_pull_request;
 use kelvin_page::safe;
 
-/// The line that asks.
+/// The comment line that asks for a measurement.
 const LINE: &str = "/kelvin run";
 
 /// A comment that asks for a measurement.
@@ -41,7 +42,7 @@ pub(crate) fn is_asked_for(event: &str, payload: &Value) -> bool {
 ///
 /// # Errors
 ///
-/// Where GitHub cannot be asked, and a [`Misuse`] where there is no run to start.
+/// Fails if GitHub cannot be asked; a [`Misuse`] if there is no run to start.
 pub(crate) fn measure_again(asked: &AskedRun<'_>) -> anyhow::Result<()> {
     let client = asked.client;
     let say = |text: &str| (asked.say)(&format!("{}\n", safe::line(text)));
