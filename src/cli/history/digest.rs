@@ -88,7 +88,7 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
         name,
         traces,
         login: crate::cli::doctor::login(),
-        // A period does not include its end, and a run that began in this second has to count.
+        // The end of a period is exclusive, and a run that began in this second has to count.
         now: calendar::now() + 1,
     })?;
     let text = rendered(&summary, format)?;
@@ -99,7 +99,8 @@ pub(super) fn main(args: DigestArgs, registry: Registry) -> anyhow::Result<Exit>
     super::deliver(&text, file, &next(&again, &summary))
 }
 
-/// Where something fell, the next step compares versions; otherwise it shows the course of each metric.
+/// If a metric dropped, the next step compares versions; otherwise it shows how each metric
+/// developed.
 fn next(args: &DigestArgs, summary: &Summary) -> Again {
     if let Some(traces) = &args.traces {
         return Again::kelvin("rescore quality").word(traces);

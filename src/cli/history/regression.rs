@@ -86,7 +86,7 @@ pub(super) fn main(args: RegressionArgs, registry: Registry) -> anyhow::Result<E
 /// The next step after a comparison of versions.
 fn next(args: &RegressionArgs, compared: &Compared) -> String {
     if let Some(traces) = &args.traces {
-        // This shows the scores of every version, and of its failed traces.
+        // This shows the scores of every version, and those of its failed traces.
         return Again::kelvin("rescore quality").word(traces).next();
     }
     let again = |command| Again::kelvin(command).config(&args.config);
@@ -153,7 +153,7 @@ fn page(compared: &Compared) -> String {
     page
 }
 
-/// The unit of a row.
+/// The name of a row's unit.
 fn unit(row: &RegressionRow) -> &str {
     row.unit.as_deref().unwrap_or("(the whole run)")
 }

@@ -1,4 +1,5 @@
-//! An agent: what it is asked, the folder that it works in, and the command that says whether what it left is right.
+//! Sets up the probe for an agent: its task, the folder in which it works, and the command that
+//! checks its result.
 
 use super::kind::is_text;
 use super::steps::Steps;
