@@ -1,5 +1,5 @@
-//! A report in a file, written by this program or by `kelvin-eval`, from which users may come. It is read within
-//! limits.
+//! A report in a file, written by this program or by `kelvin-eval`, which users may have used
+//! before. It is read within limits.
 
 use crate::registry::Registry;
 use std::path::Path;
@@ -11,8 +11,8 @@ use super::peer;
 ///
 /// # Errors
 ///
-/// A [`Misuse`](kelvin_base::exit::Misuse) where there is no such file; any other error where the file is no usable
-/// report.
+/// A [`Misuse`](kelvin_base::exit::Misuse) if there is no such file; any other error if the file is
+/// not a usable report.
 pub(crate) fn read_file(path: &Path, registry: Registry) -> anyhow::Result<ReadReport> {
     let bytes = bytes(path)?;
     if peer::is_one(&bytes) {
