@@ -1,5 +1,5 @@
-//! Problems of a file, shown the way a compiler does: what is wrong, the line with a caret, and
-//! what to do.
+//! Shows problems of a file as a compiler does: what is wrong, the line with a caret, and what to
+//! do.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,16 +11,16 @@ use kelvin_base::exit::{Finding, Misuse};
 /// Problems beyond this number are counted, not shown.
 const MOST_SHOWN: usize = 40;
 
-/// One thing that is wrong in a file.
+/// One problem in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The bytes to point at; `0..0` where the problem is about the file as a whole.
+    /// The byte range to mark; `0..0` if the problem concerns the whole file.
     pub at: Range<usize>,
     /// What is wrong, in lower case and without a full stop.
     pub message: String,
     /// What to do.
     pub help: Option<String>,
-    /// The key that the problem is about, as a path through the file.
+    /// The key with the problem, as a path through the file.
     pub key: Option<String>,
 }
 
@@ -93,8 +93,8 @@ fn render(name: &str, source: &str, problem: &Problem) -> String {
     Renderer::plain().render(&[group])
 }
 
-/// Text of the file or of its name in one line: control and bidirectional characters are escaped,
-/// so that it cannot move the cursor or hide what follows.
+/// Text of the file or of its name in one line. Control and bidirectional characters are escaped,
+/// so that the text cannot move the cursor or hide what follows.
 pub fn tame(text: &str) -> String {
     const MOST: usize = 400;
     let mut tamed = String::new();

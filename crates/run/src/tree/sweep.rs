@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use super::leaf::{INPUT, OUTPUT};
 use super::lock;
 
-/// Removes everything except files that stay and the folders of tasks, which may be reused. Returns whether there
-/// are such folders.
+/// Removes everything except files that are kept and the folders of tasks, which may be reused.
+/// Returns whether there are such folders.
 pub(super) fn strip(out: &Path) -> io::Result<bool> {
     let mut left = false;
     for entry in fs::read_dir(out)? {
@@ -38,7 +38,7 @@ pub(super) fn strip(out: &Path) -> io::Result<bool> {
 }
 
 /// Removes everything from the folder of a task except its input and its output, and returns the
-/// folders of repeats. A file in the place of the folder is replaced by a folder.
+/// folders of repeats. If the path is a file, a folder replaces it.
 pub(super) fn reuse(leaf: &Path) -> io::Result<Vec<PathBuf>> {
     if !fs::symlink_metadata(leaf)?.is_dir() {
         fs::remove_file(leaf)?;
@@ -58,8 +58,8 @@ pub(super) fn reuse(leaf: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(repeats)
 }
 
-/// Removes the folders of tasks that this run has not used, and folders that are empty then. Files are not
-/// touched, since the reports of this run are among them.
+/// Removes the folders of tasks that this run has not used, and folders that have become empty.
+/// Files are not touched, since the reports of this run are among them.
 pub(super) fn unseen(out: &Path, seen: &HashSet<PathBuf>, repeats: &[PathBuf]) {
     // If a removal fails, the next run tries again.
     let sweep = |folder: &Path| {
@@ -79,7 +79,7 @@ pub(super) fn unseen(out: &Path, seen: &HashSet<PathBuf>, repeats: &[PathBuf]) {
     }
 }
 
-/// The folders in a folder; none where it cannot be listed.
+/// The folders in a folder; none if it cannot be listed.
 fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(within)
         .into_iter()
@@ -89,8 +89,9 @@ fn folders(within: &Path) -> impl Iterator<Item = PathBuf> + use<> {
         .map(|entry| entry.path())
 }
 
-/// Removes everything except files that stay, the journal, and the content of the leaves among `kept`, which lists
-/// folders with all folders above them. Links are removed everywhere, so that no later write can be led elsewhere.
+/// Removes everything except files that are kept, the journal, and the content of the task folders
+/// in `kept`, which also lists all their parent folders. Links are always removed, so that they
+/// cannot redirect a later write.
 pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
     let mut folders = vec![out.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -102,7 +103,7 @@ pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if folder == out && kind.is_dir() && lock::is_another(&path) {
-                // The runs of that folder clean it up.
+                // The runs of that output folder clean it up.
             } else if kind.is_dir() && kept.contains(&path) {
                 folders.push(path);
             } else if is_leaf && !kind.is_symlink() && !(kind.is_dir() && is_repeat(&name)) {
@@ -133,7 +134,8 @@ pub(super) fn is_repeat(name: &str) -> bool {
     name.starts_with("repeat-")
 }
 
-/// Removes a file, a link itself, or a folder with everything in it. A missing path is no error.
+/// Removes a file, a link itself, or a folder with everything in it. A missing path is not an
+/// error.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let removed = match fs::remove_file(path) {
         // Some systems report that the path is a folder, some that the operation is not permitted.

@@ -13,7 +13,7 @@ use kelvin_base::failure::{Failure, FailureKind};
 ///
 /// # Errors
 ///
-/// Where the file does not exist, or is not a regular file.
+/// Fails if the file does not exist, or is not a regular file.
 pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Failure> {
     bytes.clear();
     let unreadable = |what: String| Failure::new(FailureKind::OutputUnreadable, what);
@@ -25,7 +25,7 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
                 "it ended with exit code 0, but wrote no output file",
             ));
         }
-        // A link could lead anywhere, even to an answer that somebody else has written.
+        // A link could lead anywhere, even to an answer that another program has written.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return Err(unreadable(
                 "its output is a symbolic link, not a file".to_owned(),
@@ -43,7 +43,8 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
         .read_to_end(bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > most {
-        // Many such files would fill the disk, and nobody reads them. The bytes that were read are dropped too.
+        // Many such files would fill the disk, and nobody reads them. The bytes in memory are
+        // dropped too.
         *bytes = Vec::new();
         std::fs::remove_file(path).map_err(failed)?;
         return Err(Failure::too_large(most));
@@ -51,7 +52,7 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
     Ok(())
 }
 
-/// Opens without following a link and without waiting for the other end of a pipe.
+/// Opens a file without following a link and without waiting for the other end of a pipe.
 fn open(path: &Path) -> io::Result<File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     OpenOptions::new()
