@@ -229,7 +229,7 @@ fn own(section: &dyn AnySection) -> &EvidenceSection {
         .expect("a kind is given sections of its own")
 }
 
-/// What a page of the probe is made from.
+/// The data for a page of the probe.
 fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
     let section = own(section);
     EvidenceRun {
@@ -243,8 +243,8 @@ fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
     }
 }
 
-/// How the run of the cases ended. A run of several probes has failed where one of them got no answer at all, which says
-/// nothing of the others.
+/// How the run of the cases ended. A run of several probes has failed if one of them got no answer
+/// at all, but that says nothing about the others.
 fn own_ending(ending: Ending, section: &EvidenceSection) -> Ending {
     let samples = section.items.values().flat_map(|case| &case.baseline);
     let mut decisions = samples.filter(|sample| sample.decision.is_some());

@@ -1,4 +1,4 @@
-//! Reads a rule of the shape `... requires: CONDITIONS. STATE. DETAILS`.
+//! Parses a rule of the form `... requires: CONDITIONS. STATE. DETAILS`.
 
 use std::ops::Range;
 
@@ -16,7 +16,7 @@ pub(super) struct Conditions {
     pub(super) form: ConditionForm,
 }
 
-/// How conditions are written.
+/// The form of conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ConditionForm {
     /// In the same sentence as "requires:".
@@ -25,7 +25,7 @@ pub(super) enum ConditionForm {
     List,
 }
 
-/// The conditions of a unit; none where the unit does not have the shape of such a rule.
+/// The conditions of a unit; none if the unit does not have the form of such a rule.
 pub(super) fn conditions(body: &str, list: &Words) -> Option<Conditions> {
     let prose = prose(body);
     prose.blocks.iter().enumerate().find_map(|(at, block)| {
@@ -34,7 +34,7 @@ pub(super) fn conditions(body: &str, list: &Words) -> Option<Conditions> {
     })
 }
 
-/// The place in a paragraph right after the word "requires" and its colon.
+/// The position in a paragraph right after the word "requires" and its colon.
 fn requires(prose: &MaskedText, block: &ProseBlock) -> Option<usize> {
     if !matches!(block.place, BlockPlace::Top { .. }) {
         return None;
@@ -134,8 +134,8 @@ fn begins_with_known_state(text: &str, list: &Words) -> bool {
     })
 }
 
-/// Whether a text is a sentence such as "None of the criteria hold.", which says how many, of what, and in which state
-/// they are.
+/// Whether a text is a sentence such as "None of the criteria hold.", which contains a quantity, a
+/// noun and a state.
 fn has_shape_of_state(text: &str, list: &Words) -> bool {
     const HOW_MANY: &[&str] = &[
         "all", "any", "both", "each", "every", "few", "four", "half", "most", "neither", "no",

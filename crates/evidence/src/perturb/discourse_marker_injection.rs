@@ -1,4 +1,5 @@
-//! `discourse_marker_injection`: a marker before a sentence that follows another one.
+//! `discourse_marker_injection`: a discourse marker is inserted before a sentence that follows
+//! another one.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use crate::words::Words;
 
 const WANTED: usize = 3;
 
-/// Puts "Additionally," or the like before a sentence.
+/// Inserts "Additionally," or a similar marker before a sentence.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "discourse_marker_injection",
     description: "a word such as additionally comes in before a sentence of a unit that does not govern",
@@ -26,7 +27,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         WANTED,
         "sentence that follows another one",
         |text| {
-            // A sentence that begins its paragraph follows none.
+            // The first sentence of a paragraph follows no other sentence.
             let blocks = text.sentences(list).into_iter();
             let following = blocks.flat_map(|block| block.into_iter().skip(1));
             text.sites(following, |sentence| first_word(sentence, list))

@@ -1,4 +1,5 @@
-//! `meta_commentary_injection`: a sentence about the text before a section.
+//! `meta_commentary_injection`: a sentence about the text is inserted at the beginning of a
+//! section.
 
 use super::sites::{InsertionSite, Text, one_of, one_site_each};
 use super::{Figure, Perturbation, PerturbedCase, Proposal};
@@ -26,7 +27,8 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         |_, site, draw| {
             let comment = one_of(comments, draw)?;
             let detail = vec![("comment", comment.to_owned())];
-            // The comment is a whole sentence, so the sentence after it keeps its capital.
+            // The inserted comment is a whole sentence, so the sentence after it keeps its capital
+            // letter.
             Some((vec![(site.range.clone(), format!("{comment} "))], detail))
         },
     )

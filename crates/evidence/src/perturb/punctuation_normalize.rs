@@ -34,7 +34,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     })
 }
 
-/// One mark that can be written in another way.
+/// One punctuation mark that can be written in another way.
 struct Mark {
     sort: Sort,
     /// Whether the mark becomes typographic; otherwise it becomes plain.
@@ -112,7 +112,8 @@ fn plain(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     }
 }
 
-/// Finds runs of exactly two hyphens for a dash, and of exactly three full stops for an ellipsis.
+/// Finds sequences of exactly two hyphens for a dash, and of exactly three full stops for an
+/// ellipsis.
 fn dots_and_dashes(chars: &[(usize, char)], marks: &mut Vec<Mark>) {
     let mut place = 0;
     while let Some((at, c)) = chars.get(place).copied() {

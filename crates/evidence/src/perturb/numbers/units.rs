@@ -1,4 +1,4 @@
-//! Words and signs beside a number that say what it counts or measures.
+//! Words and symbols beside a number that say what it counts or measures.
 
 use super::is_dash;
 use crate::perturb::sentence::words;
