@@ -1,4 +1,5 @@
-//! Changes that a suite could not show, found before a change is judged, by the suite's own report as both sides.
+//! Finds changes that a suite could not show, before a change is judged, by comparing the suite's
+//! own report with itself.
 
 use serde::Serialize;
 
@@ -19,13 +20,14 @@ pub struct UnseenType {
     /// The word for the items in which the type may decide.
     #[serde(skip)]
     items: String,
-    /// Another way to show the loss, as a part of a sentence; empty where only more items would show it.
+    /// Another way to show the loss, as a part of a sentence; empty if only more items would show
+    /// it.
     #[serde(skip)]
     or_more: String,
 }
 
 impl UnseenType {
-    /// The loss that cannot be seen, and what to add to the suite.
+    /// The loss that the suite cannot show, and what to add to the suite.
     pub fn sentence(&self) -> String {
         let Self {
             swaps,
@@ -42,7 +44,8 @@ impl UnseenType {
     }
 }
 
-/// The types whose loss a gate with this suite could not show. `with_itself`: the suite's report compared with itself.
+/// The types whose loss a gate with this suite could not show. `with_itself`: the suite's report
+/// compared with itself.
 pub fn unseen_types(policy: &Policy, with_itself: &Comparison<'_>) -> Vec<UnseenType> {
     let gate = Gate::new(policy, false, false, None);
     let decided = gate.types_as_they_are(with_itself).into_values();

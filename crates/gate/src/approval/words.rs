@@ -82,7 +82,7 @@ pub(super) fn who(approval: &Approval) -> String {
 }
 
 pub(super) fn how(approval: &Approval) -> String {
-    // Without a pull request to ask on, there is no request to name.
+    // Without a pull request, there is no request to name.
     let id = match approval.origin {
         Some(_) => format!("{} ", approval.id),
         None => String::new(),

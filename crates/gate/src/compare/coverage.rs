@@ -1,9 +1,9 @@
-//! How much of a metric both sides measured, in cells: the paired ones, the lost ones, and those that
-//! turned over.
+//! How much of a metric both sides measured, in cells: paired, lost and changed ones.
 //!
-//! *Lost* is an input that the head planned but has no value for, and everything that the change withdrew: a case, a
-//! kind, a type. *Turned over* is an input that differs on the head, because cases were edited, added or removed, or
-//! because another version writes it differently.
+//! A cell is *lost* if the head planned its input but has no value for it, or if the change
+//! withdrew it with its case, kind or type. A cell is *turned over* if its input differs on the
+//! head, because cases were edited, added or removed, or because another version writes it
+//! differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub struct Coverage<'a> {
     pub withdrawn_types: Vec<&'a str>,
     /// The kinds of the base that the head's configuration leaves out.
     pub withdrawn_kinds: Vec<&'a str>,
-    /// The cases that lost a cell, with how many.
+    /// The cases that lost cells, with the number of these.
     pub lost: BTreeMap<&'a str, usize>,
 }
 
@@ -41,7 +41,7 @@ pub struct Extent {
     pub lost: usize,
     /// Of the base's cells, those whose input differs on the head.
     pub turned: usize,
-    /// Cells that the head planned in cases that the base has, and that did not fail on both sides.
+    /// Cells that the head planned in cases of the base, without those that failed on both sides.
     planned: usize,
     /// Of the planned cells, those without a value.
     failed: usize,
@@ -52,9 +52,9 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// The largest missing share, as a count and its total: of the cells that the base measured, of those that
-    /// the head planned in the same cases, and of all cells that it planned. Many new cases hide no loss
-    /// in the old ones.
+    /// The largest missing share, as a count and its total. It is taken of three totals: the cells
+    /// that the base measured, the cells that the head planned in the same cases, and all cells
+    /// that it planned. So many new cases cannot hide a loss in the old ones.
     pub fn missing(&self) -> (usize, usize) {
         let shares = [
             (self.lost, self.base),
@@ -81,12 +81,12 @@ impl Extent {
 /// One cell of a side.
 struct PlannedCell<'a> {
     part: VariantPart<'a>,
-    /// The digest of its input; none where the case itself is the cell.
+    /// The digest of its input; none if the cell is the case itself.
     input: Option<Digest>,
     measured: bool,
 }
 
-/// A metric of both sides with the sides themselves.
+/// A metric on both sides, with the data of both sides.
 pub(super) struct MetricSides<'s, 'a> {
     pub(super) id: &'s str,
     pub(super) metrics: (Option<&'a Metric>, Option<&'a Metric>),
@@ -114,7 +114,8 @@ impl<'a> MetricSides<'_, 'a> {
             .into_iter()
             .filter(|kind| self.is_withdrawn(kind))
             .collect();
-        // With another configuration fewer variants may be planned; with the same configuration never.
+        // With another configuration fewer variants may be planned; with the same configuration
+        // this never happens.
         let mut planned_fewer = BTreeSet::new();
         if self.is_configured_otherwise() {
             planned_fewer = kinds(&of_head);
@@ -126,13 +127,14 @@ impl<'a> MetricSides<'_, 'a> {
         found
     }
 
-    /// Whether the metric counts how often there was no answer.
+    /// Whether the metric counts missing answers.
     pub(super) fn is_failure_rate(&self) -> bool {
         let mut sides = [self.metrics.0, self.metrics.1].into_iter().flatten();
         sides.any(|side| side.is_failure_rate)
     }
 
-    /// The parts of some cases that a side measured or planned; of the base only those with a value.
+    /// The parts of some cases that a side measured or planned; on the base only those with a
+    /// value.
     pub(super) fn parts(
         &self,
         names: &BTreeSet<&'a str>,
@@ -147,8 +149,9 @@ impl<'a> MetricSides<'_, 'a> {
             .collect()
     }
 
-    /// Whether the head's configuration leaves out a kind that the base's configuration had. A kind that is still made
-    /// but counts elsewhere is not withdrawn, and neither is one that this version does not know.
+    /// Whether the head's configuration leaves out a kind that the base's configuration had. A kind
+    /// that is still made but contributes to another metric is not withdrawn, and neither is a kind
+    /// that this version does not know.
     fn is_withdrawn(&self, kind: &str) -> bool {
         let made = |items: Option<&ComparedItems<'a>>| {
             let items = items.into_iter().flat_map(|items| items.by_name.values());
@@ -211,7 +214,7 @@ impl<'a> MetricSides<'_, 'a> {
             value.map_or_else(Vec::new, |value| self.cells(name, value, side))
         };
         let (mut base, mut head) = (of(base, self.sides.0), of(head, self.sides.1));
-        // Where one side has no cells, the case is paired as a whole.
+        // If one side has no cells, the case is paired as a whole.
         let whole = [&base, &head]
             .iter()
             .any(|side| matches!(side.as_slice(), [cell] if cell.input.is_none()));
@@ -266,7 +269,8 @@ impl<'a> MetricSides<'_, 'a> {
                 () if tally.of_head == 0 && (part.unit_type.is_some() || part.kind.is_none()) => {
                     tally.alone
                 }
-                // An edited case of which the head has no value of this part: nothing can be compared as a whole either.
+                // The case was edited, and the head has no value of this part, so it cannot be
+                // compared as a whole either.
                 () if tally.of_head > 0 && tally.without == tally.of_head => tally.alone,
                 () if part.kind.is_some_and(|kind| planned_fewer.contains(kind)) => {
                     tally.alone.min(tally.of_base.saturating_sub(tally.of_head))
@@ -319,19 +323,19 @@ struct CellTally {
     of_base: usize,
     /// Measured on both sides.
     paired: usize,
-    /// Measured on the base; the head has the same input and no value.
+    /// Measured on the base; the head has the same input but no value.
     failed: usize,
     /// Measured on the base; the head does not have the input.
     alone: usize,
     /// Cells of the head, measured or not.
     of_head: usize,
-    /// Cells of the head that did not fail on both sides.
+    /// Cells of the head, without those that failed on both sides.
     planned: usize,
     /// Of the planned cells, those without a value.
     without: usize,
 }
 
-/// The cells of a case joined to one, which has a value where any of them has.
+/// The cells of a case joined into one, which has a value if any of them has one.
 fn joined(cells: Vec<PlannedCell<'_>>) -> Vec<PlannedCell<'_>> {
     if cells.is_empty() {
         return cells;

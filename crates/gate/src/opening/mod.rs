@@ -1,5 +1,5 @@
-//! The first words about a verdict, the same for every page and screen that shows it: the verdict, its subject,
-//! what happened, and what to do.
+//! The opening of every page and screen about a verdict: the verdict, its subject, what happened,
+//! and what to do.
 
 mod next;
 mod page;
@@ -70,8 +70,9 @@ pub fn stored(judgement: &Judgement) -> StoredVerdict {
     }
 }
 
-/// The subject of the first reason in a few words, so that a heading says what happened: a list of
-/// notifications shows nothing else. A metric is named only if it dropped. Empty where there is nothing to add.
+/// The subject of the first reason in a few words, so that a heading says what happened, because a
+/// list of notifications shows only the heading. A metric is named only if it dropped. Empty if
+/// there is nothing to add.
 fn gist(judgement: &Judgement) -> Phrase {
     let verdict = &judgement.verdict;
     if verdict.verdict.is_fine() || verdict.verdict == Word::NoBaseline {
@@ -118,7 +119,8 @@ fn of_type(verdict: &Verdict, id: &str) -> Option<Phrase> {
     Some(Phrase::of_name(&swaps.of_type).and(what))
 }
 
-/// The words for a metric that dropped, with both values and the number of further metrics that dropped too far.
+/// The words for a metric that dropped, with both values and the number of other metrics that
+/// dropped too far.
 fn figures(verdict: &Verdict, id: &str, more: usize) -> Phrase {
     let Some(metric) = verdict.metrics.get(id) else {
         return Phrase::default();
@@ -155,13 +157,14 @@ fn broken(verdict: &Verdict, id: &str) -> Phrase {
     }
 }
 
-/// The first reason for people; none where no reason counts against the change, and [`calm`] is shown.
+/// The first reason for people; none if no reason counts against the change, in which case [`calm`]
+/// is shown.
 fn reason(judgement: &Judgement) -> Option<&Reason> {
     let first = judgement.verdict.reasons.first();
     first.filter(|reason| reason.effect.is_some())
 }
 
-/// The words where no reason counts against the change.
+/// The text if no reason counts against the change.
 fn calm(judgement: &Judgement) -> String {
     let gated = judgement
         .verdict
@@ -177,7 +180,7 @@ fn calm(judgement: &Judgement) -> String {
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         (!names.is_empty()).then(|| sentence::names(&names))
     };
-    // The improvements come first, except where something is unknown.
+    // The improvements come first, unless something is unknown.
     let turned = turned(judgement).map_or_else(String::new, |items| format!("; {items}"));
     let better = listed(judgement.verdict.new_types().collect());
     let unseen = listed(judgement.verdict.unseen_types().collect());
@@ -188,8 +191,8 @@ fn calm(judgement: &Judgement) -> String {
     format!("{better}{calm}{turned}{unseen}")
 }
 
-/// The items that are worse by half of the scale or more although no metric dropped beyond its limit, with the
-/// number of items that are better by as much; none where no item is worse.
+/// The items that are worse by at least half of the scale although no metric dropped beyond its
+/// limit, with the number of items that are better by as much; none if no item is worse.
 fn turned(judgement: &Judgement) -> Option<String> {
     let is_by_mean = |case: &&CaseChange| {
         let metric = judgement.verdict.metrics.get(&case.metric);
