@@ -1,4 +1,4 @@
-//! The services that scenarios use, as they are written, each under its `type`.
+//! The services that scenarios use, as written, each with its `type`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,7 @@ impl ServiceKeys {
         }
     }
 
-    /// Whether the service keeps the requests that it got.
+    /// Whether the service records the requests that it receives.
     pub(crate) const fn records(&self) -> bool {
         match self {
             Self::HttpMock(keys) => keys.record,
@@ -132,8 +132,8 @@ impl ServiceKeys {
         }
     }
 
-    /// The same keys without the place of the service: the place is no part of what is measured, and may hold a
-    /// password.
+    /// The same keys without the location of the service, which does not belong to what is
+    /// measured, and may contain a password.
     pub(crate) fn without_place(&self) -> Self {
         let mut keys = self.clone();
         match &mut keys {
