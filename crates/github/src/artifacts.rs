@@ -18,12 +18,12 @@ pub struct WorkflowRun {
     /// The branch; none for a tag.
     #[serde(default)]
     pub head_branch: Option<String>,
-    /// The commit; for a pull request its tip.
+    /// The commit; for a pull request the commit at its tip.
     pub head_sha: String,
-    /// The repository of that commit; for a fork another one, and none where it no longer exists.
+    /// The repository of that commit; another one for a fork, and none if it no longer exists.
     #[serde(default)]
     pub head_repository: Option<NamedRepository>,
-    /// The repository the run belongs to.
+    /// The repository to which the run belongs.
     pub repository: NamedRepository,
     /// The pull requests of the branch; empty for a fork.
     #[serde(default)]
@@ -169,8 +169,8 @@ impl Client {
         Ok(found)
     }
 
-    /// The archive of an artifact, at most `most` bytes. GitHub redirects to another host, which does not get the
-    /// token.
+    /// The archive of an artifact, at most `most` bytes. GitHub redirects to another host, which
+    /// does not get the token.
     ///
     /// # Errors
     ///

@@ -35,7 +35,7 @@ pub struct PullRequest {
     pub head: PullRequestTip,
     /// The branch to merge into.
     pub base: PullRequestTip,
-    /// The author; none where the account no longer exists.
+    /// The author; none if the account no longer exists.
     #[serde(default)]
     pub user: Option<Account>,
     /// The merge commit, also before the merge.
@@ -60,7 +60,7 @@ pub struct PullRequestTip {
     /// The branch.
     #[serde(rename = "ref")]
     pub branch: String,
-    /// The repository; none where it no longer exists.
+    /// The repository; none if it no longer exists.
     #[serde(default)]
     pub repo: Option<NamedRepository>,
 }
@@ -127,9 +127,10 @@ impl Client {
         Ok(found)
     }
 
-    /// The open pull requests for which a workflow run may have been made, oldest first, including those of a fork,
-    /// which the run itself does not name. Their tip is the commit of the run, in its repository and on its branch.
-    /// Neither a bundle nor an event is used for this, since a fork could write anything there.
+    /// The open pull requests to which a workflow run may belong, oldest first, including those of
+    /// a fork, which the run itself does not name. Their tip is the commit of the run, in its
+    /// repository and on its branch. Neither a bundle nor an event is used for this, since a fork
+    /// could write anything there.
     ///
     /// # Errors
     ///

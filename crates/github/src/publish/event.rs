@@ -1,4 +1,5 @@
-//! The event that started a run, from its payload and the variables of the runner, as a [`Context`].
+//! The event that started a run, as a [`Context`] made from its payload and the variables of the
+//! runner.
 
 use serde_json::Value;
 
@@ -7,7 +8,8 @@ use super::Context;
 /// Looks up a variable of the environment; an empty variable counts as unset.
 pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
-/// Reads the circumstances of a run. Fields that neither the payload nor the variables give stay empty.
+/// Reads the context of a run. Fields for which neither the payload nor the variables have a value
+/// stay empty.
 pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Context {
     let text = |pointer: &str| {
         let text = payload.pointer(pointer)?.as_str()?;
@@ -25,7 +27,7 @@ pub fn context(name: &str, payload: &Value, variables: &Variables<'_>) -> Contex
     };
     let is_fork =
         is_request && text("/pull_request/head/repo/full_name") != Some(repository.clone());
-    // A run that Dependabot started has a token that can only read, whoever runs it again.
+    // A run that Dependabot started has a read-only token, whoever runs it again.
     let by_dependabot = is_request
         && (text("/pull_request/user/login").as_deref() == Some("dependabot[bot]")
             || variables("GITHUB_ACTOR").as_deref() == Some("dependabot[bot]"));
@@ -94,7 +96,7 @@ impl Context {
         })
     }
 
-    /// Why the pipeline must not run for this event; none where it may run.
+    /// Why the pipeline must not run for this event; none if it may run.
     pub fn refusal(&self) -> Option<&'static str> {
         if self.event == "issue_comment" {
             return Some(
