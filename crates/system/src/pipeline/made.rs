@@ -1,8 +1,9 @@
-//! Files that the pipeline makes itself in the repository, although git does not ignore them.
+//! Files that the pipeline creates itself in the repository, although git does not ignore them.
 //!
-//! The file system does not tell who created a file. The first call of a run is made alone, so a file that is new after
-//! it was created by it, or by somebody else in those seconds. So only data counts: a possible program, prompt or
-//! setting is never taken for a file of the pipeline.
+//! The file system does not record who created a file. The first call of a run is made alone, so a
+//! file that is new afterwards was created by it, or by another program in those seconds. So only
+//! data files count: a possible program, prompt or setting is never treated as a file of the
+//! pipeline.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,14 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{CodeFile, Files};
 
-/// Endings of data that programs write and that nobody writes by hand during a run.
+/// Extensions of data files that programs write and that nobody writes by hand during a run.
 const DATA: [&str; 29] = [
     "arrow", "avro", "bak", "bin", "cache", "ckpt", "csv", "dat", "dump", "faiss", "feather", "h5",
     "idx", "index", "json", "jsonl", "mdb", "ndjson", "npy", "npz", "out", "parquet", "pickle",
     "pkl", "pt", "state", "store", "tsv", "wal",
 ];
 
-/// A folder and an ending.
+/// A folder and an extension.
 pub(super) type Kind = (String, String);
 
 /// The files that the pipeline created, as far as they are known.
@@ -27,12 +28,13 @@ pub(super) type Kind = (String, String);
 pub struct Made {
     /// The names of these files.
     files: BTreeSet<String>,
-    /// Folders and endings that only these files have: the next call may create such a file with another name.
+    /// Folders and extensions that only these files have: the next call may create such a file with
+    /// another name.
     kinds: BTreeSet<Kind>,
     /// The files that existed before, as far as known; the pipeline created none of them.
     #[serde(skip)]
     before: BTreeSet<String>,
-    /// Further files of the same kinds that were created during this run.
+    /// Other files of the same kinds that were created during this run.
     #[serde(skip)]
     later: BTreeSet<String>,
 }
@@ -48,12 +50,12 @@ impl Made {
         self.files.iter().map(String::as_str)
     }
 
-    /// Further files of the same kinds that were created during this run.
+    /// Other files of the same kinds that were created during this run.
     pub(super) fn later(&self) -> impl Iterator<Item = &str> {
         self.later.iter().map(String::as_str)
     }
 
-    /// Notes down a file that belongs to these files by its kind.
+    /// Records a file that belongs to these files by its kind.
     pub(super) fn saw(&mut self, name: &[u8]) {
         let name = std::str::from_utf8(name).ok();
         let name = name.filter(|name| !self.files.contains(*name));
@@ -68,7 +70,7 @@ impl Made {
         self.later.extend(other.later);
     }
 
-    /// Notes down a file that existed when the run began.
+    /// Records a file that existed when the run began.
     pub fn was_there(&mut self, name: &str) {
         self.before.insert(name.to_owned());
     }
@@ -81,7 +83,8 @@ impl Made {
         self.files.contains(name) || kind(name).is_some_and(|kind| self.kinds.contains(&kind))
     }
 
-    /// Checks and adds a file that is new after the first call. `files` are those that existed before.
+    /// Checks and adds a file that is new after the first call. `files` are those that existed
+    /// before.
     pub(super) fn learn(&mut self, name: &[u8], entry: &CodeFile, files: &Files) {
         let Some(name) = data(name, entry) else {
             return;
@@ -96,12 +99,12 @@ impl Made {
     }
 }
 
-/// The name of a file that is data by its ending, and neither hidden nor a program.
+/// The name of a file if it is a data file by its extension, and neither hidden nor a program.
 fn data<'a>(name: &'a [u8], entry: &CodeFile) -> Option<&'a str> {
     named_as_data(name).filter(|_| entry.kind == "file")
 }
 
-/// A name that is data by its ending.
+/// A name with the extension of a data file.
 pub(super) fn named_as_data(name: &[u8]) -> Option<&str> {
     let name = std::str::from_utf8(name).ok()?;
     let ending = Path::new(name).extension()?.to_str()?;
@@ -109,7 +112,7 @@ pub(super) fn named_as_data(name: &[u8]) -> Option<&str> {
     (!is_hidden && DATA.contains(&ending)).then_some(name)
 }
 
-/// The folder of a file and its ending; none where it has no ending.
+/// The folder of a file and its extension; none if it has no extension.
 pub(super) fn kind(name: &str) -> Option<Kind> {
     let path = Path::new(name);
     let folder = path.parent()?.to_str()?;

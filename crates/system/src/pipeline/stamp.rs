@@ -1,9 +1,9 @@
-//! The metadata of the pipeline's files in the file system, without their content: enough to notice that a file
-//! was written to, replaced or removed.
+//! The metadata of the pipeline's files in the file system, without their content: enough to notice
+//! that a file was written to, replaced or removed.
 //!
-//! The time of the last change of the inode (ctime) counts, and not the time of the last
-//! modification (mtime): a program can set the mtime to anything, and a file that was edited and
-//! restored can have its old size, content and mtime again. The ctime is set by the kernel alone.
+//! The time of the last change of the inode (ctime) is used, not the time of the last modification
+//! (mtime): a program can set the mtime to anything, and a file that was edited and restored can
+//! have its old size, content and mtime again. Only the kernel can set the ctime.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -16,7 +16,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::Files;
 
-/// Two changes within this time may get the same time: kernels count in steps of up to 10 ms.
+/// Two changes within this time may get the same timestamp, because kernels count in steps of up to
+/// 10 ms.
 const STEP: Duration = Duration::from_millis(20);
 
 /// The state of an inode.
@@ -32,7 +33,7 @@ pub(super) struct InodeStamp {
 }
 
 impl InodeStamp {
-    /// The inode at a path, given relative to `top`; none where the path does not exist.
+    /// The inode at a path, given relative to `top`; none if the path does not exist.
     pub(super) fn at(top: &Path, name: &[u8]) -> Option<Self> {
         place(&top.join(OsStr::from_bytes(name))).0
     }
@@ -48,11 +49,11 @@ impl InodeStamp {
     }
 }
 
-/// The inode at a path and, where this is a link, the inode of its target; none where the path does not
+/// The inode at a path and, if this is a link, the inode of its target; none if the path does not
 /// exist.
 type Place = (Option<InodeStamp>, Option<InodeStamp>);
 
-/// The state of every file and of every folder that leads to one.
+/// The state of every file and of its parent folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Stamps {
     files: BTreeMap<PathBuf, Place>,
@@ -64,13 +65,13 @@ pub(super) struct Stamps {
 pub(super) struct StampChanges {
     /// The changes of paths.
     pub(super) changes: Vec<PathChange>,
-    /// Whether a folder has gained or lost entries: then the files have to be listed again to know whether
-    /// the entries are code.
+    /// Whether a folder has gained or lost entries: then the files have to be listed again to know
+    /// whether the entries are code.
     pub(super) entries: bool,
 }
 
 impl Stamps {
-    /// Looks at files, given relative to `top`.
+    /// Reads the state of files, given relative to `top`.
     pub(super) fn of(top: &Path, files: &Files) -> Self {
         let paths = || files.keys().map(|name| Path::new(OsStr::from_bytes(name)));
         let folders: BTreeSet<&Path> = paths().flat_map(|path| path.ancestors().skip(1)).collect();
@@ -81,7 +82,7 @@ impl Stamps {
         }
     }
 
-    /// Looks at the same paths again.
+    /// Reads the state of the same paths again.
     pub(super) fn again(&self, top: &Path) -> Self {
         let again = |places: &BTreeMap<PathBuf, Place>| {
             let paths = places.keys();
@@ -115,8 +116,8 @@ impl Stamps {
                 ((Some(one), Some(_)), (Some(other), _)) if one != other => "leads elsewhere",
                 ((Some(one), None), (Some(other), None)) | ((_, Some(one)), (_, Some(other))) => {
                     moved.entries |= one.modified != other.modified;
-                    // A folder that is moved away and back keeps its inode and its entries. Then its ctime has
-                    // changed, but its mtime has not.
+                    // A folder that is moved away and back keeps its inode and its entries. Then
+                    // its ctime has changed, but its mtime has not.
                     if one.inode == other.inode && one.modified != other.modified {
                         continue;
                     }
@@ -129,7 +130,7 @@ impl Stamps {
         moved
     }
 
-    /// Whether a file changed so recently that a further change may get the same time.
+    /// Whether a file changed so recently that another change may get the same timestamp.
     pub(super) fn is_fresh(&self, now: SystemTime) -> bool {
         let now = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         let mut stamps = self
@@ -145,7 +146,7 @@ impl Stamps {
     }
 }
 
-/// Waits until a change would get another time.
+/// Waits until a change would get another timestamp.
 pub(super) fn wait() {
     std::thread::sleep(STEP);
 }
@@ -176,7 +177,7 @@ pub(super) enum PathChange {
 }
 
 impl PathChange {
-    /// The path of the file, where the change is about a file.
+    /// The path of the file, if the change concerns a file.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::File(path, _) => Some(path),
