@@ -1,4 +1,4 @@
-//! Means, intervals and quantiles; pure, every formula with its source.
+//! Means, intervals and quantiles without side effects; every formula has its source.
 
 mod agreement;
 mod interval;
