@@ -63,8 +63,8 @@ pub(crate) struct Lineage {
     pub(crate) inside: Vec<String>,
 }
 
-/// Sorts the given commits that the clone has by ancestry, whatever the clocks of their runs said.
-/// Empty without a repository.
+/// Sorts the given commits that the clone has by ancestry, without regard to the clocks of their
+/// runs. Empty without a repository.
 pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Lineage {
     let Ok(repo) = super::open(root) else {
         return Lineage::default();
@@ -91,7 +91,7 @@ pub(crate) fn lineage(root: &Path, commits: &[&str]) -> Lineage {
     }
 }
 
-/// Every commit in the history of the given ones, each after its ancestors; nothing if the history
+/// Every commit in the history of the given ones, each after its ancestors; empty if the history
 /// cannot be read.
 pub(super) fn walked(repo: &Repository, from: &[Oid], only_first_parents: bool) -> Vec<Oid> {
     let found = || -> Result<Vec<Oid>, git2::Error> {

@@ -1,5 +1,5 @@
 //! An older report of the branch, with which a change is compared in addition to its base. Only
-//! such a comparison shows a series of drops that are each within the limit.
+//! such a comparison shows a series of drops if each of them is within the limit.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! Reports on a separate branch: one file per configuration and commit.
 //!
-//! The branch never has more than one commit, so old reports cost nothing. A push succeeds only if
-//! the branch has not changed since we read it, so that no report is lost if two jobs write at the
+//! The branch never has more than one commit, so old reports need no space. A push succeeds only if
+//! the branch has not changed since it was read, so that no report is lost if two jobs write at the
 //! same time.
 
 use std::fmt;
@@ -20,12 +20,12 @@ use kelvin_base::exit::Misuse;
 pub(crate) struct BranchWriter {
     /// `GITHUB_RUN_ID`.
     pub(crate) run: String,
-    /// `GITHUB_RUN_ATTEMPT`: a job that is run again overwrites what it wrote before.
+    /// `GITHUB_RUN_ATTEMPT`: a job that is run again overwrites its earlier report.
     pub(crate) attempt: String,
 }
 
 impl fmt::Display for BranchWriter {
-    /// The form that is stored beside the report.
+    /// The form that is stored together with the report.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.run, self.attempt)
     }
@@ -181,8 +181,8 @@ impl<'a> Branch<'a> {
             .context("failed to store the report")?;
         let mut last = None;
         for attempt in 0..ATTEMPTS {
-            // A branch that does not exist yet is not an error; an unreachable remote leads to an
-            // error at the push.
+            // A missing branch is not an error here. If the remote is unreachable, the push reports
+            // the error.
             let _ = self.fetch();
             let seen = self.seen();
             let tip = self.write(entry, blob)?;

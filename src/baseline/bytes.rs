@@ -14,7 +14,7 @@ use kelvin_gate::report::Report;
 pub(crate) struct ReadReport {
     /// The report.
     pub(crate) report: Report,
-    /// What a reader must know about the report.
+    /// Notes on the report that the reader must know.
     pub(crate) notices: Vec<String>,
 }
 

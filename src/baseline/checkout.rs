@@ -1,4 +1,4 @@
-//! A commit's files in a folder beside the work tree.
+//! A commit's files in a separate folder.
 
 use anyhow::Context as _;
 use git2::build::CheckoutBuilder;

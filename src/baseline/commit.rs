@@ -22,8 +22,8 @@ pub(crate) struct Base {
     pub(crate) why: String,
 }
 
-/// Finds the base; fetches only what is needed for that. A second base is returned if the tip
-/// before a forced push is gone: it is used if there is no report of the first.
+/// Finds the base, and fetches only the data that are needed for this. If the tip before a forced
+/// push is gone, a second base is returned, which is used if there is no report of the first base.
 ///
 /// # Errors
 ///
@@ -259,7 +259,7 @@ pub(crate) fn branch_of_clone(repo: &Repository) -> Option<String> {
     default_branch_here(&Remote::of(repo)).or_else(checked_out)
 }
 
-/// The tip of a branch: that of the remote, otherwise the local one.
+/// The tip of a branch: of the remote's branch, otherwise of the local one.
 fn tip(repo: &git2::Repository, remote: &Remote<'_>, branch: &str) -> Option<Oid> {
     [
         format!("refs/remotes/{}/{branch}", remote.name()),

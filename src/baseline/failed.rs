@@ -7,7 +7,7 @@ use std::fmt;
 #[derive(Clone, Debug)]
 pub(super) struct Failed(Vec<String>);
 
-/// Messages which mean that the server was asked and has no such branch or commit. Lines of the
+/// Messages which mean that the server has answered and has no such branch or commit. Lines of the
 /// server itself begin with `remote: `, so that none of them can be mistaken for one of these.
 const ANSWERS: [&str; 3] = [
     "fatal: couldn't find remote ref ",
@@ -41,7 +41,8 @@ const PASSING: [&str; 9] = [
     "early eof",
 ];
 
-/// Such errors that come after a wait which is long enough for one run.
+/// Problems of the same kind that are reported only after a long wait, so that they are not tried
+/// again.
 const SLOW: [&str; 2] = ["timed out", "operation too slow"];
 
 impl Failed {
@@ -61,7 +62,7 @@ impl Failed {
         self
     }
 
-    /// Whether the server was asked and has answered that there is no such branch or commit.
+    /// Whether the server has answered that there is no such branch or commit.
     pub(super) fn is_answer(&self) -> bool {
         self.0
             .iter()

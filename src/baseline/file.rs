@@ -7,7 +7,8 @@ use std::path::Path;
 use super::bytes::{ReadReport, bytes};
 use super::peer;
 
-/// Reads a report of this program, or one of `kelvin-eval` with those of its cases beside it.
+/// Reads a report of this program, or a report of `kelvin-eval` with the reports of its cases in
+/// the same folder.
 ///
 /// # Errors
 ///

@@ -149,7 +149,7 @@ impl SearchPosition<'_> {
         let branch = Branch::new(self.remote, &settings.branch);
         let asked = branch.fetch().err();
         let mut kept = match (&asked, self.search.hint.in_workflow) {
-            // In a workflow only what the server has just sent is trusted: the change could have
+            // In a workflow only the latest data of the server are trusted: the change could have
             // written to the clone.
             (Some(_), true) => Vec::new(),
             _ => branch.kept()?,
@@ -321,8 +321,8 @@ impl SearchPosition<'_> {
         ))
     }
 
-    /// Where a report comes from, and how far its commit is from the base in time, by the dates of
-    /// the commits.
+    /// The source of a report, and how far its commit is from the base in time, by the dates of the
+    /// commits.
     pub(super) fn provenance(
         &self,
         source: Source,

@@ -9,7 +9,7 @@ use kelvin_github::publish::event::is_of_pull_request;
 /// The information about where the change begins, from the event that started a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hint {
-    /// A revision that somebody requested; then nothing else is used.
+    /// A revision that the user requested; then all other information is ignored.
     pub(crate) asked: Option<String>,
     /// `merge_group.base_sha` of a merge queue.
     pub(crate) merge_group_base: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Hint {
     /// Whether an event of a server started this run. Then the base is available on the server, and
     /// data that a program of the change left in this clone are not trusted.
     pub(crate) in_workflow: bool,
-    /// The address of the remote before anything of the change ran, in a workflow.
+    /// The address of the remote before any code of the change ran, in a workflow.
     pub(crate) remote: Option<String>,
 }
 

@@ -86,7 +86,7 @@ impl Login {
             let leads = LEADS_AWAY.iter().any(|start| lower.starts_with(start));
             let of_remote =
                 lower.starts_with("remote.") && OF_REMOTE.iter().any(|end| lower.ends_with(end));
-            // The token replaces the header that a checkout leaves there.
+            // The token replaces the header that a checkout leaves for this address.
             (leads && !lower.ends_with(".extraheader")) || of_remote
         })
     }

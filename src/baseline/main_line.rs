@@ -20,9 +20,9 @@ pub(crate) struct MainLine {
     pub(crate) off: BTreeSet<String>,
 }
 
-/// The position of each given commit that the clone has; nothing is known about the others. A
-/// shallow clone does not show which commits are outside its history, and a clone without a default
-/// branch shows nothing.
+/// The position of each given commit that the clone has; for the others it is not known. A shallow
+/// clone does not show which commits are outside its history, and a clone without a default branch
+/// shows no positions.
 pub(crate) fn main_line(root: &Path, commits: &[&str]) -> MainLine {
     let mut line = MainLine::default();
     let Ok(repo) = super::open(root) else {

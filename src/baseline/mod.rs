@@ -102,7 +102,7 @@ pub(crate) fn sources_tried(tried: &[Tried]) -> String {
     tried.join("; ")
 }
 
-/// Where a report comes from, without the data that only a search among several commits knows.
+/// The source of a report, without the data that only a search among several commits knows.
 pub(crate) fn provenance(source: Source, place: String, commit: Option<String>) -> Provenance {
     Provenance {
         source,

@@ -22,7 +22,7 @@ const SHARE: f64 = 0.01;
 /// Calls that are faster than this, in seconds, do not show whether a cache answered.
 const SLOW_ENOUGH: f64 = 0.1;
 
-/// The reports that can be used, and notes on the others.
+/// The usable reports, and notes on the others.
 #[derive(Debug, Default)]
 pub(crate) struct Others {
     /// The reports, newest first.

@@ -23,8 +23,8 @@ pub(super) struct AskedProbe<'c> {
     pub(super) chosen: usize,
 }
 
-/// Reads the items of every probe that is configured, or of the probe that was asked for, and keeps only the items that
-/// were asked for.
+/// Reads the items of every configured probe, or only of the requested probe, and then leaves out
+/// the items that were not requested.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! What a check and a gate would cost: calls, time and money, before any of it is spent.
+//! The expected cost of a check and a gate: calls, time and money, before anything is called.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! The limits for re-runs of doubtful cases, in calls and minutes. The cost of a re-run is
-//! subtracted before anything is run.
+//! subtracted before the re-run starts.
 
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -74,7 +74,7 @@ impl Allowance {
             *wanted = wanted.at_most(variants + 1);
             wanted.input = wanted.input.min(input + 1);
         }
-        // The base was not run beside the head yet.
+        // The cases of the base were not run together with the head yet.
         for wanted in once.base.values_mut() {
             *wanted = wanted.at_most(1);
         }
@@ -118,7 +118,8 @@ impl Allowance {
 
     /// Subtracts the cost of a re-run. If the whole re-run is too expensive, all its cases are run
     /// with fewer repeats. None if even one repeat of each case is too expensive, because a re-run
-    /// that cannot be finished is not started. `base`: what was run of the base beside the head.
+    /// that cannot be finished is not started. `base`: the cases of the base that were run together
+    /// with the head.
     pub(super) fn pay(
         &mut self,
         rerun: &Rerun,

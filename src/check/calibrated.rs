@@ -124,8 +124,7 @@ pub(super) fn judge_the_judges(
         verdict.passed = false;
         verdict.verdict = verdict.verdict.max(Word::Unmeasured);
     }
-    // The new reason goes behind reasons that fail the job, and behind reasons that are more
-    // important than it.
+    // The new reason comes after reasons that fail the job, and after more important reasons.
     let before = |reason: &Reason| {
         let foremost = [ReasonCode::LeftOut, ReasonCode::BaseNotChecked];
         let is_foremost = reason.effect.is_some() && foremost.contains(&reason.code);
@@ -203,11 +202,11 @@ struct Records {
     of_base: Calibration,
 }
 
-/// What is wrong with a judge.
+/// A problem with a judge.
 enum Doubt {
     /// The file of calibrations says that it is unfit.
     Unfit(String),
-    /// It is not known to be fit.
+    /// The judge is not known to be fit.
     Unknown(String),
 }
 
@@ -255,8 +254,8 @@ fn doubt(
         Ok(opened) => opened.grader_id(),
         Err(error) => return not_known(&error),
     };
-    // Anybody may write the word in the file, so it proves nothing: the trial is judged again from
-    // its figures.
+    // Everybody can write any word into the file, so the word proves nothing: the fitness is
+    // computed again from the figures of the trial.
     let by_its_figures = |calibration: &Calibration| {
         let trial = calibration.trial(&grader_id)?;
         let (both, two) = (
@@ -397,6 +396,6 @@ pub(super) fn rule_out(
         metric: metrics.first().cloned(),
         text: safe::line(&text),
     };
-    // This reason explains why the figures mean nothing, so it stands before them.
+    // This reason explains why the figures mean nothing, so it comes first.
     verdict.reasons.insert(0, reason);
 }

@@ -125,8 +125,8 @@ pub(super) fn is_forged(report: &Report) -> bool {
     report.tool.version == env!("CARGO_PKG_VERSION") && !figures_follow(report)
 }
 
-/// Demands that the figures of a report that a run left follow from its records. Another version of
-/// Kelvin may compute figures in another way; then nobody can tell whether they are true.
+/// Fails unless the figures of a report that a run left follow from its records. Another version of
+/// Kelvin may compute figures differently; then it is not known whether they are true.
 pub(super) fn demand_figures(report: &Report) -> anyhow::Result<()> {
     anyhow::ensure!(
         figures_follow(report),
@@ -186,7 +186,7 @@ fn against(
         let exclude = asked::not_pipeline(&base, &sides, &out);
         pipeline::committed(&base.root, &base.fingerprint, &exclude)
     };
-    // A run excludes its own output folder from the fingerprint, wherever that folder lies.
+    // A run excludes its own output folder from the fingerprint, at any position.
     let inside = code(base.root.join("kelvin"))?;
     let Some(stored) = report.run.fingerprints.pipeline else {
         against.unknown = against.unknown.or(Some(NO_CODE.to_owned()));
@@ -239,9 +239,9 @@ fn of_no_commit(
     }))
 }
 
-/// The sentence that says that nobody knows whether the base's report belongs to its commit. It is
-/// a warning only if just the report's own statements prevent the check, and the head makes no such
-/// statement.
+/// The sentence that it is not known whether the base's report belongs to its commit. It is a
+/// warning only if nothing but statements in this report prevents the check, and the head has no
+/// such statement.
 pub(super) fn unchecked_base(
     provenance: &Provenance,
     base: &Report,

@@ -1,5 +1,5 @@
-//! Measures another commit in a folder of its own: its code, with its own cases or those of the
-//! head. Says if that is impossible.
+//! Measures another commit in its own folder: its code, with its own cases or with the cases of the
+//! head. Reports if that is impossible.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -38,8 +38,9 @@ pub(super) struct WantedItems<'a> {
     pub(super) of_the_head: Option<u64>,
 }
 
-/// Checks a commit out beside the work tree and measures it there, as often as the head or
-/// `baseline.repeats` says. Answers may come from the cache; the caller has to look how many did.
+/// Checks a commit out into a folder beside the work tree and measures it there, as often as the
+/// head or `baseline.repeats` says. Answers may come from the cache; the caller has to check how
+/// many did.
 ///
 /// # Errors
 ///
@@ -93,7 +94,7 @@ pub(super) fn on_items_of_the_head(
     })
 }
 
-/// Some items of a commit, while they are measured beside the head.
+/// Some items of a commit, while they are measured together with the head.
 pub(super) struct ItemsBeside<'s, 'a> {
     stage: &'s mut Stage<'a>,
     has_begun: bool,
@@ -115,8 +116,8 @@ impl ItemsBeside<'_, '_> {
     }
 }
 
-/// Checks a commit out beside the work tree, and measures some of its items there as `then` asks
-/// for. The cache is not used, since its answers may be older than those of the head.
+/// Checks a commit out into a folder beside the work tree, and measures there the items that `then`
+/// asks for. The cache is not used, since its answers may be older than those of the head.
 ///
 /// # Errors
 ///

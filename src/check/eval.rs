@@ -26,7 +26,7 @@ pub(crate) fn eval(registry: Registry, request: &EvalRequest) -> anyhow::Result<
 }
 
 /// The settings in the report of a run that another program has made: no pipeline was called, and
-/// nothing was drawn.
+/// no random choice was made.
 pub(super) fn made_elsewhere(clock: &Clock, configuration: Digest, commit: Option<String>) -> Run {
     Run {
         ending: Ending::Complete,

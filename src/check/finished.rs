@@ -15,8 +15,8 @@ use kelvin_gate::report::Report;
 use kelvin_run::Observer;
 use kelvin_run::config::Config;
 
-/// Judges the report in a file. The verdict is written beside the file, unless another folder is
-/// given.
+/// Judges the report in a file. The verdict is written to the folder of the file, unless another
+/// folder is given.
 ///
 /// # Errors
 ///
@@ -79,7 +79,7 @@ pub(super) fn gate(
     written(Checked::of(report, out), judgement, None)
 }
 
-/// A report to which nothing can be added any more, because nothing can be run again.
+/// A report that stays unchanged, because nothing can be run again.
 struct Finished(Report);
 
 impl JudgedSide for Finished {

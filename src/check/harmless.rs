@@ -1,6 +1,6 @@
 //! Decides whether a change can be `unaffected`: it touches only files that the configuration of
-//! its base lists as harmless. Then nothing is run, and the figures stored for the base count for
-//! the change. In case of doubt, the check is run.
+//! its base lists as harmless. Then no pipeline is run, and the figures stored for the base count
+//! for the change. In case of doubt, the check is run.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use kelvin_run::{Event, Observer};
 
 /// Says whether a change needs a run.
 pub(super) enum Needed {
-    /// The configuration lists no harmless files, or nothing is compared, so the question does not
+    /// The configuration lists no harmless files, or there is no base, so the question does not
     /// arise.
     Unasked,
     /// A run is needed; the text is the reason, in words that follow "since".
@@ -301,8 +301,8 @@ impl Mentions {
 }
 
 /// Notes about patterns of `harmless` that match no file of the checked-out commit, or that match a
-/// file that may change an answer; edits of such a file are run in spite of the pattern. `items`:
-/// the files of the items. Empty without a repository.
+/// file that may change an answer; in spite of the pattern, a change of such a file is run.
+/// `items`: the files of the items. Empty without a repository.
 pub(super) fn doubtful(config: &Config, items: Vec<PathBuf>) -> Vec<Notice> {
     match config.harmless.is_empty() {
         true => Vec::new(),
@@ -374,8 +374,8 @@ pub(super) struct ReadFiles {
 }
 
 impl ReadFiles {
-    /// Collects these files. `text`: the configuration of the base; it is also that of the change
-    /// unless the change edits it.
+    /// Collects these files. `text`: the configuration of the base, which is also the configuration
+    /// of the change unless the change edits it.
     fn of(
         request: &GateRequest,
         (config, base, text): (&Config, &Config, &str),
@@ -413,7 +413,7 @@ impl ReadFiles {
         })
     }
 
-    /// Why a path belongs to what is measured; none if it does not.
+    /// Why a path belongs to the measured things; none if it does not belong to them.
     pub(super) fn why(&self, path: &Path) -> Option<String> {
         if path == self.own {
             return Some("it is the configuration".to_owned());

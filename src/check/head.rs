@@ -15,7 +15,7 @@ pub(super) struct OtherSettings<'a> {
     pub(super) text: &'a str,
     /// The folder from which a check reads and runs everything.
     pub(super) rules: &'a Path,
-    /// Whether the cache is bypassed, because its results come from other checks.
+    /// Whether the cache is bypassed, because its results come from other checks than the new ones.
     pub(super) no_cache: bool,
 }
 
@@ -27,14 +27,15 @@ pub(super) trait JudgedSide {
     /// How many calls of the pipeline were made so far.
     fn invocations(&self) -> usize;
 
-    /// Whether the cases of this side, and those of the base beside it, can be run again.
+    /// Whether the cases of this side, and the cases of the base together with them, can be run
+    /// again.
     fn can_be_run(&self) -> bool;
 
     /// Measures again, compared with the stored answers of the base, if a probe needs both sides.
     fn against(&mut self, base: &Report) -> anyhow::Result<()>;
 
-    /// Measures the same code with other settings, and passes the result to `judge`; none if
-    /// nothing can be run.
+    /// Measures the same code with other settings, and passes the result to `judge`; none if no
+    /// pipeline can be run.
     fn measured_by(
         &self,
         settings: &OtherSettings<'_>,
@@ -42,7 +43,7 @@ pub(super) trait JudgedSide {
         judge: &mut dyn FnMut(&mut dyn JudgedSide, &Config) -> anyhow::Result<Judgement>,
     ) -> anyhow::Result<Option<Judgement>>;
 
-    /// What a reader of the verdict must know of a measurement that was not made for this verdict.
+    /// What the reader of the verdict must know if the measurement was not made for this verdict.
     fn differences(&self, config: &Config) -> Vec<Difference> {
         let _ = config;
         Vec::new()

@@ -23,7 +23,7 @@ use kelvin_run::config::Config;
 /// The calls that were made with the code of the base, in addition to its stored answers.
 #[derive(Default)]
 pub(super) struct AskedOfTheBase {
-    /// How many such calls were made.
+    /// How many such calls there were.
     pub(super) calls: usize,
     /// The seed of the head, if the base has answered: from then on the base is measured on the
     /// items of the head.

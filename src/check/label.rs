@@ -26,7 +26,7 @@ const PAIR: &str = "pair:";
 pub(crate) struct LabelRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// What the command line changes in the configuration.
+    /// The changes that the command line makes to the configuration.
     pub(crate) overrides: Overrides,
     /// The report whose answers are shown: a file, a run of the history, or a revision.
     pub(crate) report: String,
@@ -38,7 +38,7 @@ pub(crate) struct LabelRequest {
     pub(crate) pairs: usize,
 }
 
-/// What a person says about two answers.
+/// A person's choice between two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Preference {
     /// The left answer is better.
@@ -49,7 +49,7 @@ pub(crate) enum Preference {
     Tie,
 }
 
-/// Two answers as they are shown, without a sign of where each comes from.
+/// Two answers in the form in which they are shown, without a sign of their origin.
 #[derive(Clone, Debug)]
 pub(crate) struct BlindPair {
     /// What was asked.
@@ -64,7 +64,7 @@ pub(crate) struct BlindPair {
     is_exchanged: bool,
 }
 
-/// The pairs of a report, and what was chosen so far.
+/// The pairs of a report, and the choices so far.
 pub(crate) struct Labelling {
     config: Config,
     history: History,

@@ -40,7 +40,7 @@ pub(super) fn entries(report: &Report) -> Vec<LedgerEntry> {
     entries
 }
 
-/// Adds regraded answers of a report to the ledger beside a configuration.
+/// Adds regraded answers of a report to the ledger in the folder of a configuration.
 ///
 /// # Errors
 ///
@@ -58,7 +58,7 @@ pub(crate) fn record(config: &Path, report: &Report) -> anyhow::Result<()> {
     History::create(&folder(config)?)?.append(&entries)
 }
 
-/// The entries of the ledger beside a configuration; none if nothing was recorded yet.
+/// The entries of the ledger in the folder of a configuration; none if nothing was recorded yet.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Finds problems of a configuration and of the files that it names: everything is read, and
+//! Finds problems of a configuration and of the files that it names: all of them are read, but
 //! nothing is run.
 
 use std::path::Path;
@@ -87,7 +87,7 @@ impl Linted {
                     let (one, several) = kind.nouns();
                     let noun = if count == 1 { one } else { several };
                     let known = || format!("{count} {noun}");
-                    // A probe that observes uses the items of other probes, and they are counted
+                    // A probe that observes others uses their items, and the items are counted
                     // there.
                     if !kind.observes() {
                         self.read.push(items.unknown().unwrap_or_else(known));

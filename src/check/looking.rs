@@ -44,7 +44,7 @@ pub(super) enum ComparisonEnding {
 }
 
 impl Looking<'_> {
-    /// Asks the gate, and makes the re-runs that it requests, until there is a verdict. `beside`:
+    /// Runs the gate, and makes the re-runs that it requests, until there is a verdict. `beside`:
     /// the checked-out base, with the re-run that was requested when it was checked out.
     pub(super) fn look(
         &mut self,

@@ -1,6 +1,6 @@
-//! Judges a change by the settings of the base as well: if the change edits what is measured, its
-//! own code and its own cases are also measured with the old settings and checks, and the worse
-//! verdict counts.
+//! Judges a change by the settings of the base as well: if the change edits the definition of what
+//! is measured, its code and its cases are also measured with the old settings and checks, and the
+//! worse verdict counts.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ use kelvin_system::git::Oid;
 /// Settings that change how much is measured, but not the meaning of a figure.
 const OF_EFFORT: [&str; 2] = ["repeats", "fingerprint"];
 
-/// The old settings, and the old versions of the files that say what is measured.
+/// The old settings, and the old versions of the files that define what is measured.
 pub(super) struct SettingsBefore {
     /// The commit of the base.
     commit: Oid,
@@ -105,7 +105,7 @@ pub(super) fn text_of_the_base(config: &Config, request: &GateRequest) -> Option
     Some((commit, text))
 }
 
-/// The files of the base that say what is measured and that the change edits.
+/// The files of the base that define what is measured and that the change edits.
 pub(super) fn edited_files(
     base: &Config,
     head: &Config,
@@ -182,7 +182,7 @@ impl SettingsBefore {
         Ok(OtherSettings {
             text: &self.text,
             rules: &furnished.root,
-            // The cached results come from the files of the change.
+            // The cached results were made with the files of the change.
             no_cache: !self.files.files.is_empty(),
         })
     }
@@ -212,8 +212,8 @@ impl SettingsBefore {
         }
     }
 
-    /// Replaces the judgement by the one under the old settings if that one is worse; otherwise
-    /// adds a note about it.
+    /// Replaces the judgement by the judgement under the old settings if the latter is worse;
+    /// otherwise adds a note about it.
     pub(super) fn settle_with_base(&self, judgement: &mut Judgement, mut by_base: Judgement) {
         let taken = self.taken();
         let word = by_base.verdict.verdict.as_str().replace('_', " ");
@@ -225,7 +225,7 @@ impl SettingsBefore {
             std::mem::swap(judgement, &mut by_base);
             let reasons = judgement.verdict.reasons.iter();
             let mut failing = reasons.filter(|reason| reason.effect == Some(Effect::Fail));
-            // The first reason has to say what failed.
+            // The first reason has to say which judgement failed.
             let why = failing
                 .next()
                 .map_or_else(String::new, |reason| format!(": {}", reason.text));

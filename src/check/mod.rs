@@ -88,15 +88,15 @@ pub(crate) use write::report as write_report;
 pub(crate) struct CheckRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// What the command line changes in the configuration.
+    /// The changes that the command line makes to the configuration.
     pub(crate) overrides: Overrides,
-    /// The name of the one probe to run; all configured probes unless given.
+    /// The name of the one probe to run; by default all configured probes.
     pub(crate) probe: Option<&'static str>,
     /// The cases to measure; empty means all.
     pub(crate) only: Vec<String>,
-    /// The share of these cases to measure; all of them unless given.
+    /// The share of these cases to measure; by default all of them.
     pub(crate) shard: Option<Shard>,
-    /// The output folder; `kelvin` beside the configuration unless given.
+    /// The output folder; by default `kelvin` beside the configuration.
     pub(crate) out: Option<PathBuf>,
     /// What to do with the inputs.
     pub(crate) mode: CheckMode,
@@ -105,8 +105,8 @@ pub(crate) struct CheckRequest {
     pub(crate) masker: Option<Arc<Masker>>,
     /// Whether the base of a change is measured; the base may not have had the probe yet.
     pub(crate) is_base: bool,
-    /// Whether other people can read what is written, as in a workflow: then a configuration that
-    /// keeps no texts of answers applies to all of it.
+    /// Whether other people can read the written files, as in a workflow: then, if the
+    /// configuration does not allow texts of answers to be stored, no file contains them.
     pub(crate) is_shared: bool,
 }
 
@@ -173,7 +173,7 @@ pub(crate) struct Checked {
     pub(crate) report: Report,
     /// The output folder.
     pub(crate) out: PathBuf,
-    /// The lines for a `.gitignore` at the top of the repository that name the files which the
+    /// The lines for the `.gitignore` at the top of the repository: they name the files that the
     /// pipeline leaves there.
     pub(crate) ignorable: BTreeSet<String>,
 }
@@ -188,12 +188,12 @@ impl Checked {
         }
     }
 
-    /// Whether nothing was run, and the figures are those of the base.
+    /// Whether no pipeline was run and the figures are copies of the base's figures.
     pub(crate) const fn is_a_copy(&self) -> bool {
         self.report.run.session.copied_from.is_some()
     }
 
-    /// The exit code if no gate was asked for: a run without any figure measured nothing.
+    /// The exit code if no gate was requested: a run without any figure measured nothing.
     pub(crate) fn exit(&self) -> Exit {
         match self.ended() {
             Exit::Passed if self.is_empty() => Exit::Unmeasurable,
@@ -237,10 +237,10 @@ pub(crate) struct GateRequest {
     pub(crate) advisory: bool,
     /// The pull request on which a regression can be approved; none if there is no pull request.
     pub(crate) approval: Option<approval::ApprovalSite>,
-    /// Whether the configuration is that of the base branch, so that its differences from an older commit are no edits
-    /// of the change.
+    /// Whether the configuration comes from the base branch, so that its differences from an older
+    /// commit are not edits of the change.
     pub(crate) by_the_base: bool,
-    /// A finished report to judge as it is; then nothing is run.
+    /// A finished report to judge without changes; then no pipeline is run.
     pub(crate) report: Option<PathBuf>,
     /// The base that the run of this report has measured itself. It replaces stored reports if the
     /// configuration allows a job to measure the base.
@@ -265,7 +265,7 @@ impl GateRequest {
     }
 }
 
-/// The base that a run has measured beside its change.
+/// The base, if a run has measured it together with its change.
 #[derive(Clone, Debug)]
 pub(crate) struct BaseOfTheRun {
     /// The commit of the base, according to the run.

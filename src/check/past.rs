@@ -21,8 +21,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) registry: Registry,
     /// The folder of the configuration.
     pub(crate) root: &'a Path,
-    /// The configuration. It may be missing: a configuration that cannot be read today does not change what was
-    /// measured.
+    /// The configuration. It may be missing: even if a configuration cannot be read today, the old
+    /// measurements stay valid.
     pub(crate) config: Option<&'a Config>,
     /// The configuration whose reports are read; none for all of them.
     pub(crate) name: Option<&'a str>,
@@ -60,8 +60,8 @@ pub(crate) fn read_traces(path: &Path) -> anyhow::Result<(Vec<PastRun>, ReadRepo
     Ok((found.runs, found.read))
 }
 
-/// Reads every run once, and says what could not be read. Each report is dropped as soon as its
-/// figures are copied, because many reports together may be larger than the memory.
+/// Reads every run once, and reports which runs could not be read. Each report is dropped as soon
+/// as its figures are copied, because many reports together may be larger than the memory.
 pub(crate) fn read(sources: &Sources<'_>) -> (Vec<PastRun>, ReadReports) {
     let mut found = FoundRuns::default();
     branch(sources, &mut found);

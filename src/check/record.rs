@@ -1,4 +1,4 @@
-//! Records a finished check in the local history, and computes its figures again from there.
+//! Records a finished check in the local history, and can compute its figures again from there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -18,7 +18,7 @@ pub(crate) struct RejudgeRequest {
     pub(crate) registry: Registry,
     /// The report: a file, a run of the history, or a revision.
     pub(crate) report: String,
-    /// What the command line changes in the configuration, which names the judge.
+    /// The changes that the command line makes to the configuration, which names the judge.
     pub(crate) overrides: Overrides,
     /// The output folder.
     pub(crate) out: PathBuf,

@@ -1,4 +1,5 @@
-//! Computes the scores of a stored report, or of recorded traces, by other rules; nothing is run.
+//! Computes the scores of a stored report, or of recorded traces, by other rules, without running a
+//! pipeline.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -55,9 +56,9 @@ pub(crate) struct RescoredTraces {
     pub(crate) traces: Vec<RescoredTrace>,
     /// How many files were read.
     pub(crate) files: usize,
-    /// Tells, in words, what is wrong with a file or an entry that was given as a trace but is none.
+    /// Says, in words, why a file or an entry that was given as a trace is not a trace.
     pub(crate) malformed: Vec<String>,
-    /// What a reader must know of the figures.
+    /// Warnings about the figures for the reader.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -80,10 +81,10 @@ pub(crate) struct RescoredChain {
     pub(crate) mean: Option<f64>,
     /// The band of the mean.
     pub(crate) band: Option<&'static str>,
-    /// How much lower the mean is than that of the newest traces of the version before; null if
-    /// there is no earlier mean.
+    /// How much lower the mean is than the mean of the newest traces of the previous version; null
+    /// if there is no earlier mean.
     pub(crate) drop: Option<f64>,
-    /// How many stored scores differ from the new ones by more than rounding can explain.
+    /// How many stored scores differ from the new ones by more than rounding errors.
     pub(crate) drifted: usize,
 }
 
@@ -135,8 +136,8 @@ pub(crate) fn rescore(request: &RescoreRequest) -> anyhow::Result<Rescored> {
     Ok(Rescored::Report(Box::new(checked)))
 }
 
-/// Whether a path holds traces: a folder, a file in a format that no report has, or a file without the section of a
-/// probe.
+/// Whether a path contains traces: a folder, a file in a format that is not used for reports, or a
+/// file without the section of a probe.
 fn are_traces(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str());
     match ending {

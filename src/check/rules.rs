@@ -1,6 +1,6 @@
-//! Judges a change by the rules of the base as well. A change that edits its own rules, or what is
-//! measured, gets a notice. It is also judged by the old rules, and if only its own rules let it
-//! pass, the first reason says so.
+//! Judges a change by the rules of the base as well. A change that edits its own rules, or the
+//! definition of what is measured, gets a notice. It is also judged by the old rules, and if only
+//! its own rules let it pass, the first reason says so.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Rule
     let (base, _) = measure::read(request.check.registry, &text, config, (commit, with))?;
     let mut before = config.clone();
     (before.gate, before.baseline) = (base.gate, base.baseline);
-    // The command line does not belong to the change, so it applies to both.
+    // The command line is not part of the change, so it applies to both sides.
     let overrides = &request.check.overrides;
     overrides.gate.apply(&mut before.baseline, &mut before.gate);
     before.name = overrides.name.clone().or(base.name);
@@ -91,7 +91,7 @@ impl RulesBefore {
     /// approve it: a change that causes a regression must not choose its own rules. That judgement
     /// is then shown, published and sent for approval.
     fn take_over(&self, judgement: &mut Judgement, mut by_base: Judgement) {
-        // The re-runs for both judgements are counted in the one that is kept.
+        // The re-runs for both judgements are counted in the judgement that is returned.
         by_base.reruns += judgement.reruns;
         by_base.base_reruns += judgement.base_reruns;
         *judgement = by_base;

@@ -16,7 +16,7 @@ use kelvin_page::Article;
 pub(crate) struct RunsRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// The configuration beside which the history lies.
+    /// The configuration whose folder contains the history.
     pub(crate) config: PathBuf,
     /// The metrics to show; if empty, those that are shown by default.
     pub(crate) metrics: Vec<String>,

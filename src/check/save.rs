@@ -42,7 +42,8 @@ pub(crate) fn writer(variables: &Variables<'_>) -> Option<BranchWriter> {
     })
 }
 
-/// Reads the report of a finished check: the given file, or the report beside the configuration.
+/// Reads the report of a finished check: the given file, or the report in the folder of the
+/// configuration.
 ///
 /// # Errors
 ///
@@ -178,8 +179,7 @@ pub(crate) fn save(request: &SaveRequest<'_>) -> anyhow::Result<()> {
             );
         }
     };
-    // A missing branch is not an error, and an unreachable one leads to an error when it is
-    // written.
+    // A missing branch is not an error. If the branch cannot be reached, writing to it fails later.
     let _ = branch.fetch();
     let text = format!(
         "saving the report of {} as `{name}` {place}, {}",

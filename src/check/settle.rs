@@ -29,7 +29,7 @@ use kelvin_run::config::Config;
 use kelvin_system::git;
 use kelvin_system::git::{Oid, Repository};
 
-/// Writes the verdict beside the report.
+/// Writes the verdict into the folder of the report.
 pub(super) fn written(
     checked: Checked,
     judgement: Judgement,
@@ -57,8 +57,9 @@ pub(super) fn write(checked: &Checked, judgement: &Judgement) -> anyhow::Result<
 /// The judgement, and the base if it was measured for this judgement, in part or as a whole.
 type Settled = (Judgement, Option<Report>);
 
-/// Judges, and puts a reason first if the change edits the rules by which it is judged. Only the
-/// effects of such an edit, and a baseline source that could not be asked, come before that reason.
+/// Judges, and puts a reason first if the change edits the rules by which it is judged. Only two
+/// kinds of reasons come before it: the effects of such an edit, and a baseline source that could
+/// not be reached.
 pub(super) fn judge(
     request: &GateRequest,
     config: &Config,
@@ -116,7 +117,7 @@ pub(super) fn judge(
 /// The baseline, and the answers of its commit to items of the head.
 struct FoundBaseline {
     baseline: Baseline,
-    /// None until the program has checked whether anything must be run.
+    /// None until the program has checked whether any pipeline must be run.
     of_the_head: Option<AskedOfTheBase>,
 }
 
@@ -162,7 +163,8 @@ fn settle(asked: Asked<'_>, config: &Config, side: &mut dyn JudgedSide) -> anyho
     Ok((judgement, base))
 }
 
-/// If a change edits what is measured and passes, judges it by the settings of the base as well.
+/// If a change edits the definition of what is measured and passes, judges it by the settings of
+/// the base as well.
 fn as_the_base_measures(
     asked: Asked<'_>,
     config: &Config,
@@ -347,8 +349,8 @@ fn weigh(
         base_at.is_some(),
         incomparable.clone(),
     );
-    // A case that still varies after re-runs leads to an inconclusive verdict with a warning. The
-    // same must hold here, where the report of such a run is only read.
+    // If a case still varies after re-runs, the verdict is inconclusive, with a warning. The result
+    // must be the same here, when the report of such a run is only read.
     let withheld = texts::are_withheld(config, &[base, &head]);
     let of_the_run = asked.0.base_of_the_run.as_ref();
     if of_the_run.is_some_and(|said| said.was_rerun && config.baseline.compute) {
@@ -456,9 +458,9 @@ fn what_differs(
     told
 }
 
-/// The commit of the base, if it can be run beside the head. Otherwise a base that was measured at
-/// another time may differ just because of the day, and the noise of a base that was measured once
-/// is not known.
+/// The commit of the base, if it can be run together with the head. Otherwise a base that was
+/// measured on another day may differ only because of that, and the noise of a base that was
+/// measured once is not known.
 fn commit_that_runs_again(
     config: &Config,
     provenance: &Provenance,
@@ -521,8 +523,8 @@ fn look_until_decided(
     }
 }
 
-/// Puts first what a reader has to know about the base: what nobody could check, and what was left
-/// out.
+/// Puts first what the reader has to know about the base: facts that could not be checked, and
+/// reports that were left out.
 fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Reason>) {
     let only = (!left_out.is_empty()).then(|| Reason {
         code: ReasonCode::LeftOut,
@@ -530,7 +532,7 @@ fn say_first(verdict: &mut Verdict, left_out: Vec<String>, unchecked: Option<Rea
         metric: None,
         text: Difference::LeftOut { probes: left_out }.words(&verdict.common_nouns()),
     });
-    // Pages show the first reason, so reasons that only inform stand behind those that count
+    // Pages show only the first reason, so reasons that only inform come after those that count
     // against the change.
     let (told, warned): (Vec<Reason>, Vec<Reason>) = unchecked
         .into_iter()
@@ -574,7 +576,7 @@ fn doubt_order(head: &Report, verdict: &mut Verdict) {
     }
     let warns = Some(Effect::Warn);
     let reason = why::reason(ReasonCode::OrderMatters, warns, &notice.text);
-    // This reason puts the figures in doubt, so it stands before them.
+    // This reason puts the figures in doubt, so it comes before the reasons about figures.
     verdict.reasons.insert(0, reason);
 }
 

@@ -105,7 +105,8 @@ pub(crate) fn side(registry: Registry, text: &str, config: &Path) -> anyhow::Res
 fn meanings(text: &str, root: &Path) -> anyhow::Result<Meanings> {
     let mut tried = Vec::new();
     let path = Path::new(text);
-    // A folder is not a report, but a message about the folder helps more than "nothing was found".
+    // A folder is not a report, but an error message about the folder helps more than "nothing was
+    // found".
     let file = path.exists();
     if !file {
         tried.push("there is no such file".to_owned());

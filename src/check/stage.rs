@@ -39,13 +39,13 @@ pub(super) struct Stage<'a> {
     watch: Option<&'a Watch>,
     clock: Clock,
     notices: Vec<Notice>,
-    /// What the probes have found; none if nobody has asked since the last run.
+    /// The findings of the probes; none if they were not computed since the last run.
     found: RefCell<Option<FoundSoFar>>,
     /// The folder where each pipeline leaves its answers, with the names of its items.
     answers: Vec<(PathBuf, Vec<String>)>,
 }
 
-/// What the probes had found when this many of the runners had stopped.
+/// The findings of the probes when this many of the runners had stopped.
 struct FoundSoFar {
     stopped: usize,
     findings: Vec<Findings>,
@@ -185,7 +185,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Adds a notice with the files that the pipeline leaves beside its code.
+    /// Adds a notice with the files that the pipeline creates in the folders of its code.
     fn tell_what_is_made(&mut self) {
         let made = self.watch.map(Watch::made).unwrap_or_default();
         if made.is_empty() {
@@ -329,8 +329,8 @@ impl Stage<'_> {
         assemble(kinds, run, findings, notices)
     }
 
-    /// What each probe has found. It is computed once for all callers until the next run: copies
-    /// share the records.
+    /// The findings of each probe. They are computed once for all callers until the next run:
+    /// copies share the records.
     fn findings(&self) -> Vec<Findings> {
         let mut found = self.found.borrow_mut();
         // A signal may come at any time, and also stops a runner that is idle.
@@ -366,8 +366,8 @@ impl Stage<'_> {
     }
 }
 
-/// The ending of a run, from the endings of its probes: whatever stopped one probe stopped the run,
-/// and the run fails if a probe measured nothing.
+/// The ending of a run, from the endings of its probes: if something stopped one probe, it stopped
+/// the run, and the run fails if a probe measured nothing.
 pub(super) fn joined(endings: impl Iterator<Item = Ending>) -> Ending {
     let endings: Vec<Ending> = endings.collect();
     [
@@ -430,7 +430,7 @@ fn changed_notice(changes: &str) -> Notice {
     )
 }
 
-/// Why the report of a run whose code changed shows nothing; none for other reports.
+/// Why the report of a run whose code changed has no figures; none for other reports.
 pub(super) fn why_nothing_is_shown(report: &Report) -> Option<String> {
     if report.run.ending != Ending::Changed {
         return None;

@@ -12,7 +12,7 @@ use kelvin_gate::verdict::{Verdict, Word};
 use kelvin_gate::{Gate, Next, align};
 use kelvin_run::config::Config;
 
-/// A search for such reports of a base.
+/// Searches for such reports of a base.
 type Find<'s> = dyn Fn(&Report) -> Others + 's;
 
 /// Finds the reports. They are searched for only if the verdict is inconclusive without them.
@@ -127,7 +127,7 @@ fn find(request: &GateRequest, config: &Config, base: (&Report, &Provenance)) ->
                 why: format!("{error:#}"),
             }],
         },
-        // A project that stores its reports elsewhere does not need such a branch.
+        // A project that stores its reports elsewhere does not need a branch of reports.
         Err(_) => Others::default(),
     }
 }

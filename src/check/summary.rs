@@ -19,7 +19,7 @@ use kelvin_system::pipeline::Made;
 pub(crate) struct SummaryRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// The configuration beside which the history lies.
+    /// The configuration whose folder contains the history.
     pub(crate) config: PathBuf,
     /// The beginning of the period.
     pub(crate) since: String,

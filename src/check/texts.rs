@@ -9,8 +9,9 @@ use kelvin_gate::report::Report;
 use kelvin_record::KeptTexts;
 use kelvin_run::config::Config;
 
-/// The report without the texts of answers that may not be kept. Notices and reasons quote such
-/// texts too, so they are made anew from the shortened records; the figures stay the same.
+/// Returns the report without the texts of answers that must not be stored. Notices and reasons
+/// quote such texts too, so they are made again from the shortened records; the figures stay the
+/// same.
 ///
 /// # Errors
 ///
@@ -35,9 +36,9 @@ pub(super) fn shortened(mut report: Report, texts: KeptTexts) -> anyhow::Result<
     Ok(record::recompute("", report).report)
 }
 
-/// Whether the gate may not see any texts of answers: the configuration keeps none, or one of the
-/// reports has none. A text cannot be compared with a placeholder for one, so then both sides are
-/// compared without texts.
+/// Whether the gate must not see any texts of answers: the configuration stores none, or one of the
+/// reports has none. A text cannot be compared with a placeholder, so then both sides are compared
+/// without texts.
 pub(super) fn are_withheld(config: &Config, reports: &[&Report]) -> bool {
     let mut sessions = reports.iter().map(|report| &report.run.session);
     config.baseline.texts == KeptTexts::None || sessions.any(|session| session.texts_withheld)

@@ -82,7 +82,7 @@ fn item_pages(report: &Report, out: &Path) -> anyhow::Result<()> {
     })
 }
 
-/// Writes two kinds of files at the same time; neither needs the other.
+/// Writes two independent kinds of files at the same time.
 fn both(
     one: impl FnOnce() -> anyhow::Result<()> + Send,
     other: impl FnOnce() -> anyhow::Result<()>,
@@ -161,7 +161,7 @@ fn files_of(report: &Report, out: &Path, probe: &str, item: &str) -> Vec<(&'stat
         return Vec::new();
     };
     let folder = run::folder_of(Path::new(kind.folder().unwrap_or_default()), item, None, 1);
-    // Something other than a plain file was put there by another program, so no page links to it.
+    // If the path is not a plain file, another program has put it there, so no page links to it.
     let found = |name: &str| {
         let path = folder.join(name);
         let is_file = fs::symlink_metadata(out.join(&path)).is_ok_and(|data| data.is_file());

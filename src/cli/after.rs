@@ -83,8 +83,8 @@ pub(super) fn after(
     Masker::of_environment([]).text(&text).into_owned()
 }
 
-/// The next step if no call gave an answer. The doctor is suggested only if it would find
-/// something: for a pipeline that merely fails it reports that nothing is missing.
+/// The next step if no call gave an answer. The doctor is suggested only if it can find a problem:
+/// for a pipeline that merely fails, it reports that everything is there.
 fn nothing_came(
     args: &CheckArgs,
     registry: Registry,
@@ -162,8 +162,8 @@ fn kind_of(registry: Registry, folder: &Path) -> Option<&'static dyn Kind> {
     named.or_else(|| kinds.find(|kind| kind.folder().is_none()))
 }
 
-/// The command with its paths in place of the placeholders. A path that needs quotes is possible only if the command
-/// itself quotes nothing.
+/// The command with its paths in place of the placeholders. A path with quotes is possible only if
+/// the command itself contains no quotes.
 fn filled(command: &str, root: &Path, input: &Path, output: &Path) -> Option<String> {
     let quotes = command.contains(['\'', '"', '`', '\\']);
     let below = |path: &Path| -> PathBuf { path.strip_prefix(root).unwrap_or(path).to_path_buf() };
@@ -202,7 +202,7 @@ fn step(args: &CheckArgs, checked: &Checked, config: Option<&Config>, some_faile
 }
 
 /// The command that makes git ignore the files that the pipeline leaves in the repository; none if
-/// it leaves nothing.
+/// it leaves no files.
 fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     let root = check::folder(config).ok().filter(|_| !lines.is_empty())?;
     let top = git::top(&root);
@@ -219,7 +219,7 @@ fn ignoring(config: &Path, lines: &BTreeSet<String>) -> Option<String> {
     (safe::lines(&line) == line).then_some(line)
 }
 
-/// The one command that fits the ending of a run, as the last line.
+/// The command that fits the ending of a run, for the last line.
 fn next(args: &CheckArgs, report: &Report, config: Option<&Config>, some_failed: bool) -> String {
     let session = &report.run.session;
     // Some of the cases, or one of several probes, cannot be the base of later comparisons.

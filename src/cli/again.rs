@@ -89,7 +89,7 @@ impl Again {
         }
     }
 
-    /// Adds the flag that names a configuration; nothing for the default configuration.
+    /// Adds the flag that names a configuration; adds no flag for the default configuration.
     pub(super) fn config(self, file: &Path) -> Self {
         match file == Path::new("kelvin.yaml") {
             true => self,
@@ -107,7 +107,7 @@ impl Again {
         self.line("next")
     }
 
-    /// The last line of an output, if a person has to do something first.
+    /// The last line of an output, if the user has to do something first.
     pub(super) fn next_when(&self, when: &str) -> String {
         self.line(&format!("next, {when}"))
     }

@@ -322,7 +322,7 @@ impl CheckArgs {
         super::history::record(registry, &self.config, &checked.report, self.no_history);
     }
 
-    /// Whether nothing is to be run.
+    /// Whether the command only shows what it would run.
     pub(super) const fn is_dry_run(&self) -> bool {
         self.dry_run || self.list || self.forecast
     }

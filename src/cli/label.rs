@@ -155,7 +155,7 @@ fn shown(pair: &BlindPair, number: usize, all: usize, criterion: &str) -> Vec<St
     ];
     for (name, text) in parts {
         lines.push(format!("{name}:"));
-        // The texts come from outside; nothing in them may be executed by the terminal.
+        // The texts are foreign; the terminal must not execute anything in them.
         let text = safe::lines(text);
         lines.extend(text.trim_end().lines().map(|line| format!("  {line}")));
     }

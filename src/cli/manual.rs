@@ -46,7 +46,7 @@ fn with_flags_after_files(text: &str) -> String {
     let mut lines = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         match line.strip_prefix("'*::") {
-            // Three colons mark the argument list that leads to a subcommand, which stays as it is.
+            // Three colons mark the arguments of a subcommand, which are not changed.
             Some(rest) if !rest.starts_with(':') => lines.extend(["'*:", rest]),
             _ => lines.push_str(line),
         }
@@ -55,8 +55,8 @@ fn with_flags_after_files(text: &str) -> String {
 }
 
 /// Repairs the completions for elvish. They treat every word as a command and fail at the first
-/// word that is not one, such as the file in `kelvin lint FILE`. After the repair, only a word that
-/// continues the name of a command counts as one.
+/// word that is not one, such as the file in `kelvin lint FILE`. After the repair, a word counts as
+/// a command only if a command with this name exists.
 fn after_arguments(text: &str) -> anyhow::Result<String> {
     const APPEND: &str = "        set command = $command';'$word\n";
     const GUARDED: &str = "        if (has-key $completions $command';'$word) {\n            \
@@ -117,7 +117,7 @@ const OTHERS: [(&str, &[&str]); 4] = [
     ("Files", &["lint", "schema", "cache", "completions", "man"]),
 ];
 
-/// The command with our own help text for the whole program; the help of each subcommand is that of
+/// The command with our own help text for the whole program; the help of each subcommand comes from
 /// clap.
 pub(super) fn with_short_help(command: Command) -> Command {
     let text = help(&command);

@@ -128,7 +128,7 @@ enum Command {
 
 impl Command {
     /// Whether the command runs a pipeline or reads a run. Only such a command can fail because
-    /// nothing was measured.
+    /// there is no measurement.
     const fn measures(&self) -> bool {
         match self {
             Self::Init(_)
@@ -304,8 +304,8 @@ fn say(text: &str) {
 /// Why an answer could not be printed.
 static UNSAID: OnceLock<String> = OnceLock::new();
 
-/// Prints a remark beside an answer. In a workflow, external text in it must not be executed as a
-/// command.
+/// Prints a remark together with an answer. In a workflow, external text in it must not be executed
+/// as a command.
 fn say_remark(text: &str) {
     match on_github() {
         true => say(&commands::unbracketed(text)),

@@ -37,7 +37,7 @@ enum RescoreCommand {
 }
 
 impl RescoreArgs {
-    /// Whether a judge is asked, so that the command can fail because nothing was measured.
+    /// Whether a judge is called, so that the command can fail because there is no measurement.
     pub(super) const fn measures(&self) -> bool {
         matches!(self.what, RescoreCommand::Grades(_))
     }
@@ -86,7 +86,7 @@ fn rescore_figures(args: &FiguresArgs, registry: Registry) -> anyhow::Result<Exi
     Ok(Exit::Passed)
 }
 
-/// The next step: changed figures can be compared with the recorded ones, once they are in a file.
+/// The next step: if changed figures are in a file, they can be compared with the recorded ones.
 fn next_after_figures(args: &FiguresArgs, found: &Recomputed) -> String {
     let again = |command| Again::kelvin(command).config(&args.config);
     let run = format!("run:{}", found.run);

@@ -85,7 +85,7 @@ pub(crate) struct LedgerFilter {
     pub(crate) grader: Option<String>,
     /// Only entries with this tag.
     pub(crate) tag: Option<String>,
-    /// Only this many entries, the last ones.
+    /// If set, only the last entries, this many.
     pub(crate) last: Option<usize>,
 }
 

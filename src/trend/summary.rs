@@ -1,5 +1,5 @@
 //! The summary of a period, and how it is made: every mean compared with that of the previous
-//! period, and the candidates for a closer look.
+//! period, and the candidates for closer examination.
 
 pub(crate) use super::mean::Of;
 
@@ -56,7 +56,7 @@ pub(crate) struct Summary {
     pub(crate) read: ReadReports,
     /// The results of each configuration.
     pub(crate) configurations: Vec<OfConfiguration>,
-    /// The candidates for a closer look, the worst first.
+    /// The candidates for closer examination, the worst first.
     pub(crate) candidates: Vec<Candidate>,
     /// Whether the configuration can be run today: the state of each part, and the result of its
     /// check.
@@ -163,7 +163,7 @@ impl TrendWord {
     }
 }
 
-/// A case, a group or a metric that deserves a closer look.
+/// A case, a group or a metric that should be examined.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Candidate {
     /// The configuration.
@@ -221,7 +221,7 @@ impl Period {
         }
     }
 
-    /// Whether a time lies in the period.
+    /// Whether a time is within the period.
     pub(crate) const fn has(self, at: i64) -> bool {
         self.since <= at && at < self.until
     }

@@ -1,7 +1,7 @@
 //! Reports kept as artifacts of workflow runs.
 //!
-//! Forks share the names of artifacts with the repository, and a branch of a fork may be called
-//! `main`. So three things are checked: from which repository the commit of the run came, what
+//! Forks use the same artifact names as the repository, and a branch of a fork may be called
+//! `main`. So three facts are checked: from which repository the commit of the run came, what
 //! started the run, and which workflow it was.
 
 use std::collections::BTreeMap;
@@ -134,8 +134,8 @@ fn refused(error: &github::Error) -> anyhow::Error {
     }
 }
 
-/// What the list itself says about an artifact: its commit and the distance of that commit, or why
-/// the artifact is skipped.
+/// The data about an artifact in the list itself: its commit and the distance of that commit, or
+/// why the artifact is skipped.
 fn check(
     artifacts: &Artifacts,
     artifact: &Artifact,

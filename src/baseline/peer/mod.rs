@@ -1,4 +1,5 @@
-//! Reports of `kelvin-eval` 0.2 and 0.3: a run report with a report of each case beside it.
+//! Reports of `kelvin-eval` 0.2 and 0.3: a run report and, in the same folder, a report of each
+//! case.
 //!
 //! Their figures are computed again from the distances of the cases. The variants of `kelvin-eval` differ from ours, so
 //! reports are paired by case and not by variant.

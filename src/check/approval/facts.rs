@@ -15,7 +15,7 @@ use std::path::Path;
 /// How many people are asked about at most, because a run may make few requests.
 const MOST_PEOPLE: usize = 15;
 
-/// A pull request as it stands on GitHub.
+/// The current state of a pull request on GitHub.
 #[derive(Debug)]
 pub(in crate::check) struct Desk {
     pub(in crate::check) request: PullRequest,
@@ -79,7 +79,8 @@ pub(in crate::check) fn answer(
     };
     let branch = &desk.request.base.branch;
     if is_open && *branch != site.rules_at {
-        // Nobody is asked about a comparison with a branch that the pull request no longer goes into.
+        // Nobody is asked about the comparison with a branch into which the pull request is no
+        // longer to be merged.
         approval.origin = None;
         approval.unknown.push(format!(
             "the pull request now goes into `{branch}` and not into `{}`, which needs a new run: close and \
@@ -160,7 +161,8 @@ pub(in crate::check) fn settle(
         .into_iter()
         .filter(|login| rules.may_name(login))
         .collect();
-    // The people whom the rules name come first: many strangers who comment must not crowd them out.
+    // The people whom the rules name come first, so that comments of many strangers cannot push
+    // them off the list.
     people.sort_by_key(|login| !rules.by.iter().any(|name| name.eq_ignore_ascii_case(login)));
     let mut rights = BTreeMap::new();
     for login in people.into_iter().take(MOST_PEOPLE) {
@@ -247,7 +249,7 @@ fn name(account: Option<&Account>) -> String {
     account.map_or_else(|| "ghost".to_owned(), |account| account.login.clone())
 }
 
-/// Whether an account is that of a person. `ghost` stands for deleted accounts.
+/// Whether an account belongs to a person. `ghost` stands for deleted accounts.
 fn is_person(account: Option<&Account>) -> bool {
     account.is_some_and(|account| account.kind == "User" && !account.login.ends_with("[bot]"))
 }

@@ -62,7 +62,8 @@ impl ApprovalSite {
 pub(crate) enum ChangeStage {
     /// The pull request of the change is open: an approval can be asked for, and is bound to the base.
     Open,
-    /// The change is about to be merged, or was: an earlier approval counts, on whatever base.
+    /// The change is about to be merged or was merged: an earlier approval counts, whatever the
+    /// base is.
     Merging,
 }
 
@@ -109,7 +110,7 @@ pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &m
     adopt(judgement, approval);
 }
 
-/// Adopts an approval that was looked up.
+/// Applies an approval that was found.
 fn adopt(judgement: &mut Judgement, approval: Option<Approval>) {
     match approval {
         Some(approval) => judgement.settle(approval),

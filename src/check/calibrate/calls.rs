@@ -12,7 +12,7 @@ use kelvin_run::judging::Graded;
 use kelvin_run::{Observer, Rules, Runner, RunnerSettings, Start, Task, judging};
 use kelvin_system::pipeline::Watch;
 
-/// How many of the first answers a judge may fail to grade: if it grades none of these, it is not asked about the
+/// How many first answers a judge may fail to grade: if it grades none of them, it does not get the
 /// others.
 const FIRST: usize = 3;
 
@@ -38,7 +38,7 @@ pub(super) struct TrialCalls {
 }
 
 impl TrialCalls {
-    /// Has a judge grade the wanted tasks, in a folder of its own.
+    /// Lets a judge grade the given tasks; their files are in a separate folder.
     pub(super) fn all(
         &mut self,
         calls: &Calls<'_>,

@@ -35,7 +35,7 @@ use kelvin_system::pipeline::Made;
 pub(crate) struct CalibrateRequest {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// What the command line changes in the configuration.
+    /// The changes that the command line makes to the configuration.
     pub(crate) overrides: Overrides,
     /// The place of the judge in the configuration, if there are several judges.
     pub(crate) judge: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct CalibrateRequest {
     pub(crate) family: Option<String>,
     /// How many calls are made.
     pub(crate) settings: TrialSettings,
-    /// The output folder; `kelvin-calibrate` beside the configuration unless given.
+    /// The output folder; by default `kelvin-calibrate` beside the configuration.
     pub(crate) out: Option<PathBuf>,
     /// Whether an interrupted trial is continued.
     pub(crate) resume: bool,
@@ -74,11 +74,11 @@ pub(crate) struct Calibrated {
     pub(crate) cost: Cost,
     /// The file in which the result is kept; none if it is not kept.
     pub(crate) file: Option<PathBuf>,
-    /// What a person should know about the calls.
+    /// Notes about the calls for the user.
     pub(crate) notices: Vec<String>,
 }
 
-/// Runs a trial, and keeps its result.
+/// Runs a trial, and stores its result.
 ///
 /// # Errors
 ///
@@ -293,8 +293,8 @@ fn of_report(
     Ok(answers)
 }
 
-/// The only family of the answers whose name occurs in the name of the judge's model; none if there
-/// is no such family, or more than one.
+/// The family of the answers whose name occurs in the name of the judge's model; none if there is
+/// no such family, or more than one.
 fn own_family(answers: &[GivenAnswer], settings: &JudgeSettings) -> Option<String> {
     let models: Vec<String> = settings.models().map(str::to_lowercase).collect();
     let families = answers.iter().filter_map(|answer| answer.family.as_ref());

@@ -22,7 +22,7 @@ const FILES: [&str; 5] = [
     "GITHUB_STEP_SUMMARY",
 ];
 
-/// The content of the runner's files before anything of the change ran.
+/// The content of the runner's files before any code of the change ran.
 #[derive(Debug)]
 pub(super) struct RunnerFilesBefore(Vec<RunnerFile>);
 

@@ -27,8 +27,8 @@ pub(crate) struct AskedRun<'a> {
     pub(crate) say: &'a dyn Fn(&str),
 }
 
-/// Whether an event is a new comment that asks for a measurement. A comment that is edited later asks for nothing: whoever
-/// may edit it need not be the one who wrote it.
+/// Whether an event is a new comment that asks for a measurement. A comment that is edited later
+/// does not count, because the person who edits it may not be its author.
 pub(crate) fn is_asked_for(event: &str, payload: &Value) -> bool {
     let body = payload.pointer("/comment/body").and_then(Value::as_str);
     let line = body.and_then(|body| body.lines().next());
@@ -37,8 +37,8 @@ pub(crate) fn is_asked_for(event: &str, payload: &Value) -> bool {
         && line.is_some_and(|line| line.trim_end() == LINE)
 }
 
-/// Starts the run again, if whoever asked may write to the repository. Whoever has sent a change from a fork does not start
-/// the run of that change, whatever else they may do.
+/// Starts the run again, if the author of the comment may write to the repository. The author of a
+/// change from a fork never starts the run of this change, whatever other permissions they have.
 ///
 /// # Errors
 ///

@@ -24,7 +24,7 @@ pub(crate) struct DecideRequest<'a> {
     pub(crate) registry: Registry,
     /// The client.
     pub(crate) client: &'a Arc<Client>,
-    /// Looks up a variable of the runner; an empty variable counts as unset.
+    /// Returns the value of a variable of the runner; an empty variable counts as unset.
     pub(crate) variables: &'a Variables<'a>,
     /// The pull request.
     pub(crate) pull_request: u64,
@@ -39,7 +39,7 @@ pub(crate) struct DecideRequest<'a> {
 /// The action that follows a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// The job that asked is run again, and looks for the decision itself.
+    /// The job that asked for the decision is run again, and finds the decision itself.
     Rerun,
     /// The check run of that job shows the decision.
     Check,
@@ -66,7 +66,7 @@ pub(crate) fn pull_request(event: &str, payload: &Value) -> Result<u64, Misuse> 
     })
 }
 
-/// Looks at every request of a pull request, and applies what was decided.
+/// Checks every request of a pull request, and applies the decision about it.
 ///
 /// # Errors
 ///

@@ -28,8 +28,8 @@ impl From<anyhow::Error> for Stop {
 }
 
 impl Stop {
-    /// The checked-out commit is not the commit of the change. What was already published about the
-    /// change stays.
+    /// The checked-out commit is not the commit of the change. Results that were already published
+    /// about the change stay.
     pub(super) fn wrong_checkout(error: anyhow::Error) -> Self {
         let reach = Reach::JobOnly;
         Self { error, reach }
@@ -45,7 +45,7 @@ pub(crate) fn failed(request: &CiRequest<'_>, error: &anyhow::Error) {
     let mut hint = baseline::hint_of_event(&request.event, &request.payload);
     call(request, &mut context, &name(&root, &file, &hint));
     let surfaces = super::surfaces(request, client.as_deref());
-    // For a run that was started by hand, only the checkout tells the commit.
+    // If a person started the run, only the checkout shows which commit it is about.
     if hint.tip.is_none() {
         let _ = place::checked_out(&hint, &root, &mut context);
     }

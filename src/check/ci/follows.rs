@@ -33,8 +33,8 @@ pub(super) struct PublishedPart {
     pub(super) refused: Option<String>,
     /// An addition to the heading of a passing verdict; written by this program.
     pub(super) caveat: Option<&'static str>,
-    /// The report of the base, which is published if nothing was run; otherwise the report of the
-    /// bundle is published.
+    /// The report of the base, which is published if the pipeline was not run; otherwise the report
+    /// of the bundle is published.
     pub(super) report: Option<Report>,
 }
 
@@ -137,7 +137,7 @@ pub(super) fn of_one(
     }
 }
 
-/// The result to publish on a pull request other than that of the run.
+/// The result to publish on a pull request other than the one that the run belongs to.
 fn of_another(found: &PullRequest, again: Judgement) -> PublishedPart {
     PublishedPart::believed(
         at_its_tip(again, found),
@@ -392,8 +392,8 @@ fn of_the_run(bundle: &Bundle) -> Option<BaseOfTheRun> {
 }
 
 /// The judgement if the run has measured its base too, as the configuration of the base branch
-/// permits. Those figures are a claim like all others in the bundle, so a contradiction with a
-/// stored report is mentioned.
+/// permits. The figures in the bundle are only claims, so a contradiction with a stored report is
+/// mentioned.
 fn by_the_base_of_the_run(stored: &Verdict, judgement: Judgement) -> Rejudgement {
     let was_compared = matches!(
         stored.verdict,

@@ -29,7 +29,7 @@ const KEPT: [&str; 6] = [
     bundle::FILE,
 ];
 
-/// Keeps these results. Returns a sentence for each result that could not be kept.
+/// Stores these results. Returns a sentence for each result that could not be stored.
 ///
 /// # Errors
 ///

@@ -37,7 +37,7 @@ pub(super) fn keep_later(
         "the commit of run {} is not of this repository",
         run.id
     );
-    // Everybody who may push a branch can write a workflow there that claims anything.
+    // Everybody who may push a branch can write a workflow there that makes any claims.
     let branch = client.repository_facts()?.default_branch;
     if run.head_branch.as_deref() != Some(&branch) {
         say(&format!(

@@ -17,7 +17,7 @@ pub(super) struct Nothing {
     pub(super) what: &'static str,
     /// Details; the text may quote the files that the run has left.
     pub(super) reason: String,
-    /// Whether the run has left an invalid bundle, at which somebody has to look.
+    /// Whether the run has left an invalid bundle, which a person has to examine.
     pub(super) is_wrong: bool,
     /// Whether the run may have published its result itself. Then that result is not replaced.
     pub(super) may_have_published: bool,
@@ -144,7 +144,7 @@ fn demand_size(artifact: &Artifact) -> Result<(), Nothing> {
 }
 
 /// Checks that a bundle comes from the attempt that has just ended. When only the failed jobs of a
-/// run are run again, GitHub does not repeat a job that passed. If all repeated jobs pass, the
+/// run are run again, GitHub does not repeat the jobs that passed. If all repeated jobs pass, the
 /// bundle of the earlier attempt is still the result of the run.
 fn demand_attempt(bundle: &Bundle, run: &WorkflowRun, context: &Context) -> Result<(), Nothing> {
     let was_left_alone = run.conclusion.as_deref() == Some("success")
@@ -193,7 +193,7 @@ fn none(client: &Client, run: &WorkflowRun, name: &str) -> Nothing {
     }
 }
 
-/// A caveat beside a passing verdict if its run did not end well: another job or a later step may
+/// A caveat for a passing verdict of a run that did not end well: another job or a later step may
 /// have failed, and a reader should not think that the whole run passed.
 pub(super) fn caveat(run: &WorkflowRun) -> Option<&'static str> {
     match run.conclusion.as_deref().unwrap_or_default() {
@@ -214,13 +214,15 @@ pub(crate) struct PostRequest<'a> {
     pub(crate) client: &'a Arc<Client>,
     /// The run whose bundle is published.
     pub(crate) run: u64,
-    /// The name of the configuration among several; unless given, that of the file on the base branch.
+    /// The name of the configuration, if the repository has several; by default the name in the
+    /// configuration file on the base branch.
     pub(crate) configuration: Option<String>,
-    /// A key that distinguishes the comment from others; made of workflow and configuration unless given.
+    /// A key that distinguishes the comment from others; by default made of workflow and
+    /// configuration.
     pub(crate) comment_key: Option<String>,
     /// The address of the web pages of the server, e.g. `https://github.com`.
     pub(crate) server_url: String,
-    /// Looks up a variable of the runner; an empty variable counts as unset.
+    /// Returns the value of a variable of the runner; an empty variable counts as unset.
     pub(crate) variables: &'a Variables<'a>,
     /// The path of the configuration within the repository; its rules on the base branch count.
     pub(crate) config: String,

@@ -50,22 +50,22 @@ pub(crate) use post::post;
 pub(crate) struct CiRequest<'a> {
     /// The inputs of the gate; its hint and its artifacts come from the event.
     pub(crate) gate: GateRequest,
-    /// Reports of shards, to be joined instead of running anything.
+    /// The folder with reports of shards; they are joined, and no pipeline is run.
     pub(crate) merge: Option<PathBuf>,
     /// The name of the event; empty on a laptop.
     pub(crate) event: String,
     /// The payload of the event.
     pub(crate) payload: Value,
-    /// Looks up a variable of the runner; an empty variable counts as unset.
+    /// Returns the value of a variable of the runner; an empty variable counts as unset.
     pub(crate) variables: &'a Variables<'a>,
     /// A script that prepares the machine.
     pub(crate) setup: Option<String>,
-    /// Whether `post/` publishes the result of a pull request, and keeps that of a push.
+    /// Whether `post/` publishes the result of a pull request, and stores the report of a push.
     pub(crate) later: bool,
     /// When a comment is written.
     pub(crate) comment: CommentMode,
-    /// A key that distinguishes the comment of this job from others; made of workflow, job and configuration unless
-    /// given.
+    /// A key that distinguishes the comment of this job from others; by default made of workflow,
+    /// job and configuration.
     pub(crate) comment_key: Option<String>,
     /// Whether a check run is made.
     pub(crate) check_run: bool,
@@ -116,7 +116,7 @@ pub(crate) fn ci(
         surfaces: surfaces(request, client.as_deref()),
     };
     job.hint.asked.clone_from(&request.gate.hint.asked);
-    // Such a run is treated like that of a fork, whose token cannot write either.
+    // Such a run is treated like a run of a fork, whose token cannot write either.
     job.context.leaves_it =
         request.later && (job.context.pull_request.is_some() || job.context.may_save());
     job.context.read_only |= job.context.leaves_it;
@@ -295,7 +295,7 @@ impl Job<'_> {
                 (Some(folder), _) => joined(asked, folder, observer)?,
                 (None, None) => gate(&asked, observer)?,
                 (None, Some(_)) => {
-                    // A share is judged together with the others.
+                    // A share of the cases is judged together with the other shares.
                     let checked = check(&asked.check, observer, &|_| true)?;
                     return Ok((checked, None, None));
                 }

@@ -56,7 +56,7 @@ pub(super) fn demand_command(config: &Config) -> anyhow::Result<()> {
 ///
 /// # Errors
 ///
-/// The reason why GitHub could not tell; the run continues without a pull request.
+/// The reason why GitHub gave no answer; the run continues without a pull request.
 pub(super) fn find_pull_request(
     client: Option<&Client>,
     root: &Path,

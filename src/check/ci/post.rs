@@ -193,7 +193,7 @@ fn replace(
             },
         };
         let reach = match (was_skipped, may_have_published) {
-            // A run that waits for a label or a comment says nothing about a commit that was
+            // While a run waits for a label or a comment, it says nothing about a commit that was
             // measured before.
             (true, _) => Reach::OtherCommits,
             (false, true) => Reach::EarlierRuns,

@@ -76,8 +76,8 @@ fn merged(
     let (found, rules_at) = match context.event.as_str() {
         "push" => {
             let found = client.pull_requests_with(&context.head_sha).ok()?;
-            // Somebody may push a commit of another branch to this one without having an approval
-            // for this branch.
+            // Somebody may push a commit of another branch to this branch, without an approval for
+            // this branch.
             let is_merge = |request: &PullRequest| {
                 request.merged_at.is_some()
                     && request.merge_commit_sha.as_deref() == Some(&*context.head_sha)

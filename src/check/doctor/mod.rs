@@ -1,4 +1,4 @@
-//! Checks everything that a run needs before anything is spent on one, and says what to add.
+//! Checks everything that a run needs before any money is spent on it, and says what is missing.
 
 pub(crate) mod github;
 mod order;
@@ -23,7 +23,7 @@ use kelvin_run::config::{Config, Overrides};
 pub(crate) enum NeedStatus {
     /// A run does not fail because of it.
     Ok,
-    /// A run continues without it and does less.
+    /// The need is not met; a run can still continue, but does less.
     Warn,
     /// A run would fail, or could not report its result.
     Missing,
@@ -134,7 +134,7 @@ pub(crate) enum PermissionAnswer {
     Granted,
     /// The token does not have the permission, and the answer of GitHub.
     Refused(String),
-    /// Nobody can tell whether the token has the permission without using it.
+    /// It is not known whether the token has the permission: only using it would show that.
     Unknown,
 }
 
@@ -145,9 +145,9 @@ pub(crate) type Rights<'a> = dyn Fn(Right) -> PermissionAnswer + 'a;
 pub(crate) struct DoctorRequest<'a> {
     /// The kinds of probes that the program knows.
     pub(crate) registry: Registry,
-    /// The configuration file, and what the command line changes in it.
+    /// The configuration file, and the changes that the command line makes to it.
     pub(crate) overrides: Overrides,
-    /// The output folder; `kelvin` beside the configuration unless given.
+    /// The output folder; by default `kelvin` beside the configuration.
     pub(crate) out: Option<PathBuf>,
     /// The environment of this run.
     pub(crate) surroundings: DoctorSurroundings,
@@ -204,8 +204,8 @@ pub(crate) fn project(config: &Config, request: &DoctorRequest<'_>) -> Vec<Docto
     findings
 }
 
-/// Whether something is missing on this machine that a call of the pipeline needs; then the doctor
-/// says what to do.
+/// Whether this machine lacks something that a call of the pipeline needs; then the doctor can
+/// explain it.
 pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool {
     let request = DoctorRequest::of_project(registry, Overrides::default());
     let findings = project(config, &request);
@@ -246,7 +246,7 @@ pub(crate) fn doctor(request: &DoctorRequest<'_>) -> Diagnosis {
             let of_project = project(&config, request);
             let is_whole = lacks_nothing(&of_project);
             findings.extend(of_project);
-            // A pipeline that lacks something would fail here for that reason.
+            // If something is missing, this check of the pipeline would fail only for that reason.
             if is_whole {
                 order::look(&config, request.registry, &mut findings);
             }

@@ -1,4 +1,5 @@
-//! Checks what the configuration names: the cases, the command, the environment, the output folder.
+//! Checks the things that the configuration names: the cases, the command, the environment, the
+//! output folder.
 
 use std::env;
 use std::fs;
@@ -16,7 +17,7 @@ use kelvin_run::config::Config;
 use kelvin_run::targets::{Address, ModelSettings, TargetSite};
 use kelvin_system::signal::Interrupt;
 
-/// With less free space than this a run may fail: every variant is written to the disk.
+/// With less free space than this, in bytes, a run may fail: every variant is written to the disk.
 const LITTLE: u64 = 256 << 20;
 /// Parts of the names of variables that hold secrets.
 const SECRET: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];

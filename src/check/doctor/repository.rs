@@ -125,8 +125,8 @@ fn base(
     is_found
 }
 
-/// Looks for the baseline in every source that needs no measurement, and says what a gate against
-/// it could not show.
+/// Searches for the baseline in every source that needs no measurement, and says which changes a
+/// gate against it could not detect.
 fn report(
     config: &Config,
     repo: &Repository,

@@ -1,7 +1,7 @@
 //! Exports the invocations of a run that are good enough to learn from, as a data set with inputs,
 //! outputs and scores.
 //!
-//! A data set contains the whole invocation or nothing of it. Invocations that are left out are
+//! A data set contains an invocation as a whole or not at all. Invocations that are left out are
 //! counted by reason.
 
 mod fields;
@@ -71,7 +71,7 @@ pub(crate) struct Manifest {
     pub(crate) schema_version: u32,
     /// The form of the data set.
     pub(crate) format: DataSetForm,
-    /// The file with the examples, beside this one.
+    /// The file with the examples, in the same folder as this file.
     pub(crate) file: &'static str,
     /// The digest of that file, SHA-256.
     pub(crate) sha256: String,
@@ -81,7 +81,8 @@ pub(crate) struct Manifest {
     pub(crate) input_keys: Vec<String>,
     /// The keys of the outputs.
     pub(crate) output_keys: Vec<String>,
-    /// The old name of each field that could not keep it, by the new key: `output_class` for `outputs.class`.
+    /// The old name of each field that had to be renamed, by the new key: `output_class` for
+    /// `outputs.class`.
     pub(crate) renamed: BTreeMap<String, String>,
     /// The key of the score.
     pub(crate) score_key: &'static str,
@@ -91,7 +92,7 @@ pub(crate) struct Manifest {
     pub(crate) min_score: f64,
     /// How many invocations were left out for each reason.
     pub(crate) left_out: BTreeMap<LeftOut, usize>,
-    /// In how many examples a secret or personal data was removed; `***` stands in its place.
+    /// In how many examples a secret or personal data was replaced by `***`.
     pub(crate) masked: usize,
     /// How many examples are on each side of the split; all examples of one item are on the same side.
     pub(crate) split: BTreeMap<&'static str, usize>,
@@ -122,7 +123,7 @@ pub(crate) enum LeftOut {
     NoInput,
     /// The output is not in the folder, or is empty.
     NoOutput,
-    /// The input in the folder is not the one that was measured.
+    /// The input in the folder is not the measured one.
     InputChanged,
     /// An earlier repeat of the same item has the same input and output.
     Repeated,

@@ -196,7 +196,7 @@ fn complete(found: &[FoundShard]) -> Result<(), Misuse> {
     )))
 }
 
-/// Checks that a shard contains only its own items, each with folders of its own.
+/// Checks that a shard contains only its own items, each with its own folders.
 fn own_cases(found: &FoundShard) -> Result<(), Misuse> {
     for (probe, section) in found.report.probes.iter() {
         let noun = found

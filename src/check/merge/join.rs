@@ -65,8 +65,8 @@ fn stopped(found: &[FoundShard]) -> impl Iterator<Item = Ending> {
     endings.filter(|ending| !matches!(ending, Ending::Complete | Ending::Failed))
 }
 
-/// Joins the sections of one probe from all shards. A shard that could measure nothing does not
-/// fail the whole.
+/// Joins the sections of one probe from all shards. A shard without any measurement does not make
+/// the whole fail.
 fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
     let endings: Vec<Ending> = shares.iter().map(|share| share.ending()).collect();
     let mut shares = shares.into_iter();
@@ -84,7 +84,7 @@ fn joined(shares: Vec<Box<dyn AnySection>>) -> Option<Box<dyn AnySection>> {
     Some(whole)
 }
 
-/// The sum of all costs. The time is that of the longest shard, since shards run in parallel.
+/// The sum of all costs. The time is the time of the longest shard, since shards run in parallel.
 fn session(found: &[FoundShard]) -> Session {
     let sessions = || found.iter().map(|found| &found.report.run.session);
     let costs = sessions().map(|session| session.cost);
@@ -149,7 +149,7 @@ fn notices(found: &[FoundShard]) -> Vec<Notice> {
         .collect()
 }
 
-/// What the folder of an item contains beside its reports.
+/// The content of an item's folder besides its reports.
 const PARTS: [&str; 2] = ["baseline", "perturbations"];
 
 /// Copies the files of every item. A shard that consists only of a report has no such files.
@@ -170,7 +170,7 @@ pub(super) fn copy_files(found: &[FoundShard], out: &Path) -> anyhow::Result<()>
     Ok(())
 }
 
-/// Copies a folder with its content, except links, which could lead anywhere.
+/// Copies a folder with its content, except links, which could point to any place.
 fn tree(from: &Path, to: &Path) -> anyhow::Result<()> {
     let is_folder = fs::symlink_metadata(from).is_ok_and(|data| data.is_dir());
     if !is_folder {

@@ -25,7 +25,7 @@ const OF_IMPORTS: [&str; 8] = [
 ];
 /// Words that are rarely meant as a folder of the repository.
 const COMMON: [&str; 8] = ["test", "bin", "lib", "src", "usr", "tmp", "dev", "home"];
-/// Words that show that a program looks for files beside itself.
+/// Words that show that a program lists the files in a folder.
 const OF_LISTINGS: [&str; 12] = [
     "__file__",
     "__dirname",
@@ -165,7 +165,7 @@ impl<'f> Reached<'f> {
             .collect()
     }
 
-    /// Whether a file lies in a folder that was named as a whole.
+    /// Whether a file is in a folder that was named as a whole.
     pub(super) fn may_read(&self, path: &Path) -> bool {
         path.ancestors()
             .skip(1)
@@ -178,7 +178,7 @@ impl<'f> Reached<'f> {
         let folders = self.named.iter().filter_map(|path| path.parent());
         let is_own = |folder: &&Path| !self.files.below.starts_with(folder);
         let folders: Vec<PathBuf> = folders.filter(is_own).map(Path::to_path_buf).collect();
-        // A program that lists the folder of the configuration may read a check there, but that
+        // A program that lists the folder of the configuration may find a check there, but that
         // does not make the check a part of the program.
         let below = self.files.below;
         self.folders.retain(|folder| !below.starts_with(folder));
@@ -200,7 +200,7 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Searches every file that was named, then the files named in those, and so on.
+    /// Searches every named file, then the files that these name, and so on.
     pub(super) fn follow(&mut self) {
         let mut seen = 0;
         while let Some(path) = self.waiting.pop() {
@@ -221,9 +221,9 @@ impl<'f> Reached<'f> {
         }
     }
 
-    /// Adds what a text names. `beside`: the folder of the file with the text, or the folder in
-    /// which it is run. None for a text that is run in a workspace: paths in it are relative to the
-    /// workspace, unless they use the variable.
+    /// Adds the files that a text names. `beside`: the folder of the file with the text, or the
+    /// folder in which it is run. None for a text that is run in a workspace: paths in it are
+    /// relative to the workspace, unless they use the variable.
     pub(super) fn look_through(&mut self, text: &str, beside: Option<&Path>) {
         let text: String = text
             .chars()
@@ -330,7 +330,7 @@ impl<'f> Reached<'f> {
     }
 
     fn glob(&mut self, name: &str) {
-        // A pattern that matches everything does not tell where the files are.
+        // A pattern that matches everything does not show where the files are.
         if name.chars().all(|c| matches!(c, '*' | '?' | '.')) {
             return;
         }

@@ -40,12 +40,12 @@ pub(super) struct EditedRule {
     pub(super) path: PathBuf,
 }
 
-/// What a change does to the files that define what is measured.
+/// The edits of a change in the files that define what is measured.
 #[derive(Debug, Default)]
 pub(super) struct EditedRules {
     /// The files that the change edits.
     pub(super) files: Vec<EditedRule>,
-    /// A file of the template that belongs to the pipeline, if the pipeline lies in the template.
+    /// A file of the template that belongs to the pipeline, if the pipeline is in the template.
     pub(super) pipeline_inside: Option<String>,
 }
 
@@ -143,7 +143,7 @@ pub(super) fn edited(
     Ok(found)
 }
 
-/// Whether anything besides settings defines what is measured.
+/// Whether the measurement is defined by anything else than settings.
 fn looks(config: &Config) -> bool {
     let mut files = config.measured_files().into_iter();
     files.any(|(what, _)| !OF_ITEMS.contains(&what))

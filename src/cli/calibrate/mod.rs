@@ -170,7 +170,7 @@ fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
             .switch("--no-save", args.no_save)
             .word("--resume")
             .next(),
-        // Nothing was stored for the gate. If there is a cache, the next trial reuses the calls.
+        // No result was stored for the gate. If there is a cache, the next trial reuses the calls.
         Some(Fitness::Fit) if calibrated.file.is_none() => again().next(),
         Some(Fitness::Fit) => Again::kelvin("check").config(&args.config).next(),
         Some(Fitness::Undecided) => again().next_when(match args.report {
@@ -181,7 +181,8 @@ fn next(args: &CalibrateArgs, calibrated: &Calibrated) -> String {
     }
 }
 
-/// A finished trial is a success, whatever it found; `strict` turns it into a gate.
+/// A finished trial is a success, whatever its result is; with `strict`, the result decides the
+/// exit code.
 fn exit(calibrated: &Calibrated, strict: bool) -> Exit {
     match &calibrated.record {
         None => Exit::Interrupted,

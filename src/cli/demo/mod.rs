@@ -114,7 +114,7 @@ fn begin(folder: &Path) -> anyhow::Result<Repository> {
     Ok(repo)
 }
 
-/// Makes the change, on a branch of its own.
+/// Makes the change, on a separate branch.
 fn change(repo: &Repository, folder: &Path) -> anyhow::Result<()> {
     let file = folder.join(PIPELINE);
     let text = kelvin_base::file::read(&file)?.replace(CHANGE.0, CHANGE.1);

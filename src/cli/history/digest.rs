@@ -116,7 +116,7 @@ fn next(args: &DigestArgs, summary: &Summary) -> Again {
     }
 }
 
-/// Whether a path stands for a folder: it is one, or ends with a slash.
+/// Whether a path names a folder: it is a folder, or ends with a slash.
 fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }

@@ -63,7 +63,8 @@ fn of_configuration(
         all || figure.is_some_and(|figure| figure.direction == Direction::Higher)
     };
     let mut columns: Vec<&str> = ids.iter().filter(is_value).copied().collect();
-    // The figure of a whole probe says more than that of a part, such as one type of evidence.
+    // The figure of a whole probe is more important than the figure of a part, such as one type of
+    // evidence.
     columns.sort_by_key(|id| id.matches('.').count());
     columns.truncate(if all { columns.len() } else { COLUMNS });
     let mut page = format!("{}: {}\n", safe::line(name), counted(runs.len(), "run"));

@@ -94,7 +94,7 @@ pub(super) fn record_eval(report: &Report, off: bool) {
     }
 }
 
-/// Warns that something could not be recorded: the measurement is valid without it.
+/// Warns that a run could not be recorded: the measurement is valid without the record.
 pub(super) fn warn(recorded: anyhow::Result<()>) {
     if let Err(error) = recorded {
         let text = safe::lines(&format!("{error:#}"));

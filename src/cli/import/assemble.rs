@@ -26,7 +26,7 @@ pub(super) struct TraceCase {
     pub(super) fields: Map<String, Value>,
     /// The answer in production. It is neither a label nor an input.
     pub(super) answer: Option<Value>,
-    /// What a person has to know about the case.
+    /// Remarks about the case for the user.
     pub(super) remarks: Vec<String>,
 }
 
@@ -196,7 +196,7 @@ fn case(spans: &[RecordedSpan], with_errors: bool) -> Result<TraceCase, String> 
     take_input(&mut case, chosen)?;
     take_passages(&mut case, spans);
     case.answer = root.output.as_ref().or(chosen.output.as_ref()).map(answer);
-    // The input of an agent may contain an earlier answer of its own. A short answer, such as a
+    // The input of an agent may contain one of its own earlier answers. A short answer, such as a
     // class, occurs in many inputs by chance.
     const TELLING: usize = 24;
     if let Some(Value::String(answer)) = &case.answer

@@ -66,7 +66,7 @@ pub(super) fn each_value(
             ))
             .help("write one request a line, as the file exporter of the collector does"));
         }
-        // With its line break, a truncated text would look as if it contained a line break.
+        // If its line break stayed, a truncated text would look as if it contained a line break.
         line.truncate(line.trim_ascii_end().len());
         if line.is_empty() {
             continue;
@@ -148,7 +148,7 @@ pub(super) fn each_value(
     }
 }
 
-/// What is wrong with a value, without the position, because the message already has one.
+/// The problem of a value, without its position, because the message already has one.
 fn broken(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let end = text.rfind(" at line ").unwrap_or(text.len());

@@ -76,8 +76,8 @@ pub(super) fn joined(parts: &[Value]) -> Option<String> {
     texts.map(|texts| texts.join("\n\n"))
 }
 
-/// The messages up to the last one of the user, including the instructions right after it, and how
-/// many are left out: the pipeline should write those itself.
+/// The messages up to the last message of the user, including the instructions right after it, and
+/// how many messages are left out: the pipeline should write those itself.
 pub(super) fn unanswered(mut messages: Vec<Value>) -> (Vec<Value>, usize) {
     let is_of = |message: &Value, roles: &[&str]| {
         message["role"]

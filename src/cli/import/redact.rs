@@ -112,10 +112,10 @@ impl OwnRedaction {
     }
 }
 
-/// How often each rule has found something.
+/// How often each rule has matched.
 pub(super) type RuleCounts = BTreeMap<String, usize>;
 
-/// Replaces what its rules find; the same value is always replaced by the same words.
+/// Replaces the text that its rules match; the same text is always replaced by the same words.
 #[derive(Debug, Default)]
 pub(super) struct Redactor {
     own: Vec<OwnRedaction>,
@@ -171,8 +171,8 @@ impl Redactor {
             return text.to_owned();
         }
         found.sort_by(|(one, _), (two, _)| one.start.cmp(&two.start).then(two.end.cmp(&one.end)));
-        // Overlapping matches are replaced together, so that no end of them is left; the rule that
-        // comes first names them.
+        // Overlapping matches are replaced as one match, so that no part of them is left; the name
+        // comes from the first rule.
         let mut joined: Vec<(Range<usize>, usize)> = Vec::new();
         for (span, order) in found {
             match joined.last_mut() {
@@ -305,8 +305,8 @@ fn keys(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a character may stand between two groups of a number: a space or a hyphen, including the
-/// non-breaking ones.
+/// Whether a character may separate two groups of a number: a space or a hyphen, including
+/// non-breaking forms.
 const fn is_between(sign: char) -> bool {
     matches!(
         sign,

@@ -26,7 +26,7 @@ pub(super) struct ReviewedCase {
     pub(super) fields: Map<String, Value>,
     /// The answer in production.
     pub(super) answer: Option<Value>,
-    /// How often each rule has found something.
+    /// How often each rule has matched.
     pub(super) replaced: RuleCounts,
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use kelvin_base::clock;
 
-/// A span, reduced to what the cases need.
+/// A span, reduced to the data that the cases need.
 #[derive(Debug, Default)]
 pub(super) struct RecordedSpan {
     pub(super) trace: String,
@@ -33,7 +33,7 @@ pub(super) struct FoundDocuments {
     pub(super) texts: Vec<String>,
     /// How many documents have no text.
     pub(super) textless: usize,
-    /// Whether this was a reranking step, so that these documents replace those found before.
+    /// Whether this was a reranking step, so that these documents replace those found earlier.
     pub(super) reranked: bool,
     /// Why the list of documents may be incomplete.
     pub(super) cut: Option<String>,

@@ -24,7 +24,7 @@ pub(super) struct CaseStore {
 const IDS: [&str; 4] = ["id", "case_id", "trace_id", "kelvin_id"];
 
 impl CaseStore {
-    /// Looks at the file before the traces are read, so that a path that cannot be written is
+    /// Checks the file before the traces are read, so that a path that cannot be written is
     /// reported at once.
     ///
     /// # Errors

@@ -33,7 +33,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<C
         let named = steps.said.cases.take();
         let cases = match (named, steps.ask) {
             (Some(cases), _) => cases,
-            // If exactly one file has records and no folder has cases, there is nothing to ask.
+            // If exactly one file has records and no folder has cases, no question is needed.
             (None, _) if !is_refused && !survey.has_cases && survey.data.len() == 1 => {
                 let path = survey.data[0].path.clone();
                 let shown = safe::line(&path);
@@ -147,7 +147,7 @@ fn take_fields(steps: &mut Steps<'_>, survey: &Survey, cases: &str) -> anyhow::R
     Ok(())
 }
 
-/// The path that is not a folder although a folder has to be there: the path itself, or one of its
+/// The path at which a folder is needed but something else exists: the path itself, or one of its
 /// parents.
 fn in_the_way(folder: &Path) -> Option<PathBuf> {
     let is_no_folder = |path: &&Path| path.symlink_metadata().is_ok() && !path.is_dir();

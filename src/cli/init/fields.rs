@@ -11,7 +11,7 @@ const MOST: usize = 200;
 /// A field with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field<'a> {
-    /// The keys that lead to the field.
+    /// The keys on the path to the field.
     path: Vec<&'a str>,
     value: &'a Value,
 }
@@ -73,7 +73,7 @@ impl<'a> Fields<'a> {
         at_top.or_else(|| called.next().filter(|_| called.next().is_none()))
     }
 
-    /// A line for each field, with the keys that lead to it and its value.
+    /// A line for each field, with its path of keys and its value.
     pub(super) fn shown(&self) -> Vec<String> {
         let listed = self.usable.iter().take(MOST);
         let names: Vec<String> = listed

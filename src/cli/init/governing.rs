@@ -79,7 +79,7 @@ fn governing(names: &[&String]) -> Vec<usize> {
         .collect()
 }
 
-/// The types if nobody can be asked: the only type, or those whose names look like a rule.
+/// The types to use if nobody can be asked: the only type, or those whose names look like a rule.
 fn obvious(names: &[&String]) -> anyhow::Result<Vec<usize>> {
     let places: Vec<usize> = match names {
         [_] => vec![0],

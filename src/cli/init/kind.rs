@@ -217,7 +217,7 @@ pub(super) fn likely(said: &Request, survey: &Survey) -> (PipelineKind, bool) {
     (if is_decided { Decides } else { of_record }, is_decided)
 }
 
-/// The task of a pipeline with such records, judging by the names of the fields.
+/// The task of a pipeline that has such records, judging by the names of their fields.
 fn of_record(record: &Map<String, Value>) -> PipelineKind {
     let has = |names: &[&str], fits: &dyn Fn(&Value) -> bool| field(record, names, fits).is_some();
     let asks = has(&QUESTIONS, &is_text);

@@ -106,9 +106,9 @@ pub(super) fn main(args: InitArgs, registry: Registry) -> anyhow::Result<Exit> {
     }
 }
 
-/// Finds out what is not known yet, and writes the files. All of them are written at the end, so
-/// that stopping at any question changes nothing. Returns the items that should be measured
-/// immediately.
+/// Finds out everything that is not known yet, and writes the files. All of them are written at the
+/// end, so that nothing changes if the user stops at a question. Returns the items that should be
+/// measured immediately.
 ///
 /// # Errors
 ///

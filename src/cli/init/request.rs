@@ -134,8 +134,7 @@ impl Request {
 
     /// The command line with the same answers.
     pub(super) fn again(&self) -> Again {
-        // A decision is proposed anyway if nothing is known, so this kind need not be repeated on
-        // the command line.
+        // A decision is proposed by default, so this kind need not be repeated on the command line.
         let decides = |kind: &PipelineKind| *kind == PipelineKind::Decides;
         let mut again = Again::kelvin("init")
             .config(&self.file)

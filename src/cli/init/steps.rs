@@ -23,8 +23,8 @@ use kelvin_evidence::EvidenceSettings;
 use kelvin_page::safe;
 use kelvin_run::config::Config;
 
-/// Finds out what is not known yet, and writes the files. Returns the items that should be measured
-/// immediately: an empty list for all of them, and none if the person did not agree.
+/// Finds out everything that is not known yet, and writes the files. Returns the items that should
+/// be measured immediately: an empty list for all of them, and none if the user did not agree.
 pub(super) fn run(
     registry: Registry,
     request: &Request,
@@ -66,7 +66,7 @@ pub(super) fn run(
         if ask.is_some() && before.command() != now.command() {
             last.push_str(&now.next_when("with the answers so far"));
         }
-        // If the terminal is gone, nothing can be shown, and this is not another error.
+        // If the terminal is gone, the text cannot be shown, and this is not another error.
         let _ = steps.out.write_all(last.as_bytes());
     }
     ended
@@ -86,8 +86,8 @@ pub(super) struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Asks every question once, in order. Nothing is written before the last one is answered. If
-    /// the project already has evaluators, no more questions are needed.
+    /// Asks every question once, in order. No file is written before the last question is answered.
+    /// If the project already has evaluators, no more questions are needed.
     fn walk(
         &mut self,
         evaluators: &[Evaluator],
@@ -117,7 +117,7 @@ impl Steps<'_> {
             PipelineKind::Answers => answers::settle(self, survey)?,
             PipelineKind::Acts => acts::settle(self, survey)?,
         }
-        // A mistake in a file of questions is reported before anything is written.
+        // A mistake in a file of questions is reported before the first file is written.
         let config = self.config()?;
         for probe in self.registry.kinds() {
             if config.configures(probe.name()) {
@@ -233,8 +233,7 @@ impl Steps<'_> {
     }
 
     fn command(&mut self, kind: PipelineKind, survey: &Survey) -> anyhow::Result<()> {
-        // Each run of an agent needs a working directory of its own, which a function does not
-        // have.
+        // Each run of an agent needs its own working directory, which a function does not have.
         let functions = match kind {
             PipelineKind::Acts => Vec::new(),
             _ => survey.functions(kind),

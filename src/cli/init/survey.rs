@@ -1,5 +1,5 @@
-//! Looks at the folder of a pipeline: Python functions that may be the pipeline, and files with
-//! records. Nothing is run.
+//! Examines the folder of a pipeline: Python functions that may be the pipeline, and files with
+//! records. No code is run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -51,7 +51,7 @@ pub(super) struct DataFile {
 }
 
 impl Survey {
-    /// Looks at the files below a folder.
+    /// Examines the files below a folder.
     pub(super) fn of_folder(root: &Path) -> Self {
         let mut files = Vec::new();
         evaluators::walk(root, 2, &mut files);

@@ -274,7 +274,8 @@ const OPTIONS: &str = "
 # retry: {max_attempts: 1, transient_exit_codes: [], retry_on_timeout: false}
 ";
 
-/// A text as a quoted value between braces, whatever characters it contains: JSON is also YAML.
+/// A text as a quoted value between braces; it may contain any characters, because JSON is also
+/// YAML.
 pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -82,7 +82,7 @@ impl WorkflowTrigger {
                  \x20   if: {condition}\n"
             )
         });
-        // What can be shown about a later change depends mostly on the noise of its base.
+        // Which changes can be detected later depends mostly on the noise of the base.
         format!(
             "# Measures with a token that can only read; the workflow `kelvin-post` publishes and keeps what came of it.\n\
              name: kelvin\n\

@@ -87,7 +87,7 @@ impl LabelDesk {
         rendered(&title, lines, next, &self.token)
     }
 
-    /// Stores a choice. None if the form does not come from a page of this program.
+    /// Stores a choice. None if the form was not sent from a page of this program.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl LabelDesk {
         };
         let mut labelling = opened(shelf)?;
         let mut open = labelling.open_pairs()?.into_iter();
-        // A form that is sent twice adds nothing.
+        // A form that is sent a second time is ignored.
         if let Some(pair) = open.find(|pair| pair.tag == sent.pair) {
             labelling.put(&pair, said)?;
             let records = labelling.agreement()?;

@@ -110,8 +110,8 @@ impl Shelf {
         Ok(page)
     }
 
-    /// The page of a run of the history. The history does not store inputs, so the page shows
-    /// nothing side by side.
+    /// The page of a run of the history. The history does not store inputs, so the page has no
+    /// comparison of texts.
     pub(super) fn run(&self, id: &str) -> anyhow::Result<Vec<u8>> {
         let side = check::run(self.registry, &self.root, id)?;
         let mut page = Vec::new();
