@@ -51,7 +51,7 @@ pub(super) struct CacheHit {
     /// The output of the pipeline, or the smallest output from which the reader extracts the same
     /// value.
     pub(super) output: Vec<u8>,
-    /// The exit code and everything else that the call returned beside the output.
+    /// The exit code and all other results of the call besides the output.
     pub(super) reply: Reply,
     /// How many seconds the call with this output took.
     pub(super) seconds: f64,
@@ -154,7 +154,7 @@ impl Cache {
         Ok(())
     }
 
-    /// Looks for an answer. A damaged entry is counted, and is not returned.
+    /// Searches for an answer. A damaged entry is counted, and is not returned.
     pub(super) fn find(&self, key: &Digest) -> Option<CacheHit> {
         let file = match fs::File::open(self.path(key)) {
             Ok(file) => file,

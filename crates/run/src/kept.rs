@@ -3,15 +3,16 @@
 use super::Outcome;
 use kelvin_base::notice::{Code, Notice};
 
-/// The minimum time of a first call in seconds; faster calls show nothing. Starting a process takes
-/// some milliseconds, which vary with the disk and the load of the machine. No model answers in
-/// this time.
+/// The minimum time of a first call in seconds; from faster calls no conclusion is possible.
+/// Starting a process takes some milliseconds, which vary with the disk and the load of the
+/// machine. No model answers in this time.
 const SLOW_ENOUGH: f64 = 0.1;
 
 /// A repeat that takes less than this share of the first call's time was not computed again.
 const SHARE: f64 = 0.1;
 
-/// The times of fewer inputs show nothing: a short load on the machine makes one call slow.
+/// How many inputs are needed for a conclusion: with fewer, a short load on the machine could make
+/// one call slow.
 const INPUTS: usize = 3;
 
 /// The minimum total time of the first calls, in seconds. A machine that is busy during these calls
@@ -90,7 +91,7 @@ pub fn are_kept(cases: &[Option<Times>]) -> Vec<bool> {
     cases.iter().map(is_kept).collect()
 }
 
-/// The notice about such a case.
+/// The notice about a case that was answered from the pipeline's own cache.
 pub fn notice(case: &str) -> Notice {
     Notice::new(
         Code::AnswersKept,

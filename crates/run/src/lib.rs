@@ -65,8 +65,8 @@ pub trait Reader: Sync {
         value
     }
 
-    /// Whether the cache may return an answer with this value to a later run. If the call did not
-    /// find out anything, it has to be repeated.
+    /// Whether the cache may return an answer with this value to a later run. If the call had no
+    /// result, it has to be repeated.
     fn may_be_kept(&self, value: &Value) -> bool {
         let _ = value;
         true
@@ -79,7 +79,7 @@ pub trait Reader: Sync {
     }
 
     /// Whether the answers may depend on the code of the pipeline. If they do not, they stay valid
-    /// when that code changes, and also if nobody can tell whether it has changed.
+    /// when that code changes, and also if it is not known whether it has changed.
     fn depends_on_code(&self) -> bool {
         true
     }
@@ -149,7 +149,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Reduces an answer to what is needed to recognise an equal answer.
+    /// Reduces an answer to the data that are needed to recognise an equal answer.
     pub fn let_go(&mut self) {
         if let Ok(answer) = &mut self.result {
             let digest = Digest::of(answer.to_string().as_bytes());
@@ -165,12 +165,12 @@ pub enum AnswerSource {
     Called,
     /// It was in the cache.
     Cached,
-    /// It was in the journal of an interrupted run.
+    /// The answer was in the journal of an interrupted run.
     Resumed,
 }
 
-/// An event that a run reports while it is in progress. The command line shows it, and nothing
-/// depends on it.
+/// An event that a run reports while it is in progress. The command line shows it; it has no effect
+/// on the run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A phase begins: its name and how many invocations it has.

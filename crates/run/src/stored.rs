@@ -24,7 +24,7 @@ pub(super) const TAG_TEXT: &str =
     "Signature: 8a477f597d28d172789f06886806bc55\n# Answers kept by kelvin.\n";
 /// The file that is written whenever the folder is pruned.
 const PRUNED: &str = "pruned";
-/// The folder of the answers, and that of unfinished ones.
+/// The folder of the answers, and the folder of unfinished answers.
 pub(super) const ANSWERS: &str = "answers";
 pub(super) const UNFINISHED: &str = "unfinished";
 
@@ -180,7 +180,7 @@ pub(super) fn prune_when_due(folder: &Path) -> anyhow::Result<Removed> {
                 return stored.prune(now, LONGEST, LARGEST);
             }
         }
-        // A new folder has nothing to prune yet.
+        // A new folder contains no files to prune yet.
         Err(_) => {
             fs::write(&path, "")
                 .with_context(|| format!("failed to write `{}`", path.display()))?;

@@ -62,7 +62,7 @@ impl Around {
     }
 
     /// The part of the environment in the key of an answer: all variables if none are declared,
-    /// otherwise nothing, since declared variables belong to the key anyway.
+    /// otherwise no variables, since declared variables are in the key anyway.
     pub fn digest(&self, declared: &[String]) -> Digest {
         let fields = Fields::of("kelvin/around/v2").field("setup", &self.setup);
         match declared.is_empty() {

@@ -1,6 +1,6 @@
-//! Reads what a JSON schema says about a value: its alternatives, the keys of a mapping, the
-//! allowed words of a text. It supports the part of JSON Schema that the types of `kelvin.yaml` and
-//! its related files produce.
+//! Reads the description of a value from a JSON schema: its alternatives, the keys of a mapping,
+//! the allowed words of a text. It supports the part of JSON Schema that the types of `kelvin.yaml`
+//! and its related files produce.
 
 use serde_json::Value;
 

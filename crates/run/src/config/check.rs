@@ -71,7 +71,7 @@ fn anchor(file: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports limits on metrics that are only shown: such a limit would have no effect.
+/// Reports limits on metrics that the gate does not check: such a limit would have no effect.
 fn metric_rules(file: &Node, found: &mut Vec<Problem>) {
     for (id, rule) in file.entries(&["gate", "metrics"]) {
         let Some((_, at)) = rule.text(&["policy"]).filter(|(text, _)| *text == "info") else {
@@ -119,8 +119,8 @@ pub fn blank(texts: &[(&str, &Range<usize>)], key: &str, found: &mut Vec<Problem
     }
 }
 
-/// Reports the entries of a list of strings that repeat an earlier entry; `noun` says what the
-/// entries are.
+/// Reports the entries of a list of strings that repeat an earlier entry; `noun` is the word for
+/// the entries.
 pub fn distinct(texts: &[(&str, &Range<usize>)], noun: &str, found: &mut Vec<Problem>) {
     let mut seen = BTreeSet::new();
     for (text, at) in texts {

@@ -71,17 +71,17 @@ pub trait Configure: Sync {
 
 /// The checked settings of any kind of probe.
 pub trait ProbeSettings: Any + Debug + Send + Sync {
-    /// Adds everything that changes what is measured: two runs with different digests are not
-    /// compared. The command, the jobs, the limits and the places of files do not belong to it.
+    /// Adds everything that defines what is measured: two runs with different digests are not
+    /// compared. The command, the jobs, the limits and the paths of files are not added.
     fn measured(&self, fields: Fields) -> Fields {
         fields.field("settings", Value::Object(self.as_data()).to_string())
     }
 
-    /// Everything that changes what is measured, as data under the keys of the file, with defaults
+    /// Everything that defines what is measured, as data under the keys of the file, with defaults
     /// for missing keys. Edits of the settings are found by comparing this data.
     fn as_data(&self) -> Map<String, Value>;
 
-    /// The files that define what is measured, except those of single items: the label of each
+    /// The files that define what is measured, except files of single items: the label of each
     /// file, and its path relative to the folder of the configuration.
     fn files(&self) -> Vec<(&'static str, &Path)> {
         Vec::new()
@@ -124,7 +124,7 @@ pub trait ProbeSettings: Any + Debug + Send + Sync {
         Vec::new()
     }
 
-    /// The address of the probe's pipeline; none if the probe runs no pipeline of its own.
+    /// The address of the probe's pipeline; none if the probe does not run a pipeline itself.
     fn target(&self) -> Option<&Address>;
 }
 
@@ -180,7 +180,7 @@ pub enum Slip<'a> {
     UnknownKey(&'a str),
     /// A required key that is missing.
     MissingKey(&'a str),
-    /// A word that is not an allowed value; the list has the allowed ones.
+    /// A word that is not an allowed value; the list has the allowed values.
     UnknownWord(&'a str, &'a [&'a str]),
 }
 
@@ -195,7 +195,7 @@ pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
     if is_for_all && let Some(schema) = made().get(&TypeId::of::<T>()) {
         return schema;
     }
-    // The lock is not held here, because the schema of a type may need that of another type.
+    // The lock is not held here, because the schema of a type may need the schema of another type.
     let settings = SchemaSettings::draft2020_12();
     let settings = settings.with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<T>();
@@ -206,8 +206,8 @@ pub fn schema_of<T: JsonSchema + 'static>() -> &'static Schema {
     schema
 }
 
-/// The schema of the whole file: the general keys and those of every kind of probe. It is made once
-/// for the same kinds.
+/// The schema of the whole file: the general keys and the keys of every kind of probe. It is made
+/// only once for the same kinds.
 pub fn schema(owners: &[Owner]) -> &'static Value {
     type Key = Vec<(&'static str, usize)>;
     static MADE: Mutex<BTreeMap<Key, &'static Value>> = Mutex::new(BTreeMap::new());

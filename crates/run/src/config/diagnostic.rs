@@ -1,5 +1,5 @@
-//! Shows problems of a file as a compiler does: what is wrong, the line with a caret, and what to
-//! do.
+//! Shows problems of a file in the style of a compiler: the problem, the line with a caret, and
+//! advice.
 
 use std::ops::Range;
 use std::path::Path;
@@ -16,7 +16,7 @@ const MOST_SHOWN: usize = 40;
 pub struct Problem {
     /// The byte range to mark; `0..0` if the problem concerns the whole file.
     pub at: Range<usize>,
-    /// What is wrong, in lower case and without a full stop.
+    /// The problem, in lower case and without a full stop.
     pub message: String,
     /// What to do.
     pub help: Option<String>,
@@ -25,7 +25,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with a message and nothing else.
+    /// A problem with a message but without advice.
     pub fn new(at: Range<usize>, message: impl Into<String>) -> Self {
         Self {
             at,
@@ -43,7 +43,8 @@ impl Problem {
     }
 }
 
-/// All problems of a file as one error, in the order of the file; those about the whole file come first.
+/// All problems of a file as one error, in the order of the file; problems of the whole file come
+/// first.
 pub fn misuse(file: &Path, source: &str, mut problems: Vec<Problem>) -> Misuse {
     problems.sort_by_key(|problem| problem.at.start);
     let name = tame(&file.display().to_string());

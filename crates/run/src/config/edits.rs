@@ -1,4 +1,5 @@
-//! Finds what a change does to the rules by which it is judged, and to what is measured.
+//! Finds the edits of a change to the rules by which it is judged, and to the definition of what is
+//! measured.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,7 +35,7 @@ pub struct Edit {
     pub head: Option<String>,
 }
 
-/// Stands for all settings of a section that one side lacks.
+/// Stands for all settings of a section that only one side has.
 const SET: &str = "set";
 
 impl fmt::Display for Edit {
@@ -84,7 +85,8 @@ pub fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Ve
 }
 
 impl Edit {
-    /// An edit of a whole section that one side lacks, if the section has more than this setting.
+    /// An edit of a whole section that only one side has, if the section has more than this
+    /// setting.
     fn of_section(
         self,
         before: &BTreeMap<String, String>,
@@ -139,7 +141,7 @@ fn gate(config: &Config) -> anyhow::Result<Value> {
 
 /// The settings that define what is measured: the general ones, those of every kind of probe, and
 /// the models of the judges, since a change of a judge's model changes its grades. The settings for
-/// reaching the pipeline and for parallel calls do not belong to them.
+/// reaching the pipeline and for parallel calls are not included.
 fn measured(config: &Config) -> Value {
     let mut settings = Map::new();
     settings.insert("seed".to_owned(), json!(config.seed));

@@ -1,5 +1,5 @@
 //! The key `harmless`: files that change no answer according to the configuration, and files that
-//! may always change one, whatever the list says.
+//! may always change an answer, even if the list contains them.
 
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,7 @@ const MANIFESTS: [&str; 40] = [
     "setup.py",
 ];
 
-/// Beginnings of such names with several forms: `requirements-dev.txt`, `Dockerfile.gpu`,
+/// The first part of such names that have several forms: `requirements-dev.txt`, `Dockerfile.gpu`,
 /// `.env.test`.
 const MANIFEST_FORMS: [(&str, &str); 11] = [
     ("requirements", ".txt"),
@@ -88,7 +88,7 @@ impl Harmless {
     pub fn of(patterns: &[String], below: &Path) -> anyhow::Result<Self> {
         let mut read = Vec::new();
         for pattern in patterns {
-            // A pattern that leads out of the repository matches nothing.
+            // A pattern that points outside the repository matches no file.
             if let Some(whole) = whole(pattern, below) {
                 read.push((pattern.clone(), glob(&whole)?));
             }
@@ -173,8 +173,8 @@ pub(super) fn problems(file: &Node) -> Vec<Problem> {
     found
 }
 
-/// Why a file may always change an answer, whatever a list says: it defines what is installed, or
-/// what a workflow does. None for any other file.
+/// Why a file may always change an answer, even if a list contains it: it defines what is
+/// installed, or what a workflow does. None for any other file.
 pub fn always_affects(path: &Path) -> Option<&'static str> {
     if path.components().any(|part| part.as_os_str() == ".github") {
         return Some("workflows may lie in `.github`");
@@ -194,7 +194,7 @@ pub fn always_affects(path: &Path) -> Option<&'static str> {
 }
 
 /// The paths that the text of a configuration names, or may name. Every word of every value is
-/// treated as a path: if a file happens to have the name of such a word, this only causes an
+/// treated as a path: if a word is the name of a file only by chance, the only effect is an
 /// unnecessary run.
 #[derive(Clone, Debug, Default)]
 pub struct NamedPaths {
@@ -269,7 +269,8 @@ impl NamedPaths {
         let Some(path) = file::plain(&path) else {
             return;
         };
-        // A word may mean the whole folder, as the `.` in `ls .` does; such a word tells nothing.
+        // A word may mean the whole folder, as the `.` in `ls .` does; such a word does not name a
+        // file.
         if path.as_os_str().is_empty() || path == below {
             return;
         }

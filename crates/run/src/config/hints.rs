@@ -125,8 +125,8 @@ fn comment_on_line(source: &str, at: usize) -> bool {
 /// The name that was probably meant.
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "_");
-    // Such a text is far longer than any key, so no name is near, and the distance would take
-    // quadratic time.
+    // A text of this length is far longer than any key, so no name is similar, and the distance
+    // would take quadratic time.
     if written.len() > 60 {
         return None;
     }

@@ -132,8 +132,8 @@ fn problems(
 }
 
 /// The rules for metrics of a probe that the file does not configure: such a rule would have no
-/// effect, but its author would think that it applies. The same holds for metrics that the probe
-/// cannot have. If users choose the names of metrics, only a run shows whether a name exists.
+/// effect, but its author would think that it applies. Rules for metrics that the probe cannot have
+/// are also reported. If users choose the names of metrics, only a run shows whether a name exists.
 fn rules_of_nothing(tree: &Node, parts: &[(Owner, Part<'_>)]) -> Vec<Problem> {
     let rules = tree.entries(&["gate", "metrics"]);
     let configured = parts.iter().filter(|(_, part)| part.is_configured);

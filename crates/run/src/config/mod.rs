@@ -133,12 +133,12 @@ pub struct CacheSettings {
     pub dir: PathBuf,
 }
 
-/// What the command line changes in the configuration.
+/// The changes that the command line makes to the configuration.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     /// The configuration file; `kelvin.yaml` in the working directory unless given.
     pub file: Option<PathBuf>,
-    /// The text of the configuration, which replaces that of the file.
+    /// The text of the configuration, which replaces the text of the file.
     pub text: Option<String>,
     /// The folder from which a check reads and runs everything, instead of the folder of the file.
     pub rules: Option<PathBuf>,
@@ -150,7 +150,7 @@ pub struct Overrides {
     pub jobs: Option<NonZeroUsize>,
     /// Replaces `repeats`.
     pub repeats: Option<NonZeroUsize>,
-    /// Turns the cache off, whatever the file says.
+    /// Turns the cache off, whatever the file sets.
     pub no_cache: bool,
     /// The folder of the cache, if the file uses one.
     pub cache_dir: Option<PathBuf>,
@@ -164,7 +164,7 @@ pub struct Overrides {
     pub is_base: bool,
 }
 
-/// What the command line changes in `gate` and `baseline`.
+/// The changes that the command line makes to `gate` and `baseline`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateOverrides {
     /// Replaces `gate.max_drop`; at least 0, at most 2.
@@ -300,8 +300,8 @@ impl Config {
 }
 
 impl Config {
-    /// The digest of everything that changes what is measured, according to each kind of probe. The
-    /// commands, the jobs, the limits and the places of files do not belong to it.
+    /// The digest of everything that defines what is measured, according to each kind of probe. The
+    /// commands, the jobs, the limits and the paths of files are not included.
     ///
     /// The digest of a kind becomes a field in the digest of the next kind. A kind that a file does
     /// not configure adds nothing, so the digests of reports from before that kind existed stay the

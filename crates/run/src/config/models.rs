@@ -81,7 +81,7 @@ pub(super) fn settle(
     settled.collect()
 }
 
-/// The problems of the values of all declared models, whatever their types.
+/// The problems in the values of all declared models, for all types of models.
 pub(super) fn problems(file: &Node) -> Vec<Problem> {
     let mut found = Vec::new();
     let models = file.entries(&["models"]);

@@ -88,7 +88,7 @@ impl ShapeWalk<'_> {
         });
         match meant {
             Some(branch) => self.map(node, branch),
-            // The other keys depend on this one, so they are not checked.
+            // The allowed keys depend on this key, so the other keys are not checked.
             None => {
                 let any: Vec<Value> = branches.iter().map(|branch| of(branch)).collect();
                 self.path.push(tag.to_owned());

@@ -47,7 +47,7 @@ fn either(parts: &[String]) -> String {
     }
 }
 
-/// The key of a mapping that has exactly one; none for any other value.
+/// The key of a mapping that has exactly one key; none for any other value.
 fn only_key(branch: &Value) -> Option<String> {
     let of_map = takes(branch, &Content::Map(Vec::new()))
         && !takes_anything(branch)

@@ -14,7 +14,7 @@ use super::diagnostic::Problem;
 const MOST_BYTES: usize = 1 << 20;
 
 /// The limits for the content of a file. The limit for aliases is the same for all files: nobody
-/// needs many, and a few lines of them can expand to more than any machine can hold.
+/// needs many aliases, and a few lines of them can expand to more than any machine can store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct YamlLimits {
     /// The maximum size in bytes.
@@ -87,7 +87,7 @@ impl Node {
         node.get(rest)
     }
 
-    /// The position of the value under a path of keys; the whole file if there is no such value.
+    /// The position of the value under a path of keys; the whole file if the value does not exist.
     pub fn place(&self, path: &[&str]) -> Range<usize> {
         self.get(path).map_or(0..0, |node| node.at.clone())
     }

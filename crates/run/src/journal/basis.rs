@@ -43,7 +43,7 @@ impl JournalBasis {
         self.files.keys().map(|name| name.trim_matches('`'))
     }
 
-    /// Describes in words what has changed.
+    /// Describes the changes in words.
     pub(super) fn changes(&self, now: &Self) -> String {
         let mut changes: Vec<String> = now
             .parts

@@ -47,11 +47,12 @@ pub(super) struct Header {
     /// Everything besides the pipeline on which failures depend: the limits, the retries and the
     /// scorer.
     pub(super) limits: Digest,
-    /// The parts of the digest of the pipeline. They only serve to tell people what has changed.
+    /// The parts of the digest of the pipeline. They are stored only for messages that say which
+    /// part has changed.
     #[serde(default)]
     pub(super) basis: JournalBasis,
-    /// A few digits of the digest of each undeclared variable. They only serve to tell people what
-    /// differs.
+    /// A few digits of the digest of each undeclared variable. They are stored only for messages
+    /// that say which variable differs.
     #[serde(default)]
     pub(super) variables: BTreeMap<String, String>,
 }
@@ -124,7 +125,7 @@ pub(super) struct LeftByEarlier {
     order: Option<Vec<Notice>>,
     /// The offset at which the last complete line ends; 0 if the journal is not continued.
     end: u64,
-    /// Whether the limits, or anything else on which failures depend, have changed since.
+    /// Whether the limits, or other settings on which failures depend, have changed since.
     limits_changed: bool,
     /// The variables that differ from those of some part of the journal.
     variables: BTreeSet<String>,
@@ -161,12 +162,12 @@ impl LeftByEarlier {
         }
     }
 
-    /// Whether there is nothing to continue.
+    /// Whether there are no results to reuse.
     pub(super) fn is_empty(&self) -> bool {
         self.known.is_empty()
     }
 
-    /// The variables that differ from those under which the stored answers were given.
+    /// The variables whose values differ from those at the time of the stored answers.
     pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(String::as_str)
     }
@@ -178,7 +179,7 @@ impl LeftByEarlier {
 }
 
 impl Journal {
-    /// Continues the journal that an earlier run left, or begins a new one.
+    /// Continues the journal of an earlier run, or begins a new one.
     ///
     /// # Errors
     ///
@@ -278,7 +279,7 @@ impl Journal {
         self.append(&MadeLine { made })
     }
 
-    /// Deletes all records, so that a later run finds nothing to continue.
+    /// Deletes all records, so that a later run finds no results to reuse.
     ///
     /// # Errors
     ///
@@ -298,8 +299,8 @@ impl Journal {
     }
 }
 
-/// The records of a journal; nothing if it belongs to another pipeline. Failures are used only if
-/// everything on which they depend is the same.
+/// The records of a journal; no records if it belongs to another pipeline. Failures are used only
+/// if all settings on which they depend are the same.
 fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
     let mut left = LeftByEarlier::default();
     let mut limits = None;
@@ -322,7 +323,7 @@ fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
         }
         if let Ok(found) = serde_json::from_slice::<Header>(line) {
             if found.pipeline != header.pipeline {
-                // Without a finished call there is nothing to lose.
+                // Without a finished call, no result can be lost.
                 let finished = bytes.split(|byte| *byte == b'\n').filter(is_record).count();
                 left = LeftByEarlier::default();
                 left.refused = (finished > 0).then(|| {
@@ -350,8 +351,8 @@ fn read(bytes: &[u8], header: &Header) -> LeftByEarlier {
     left
 }
 
-/// The files that the pipeline has created itself, according to its journal; nothing if the journal
-/// cannot be read, which is reported later.
+/// The files that the pipeline has created itself, according to its journal; no files if the
+/// journal cannot be read, which is reported later.
 pub(super) fn made(path: &Path) -> Made {
     let bytes = fs::read(path).unwrap_or_default();
     let mut made = Made::default();
@@ -393,7 +394,7 @@ pub fn so_far(out: &Path) -> Option<(usize, SystemTime)> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line).ok()? > 0 {
-        // Such lines describe the conditions for the answers, and the files that the pipeline
+        // These lines describe the conditions for the answers, and the files that the pipeline
         // creates itself.
         let is_another = OTHERS.iter().any(|begin| line.starts_with(begin));
         lines += usize::from(line.ends_with(b"\n") && !is_another);

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::trial::{Fitness, TrialRecord};
 
-/// The version of the file. A file of another version is not read, since its fields may mean
-/// something else.
+/// The version of the file format. A file of another version is not read, since its fields may have
+/// another meaning.
 const SCHEMA: u32 = 1;
 
 /// The trials of the judges of one configuration, as `kelvin calibrate` stores them.
@@ -55,12 +55,12 @@ impl Default for Calibration {
     }
 }
 
-/// What the stored trials say about a judge.
+/// The results of the stored trials of a judge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JudgeStanding {
-    /// It was tested, and is fit for a gate.
+    /// The judge was tested, and is fit for a gate.
     Fit,
-    /// It was tested, and is not known to be fit, for these reasons.
+    /// The judge was tested, and is not known to be fit, for these reasons.
     NotFit(Fitness, Vec<String>),
     /// The judge at this place was tested with other settings; the text is its id at that time.
     Void(String),
@@ -92,9 +92,9 @@ pub fn read(bytes: &[u8]) -> Result<Calibration, String> {
 }
 
 impl Calibration {
-    /// What the trials say about the judge with this id, which is configured at this place and
-    /// whose servers report these model names. A trial of another id or of other models does not
-    /// count. There are no names if nothing was graded, or if no server reports one.
+    /// The results of the trials for the judge with this id, which is configured at this position
+    /// and whose servers report these model names. A trial of another id or of other models does
+    /// not count. There are no names if there was no grading, or if no server reports a name.
     pub fn stands_for(
         &self,
         judge: &str,

@@ -55,7 +55,7 @@ fn words(text: &str) -> String {
 }
 
 impl ExactMatch {
-    /// A judge with a rule for what counts as the same.
+    /// A judge with a rule for which texts count as equal.
     pub(super) const fn new(normalize: Normalize) -> Self {
         Self { normalize }
     }

@@ -1,8 +1,8 @@
 //! Compares and grades answers of a pipeline.
 //!
 //! A *scorer* computes the distance of two decisions. A *judge* grades a response, alone or against
-//! a reference. Neither makes calls itself: a judge that needs a model says what to ask and how to
-//! read an answer, and the runner makes the calls.
+//! a reference. Neither makes calls itself: a judge that needs a model returns the questions and
+//! reads the answers, and the runner makes the calls.
 //!
 //! A sample that cannot be graded is *unscored*: it has a typed error, it is counted, and no mean
 //! includes it. An error never becomes a score.
@@ -74,8 +74,8 @@ pub struct Exhibit<'a> {
     pub prompt: &'a str,
     /// The answer of the pipeline, which is graded. In a paired grading it is the candidate.
     pub response: &'a str,
-    /// The answer with which the response is compared: that of the baseline, or one that is known
-    /// to be right.
+    /// The answer with which the response is compared: the answer of the baseline, or an answer
+    /// that is known to be right.
     pub reference: Option<&'a str>,
     /// The texts that the pipeline found and used for its answer, the best first; none if they are
     /// not known.

@@ -116,7 +116,8 @@ pub struct FaultyCopy {
     pub fault: Fault,
     /// The text.
     pub text: String,
-    /// The passages that are shown with it instead of the original ones; none if these stay.
+    /// The passages that are shown with it instead of the original ones; none if the original
+    /// passages stay.
     pub passages: Option<Vec<String>>,
 }
 
@@ -184,7 +185,7 @@ pub fn faulty_by(
     }
 }
 
-/// A sentence about something that no prompt asks for. Numbers close to each other give different
+/// A sentence about a subject that no prompt asks for. Numbers close to each other give different
 /// sentences.
 fn invented(number: usize) -> String {
     const WHO: [&str; 5] = [
@@ -385,7 +386,7 @@ impl PlantedAnswers {
 
     /// Whether the judge prefers every copy with this fault to the whole answer, except padded
     /// copies. A judge that likes short answers prefers the other copies, and most planted answers
-    /// are such copies.
+    /// are short copies.
     fn prefers(&self, fault: Fault) -> bool {
         /// If there are fewer copies, all may be graded wrongly just by the noise of a sound judge.
         const LEAST: usize = 3;
@@ -463,8 +464,8 @@ impl PlantedAnswers {
         })
     }
 
-    /// Whether a few grades are enough because the result is clear: nothing is wrong, and no grade
-    /// of the base has changed.
+    /// Whether a few grades are enough because the result is clear: there is no problem, and no
+    /// grade of the base has changed.
     pub fn is_plain(&self) -> bool {
         const UNMOVED: f64 = 0.05;
         let moved = |anchor: &Anchor| (anchor.now - anchor.then).abs() > UNMOVED;

@@ -10,7 +10,7 @@ use kelvin_base::failure::Failure;
 /// A target that a judge calls. A run has one step for each seat.
 #[derive(Debug)]
 pub struct Seat {
-    /// The address of what is called.
+    /// The address of the model or command that is called.
     address: Address,
     reading: Box<dyn Reading>,
 }
@@ -24,7 +24,7 @@ impl Seat {
         }
     }
 
-    /// The address of what is called.
+    /// The address of the model or command that is called.
     pub const fn address(&self) -> &Address {
         &self.address
     }

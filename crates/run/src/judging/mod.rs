@@ -1,4 +1,4 @@
-//! Makes the calls of a judge. The judge decides what to ask and how to read an answer; the cache,
+//! Makes the calls of a judge. The judge defines the questions and reads the answers; the cache,
 //! the journal, the retries and the thread pool are the same as for every other call.
 
 use std::borrow::Cow;

@@ -1,8 +1,9 @@
-//! What a run knows from an interrupted run and from the cache, and what it stores itself.
+//! The results that a run has from an interrupted run and from the cache, and the results that it
+//! stores itself.
 //!
-//! An answer is stored only after a later look at the files of the pipeline has shown that they
-//! still have the fingerprint of the run. The look comes after the answer, so it covers every
-//! answer before it.
+//! An answer is stored only after a later check of the files of the pipeline has shown that they
+//! still have the fingerprint of the run. The check comes after the answer, so it covers every
+//! earlier answer.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +24,7 @@ use kelvin_base::notice::{Code, Notice};
 use kelvin_system::git;
 use kelvin_system::pipeline::{Seen, Watch};
 
-/// The journal and the cache; neither is used if nobody can tell whether the code of the pipeline
+/// The journal and the cache; neither is used if it is not known whether the code of the pipeline
 /// has changed.
 pub(super) struct Memory<'a> {
     reader: &'a dyn Reader,
@@ -206,7 +207,7 @@ impl<'a> Memory<'a> {
             outcome: outcome.clone(),
             entry: self.entry(task, outcome, output),
         };
-        // A stored answer does not depend on the code of now: no call was made for it.
+        // A stored answer does not depend on the present code: no call was made for it.
         if outcome.source != AnswerSource::Called {
             return self.keep(&held);
         }
@@ -280,7 +281,7 @@ impl<'a> Memory<'a> {
     }
 
     /// Stores the waiting answers that certainly come from the code with which the run began. If
-    /// that code has changed, removes everything that this run has stored.
+    /// that code has changed, removes all answers that this run has stored.
     ///
     /// # Errors
     ///
@@ -336,8 +337,8 @@ impl<'a> Memory<'a> {
         }
     }
 
-    /// The cache entry for an outcome; for a large output it contains only what the reader
-    /// extracted.
+    /// The cache entry for an outcome; for a large output it contains only the value that the
+    /// reader extracted.
     fn entry(&self, task: &Task, outcome: &Outcome, output: &[u8]) -> Option<Vec<u8>> {
         self.cache_for(task)?;
         let value = outcome.result.as_ref().ok()?;

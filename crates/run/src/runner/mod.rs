@@ -159,8 +159,8 @@ impl<'a> Runner<'a> {
         Ok(outcomes)
     }
 
-    /// Ends the run after the last look at the code of the pipeline: stores the answers that wait
-    /// for that look, or, if the code has changed, removes everything that this run has stored.
+    /// Ends the run after the last check of the code of the pipeline: stores the answers that wait
+    /// for that check, or, if the code has changed, removes all answers that this run has stored.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
         self.memory.conclude()
     }
 
-    /// Writes the inputs of `tasks` and runs nothing.
+    /// Writes the inputs of `tasks` without running them.
     ///
     /// # Errors
     ///
@@ -208,13 +208,13 @@ impl<'a> Runner<'a> {
         self.interrupt.tripped()
     }
 
-    /// What the run has cost so far.
+    /// The cost of the run so far.
     pub fn cost(&self) -> Cost {
         self.tally.cost()
     }
 
-    /// The output of a finished task, from its folder. None if it is larger than what the cache
-    /// stores completely, so that an answer from the cache is as complete as one from the pipeline.
+    /// The output of a finished task, from its folder. None if it is too large for the cache to
+    /// store completely, so that an answer from the cache is as complete as one from the pipeline.
     pub fn output(&self, task: &Task) -> Option<Vec<u8>> {
         self.tree.output(task, cache::KEPT_WHOLE as u64)
     }
@@ -449,9 +449,9 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A text that differs between the repeats of an input and depends on nothing else. In particular
-/// it does not depend on the seed: a stored answer must be usable in any run that would send the
-/// same text.
+/// A text that differs between the repeats of an input and depends only on the input and the
+/// repeat. In particular it does not depend on the seed: a stored answer must be usable in any run
+/// that would send the same text.
 fn sample(input: &str, repeat: usize) -> String {
     let fields = Fields::of("kelvin/sample/v1")
         .field("input", input)

@@ -38,7 +38,7 @@ struct ByPlace {
 }
 
 impl ByPlace {
-    /// Whether some answers differ, for whatever reason.
+    /// Whether some answers differ, for any reason.
     fn some_differ(&self) -> bool {
         self.differ_apart() || self.strange().next().is_some()
     }
@@ -81,7 +81,7 @@ impl ByPlace {
 /// How a sequence of inputs is called.
 #[derive(Clone, Copy)]
 enum RowPlace {
-    /// One after the other, or alone; the index in `places`.
+    /// The calls were made one after the other, or alone; the index in `places`.
     Apart(usize),
     /// Together; the number of the order.
     Together(usize),
@@ -139,8 +139,8 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Calls the pipeline with named inputs, alone and in two orders, and says what the order
-    /// changes. None if the run was stopped, or if each call has its own process.
+    /// Calls the pipeline with named inputs, alone and in two orders, and describes the effect of
+    /// the order. None if the run was stopped, or if each call has its own process.
     ///
     /// # Errors
     ///
@@ -206,8 +206,8 @@ impl Runner<'_> {
         Ok(Some(in_words(inputs, &answers, memory)))
     }
 
-    /// Calls the inputs one after the other in a process without earlier calls. `is_over` is set if
-    /// a call got no answer; it ends this sequence and the others.
+    /// Calls the inputs one after the other in a process without earlier calls. If a call gets no
+    /// answer, `is_over` is set, which ends this sequence and the others.
     fn ask_in_a_row(
         &self,
         inputs: &[&str],
@@ -438,7 +438,7 @@ fn in_words(inputs: &[(String, String)], answers: &[ByPlace], memory: AskedMemor
         listed(&unsteady)
     );
     let code = Code::own("order_unknown");
-    // A process with earlier calls may also have answered differently because of all those calls.
+    // If the process had earlier calls, these may also be the reason for different answers.
     vec![match memory.remembers {
         false => Notice::new(code, text).minor(),
         true => {

@@ -17,7 +17,7 @@ use kelvin_system::pipeline::Watch;
 pub enum Start {
     /// With an empty output folder.
     Fresh,
-    /// With the results that an interrupted run has left there.
+    /// With the results that an interrupted run has left in the folder.
     Resume,
 }
 
@@ -40,12 +40,12 @@ pub struct Program<'a> {
 /// runner, and so its own output folder, journal, cache and retries.
 #[derive(Clone)]
 pub struct Step<'a> {
-    /// The folder of its files within that of the probe; none for the first step, whose files are in
-    /// the folder of the probe itself.
+    /// The folder of its files within the folder of the probe; none for the first step, whose files
+    /// are in the folder of the probe itself.
     pub folder: Option<String>,
     /// The program that is called.
     pub program: Program<'a>,
-    /// Extracts from the answers what the probe needs.
+    /// Extracts from the answers the value that the probe needs.
     pub reader: &'a dyn Reader,
 }
 
@@ -69,7 +69,8 @@ impl Program<'_> {
     }
 }
 
-/// The rules of a configuration for its calls: their limits, and what their answers depend on.
+/// The rules of a configuration for its calls: their limits, and the conditions on which their
+/// answers depend.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The path of the configuration as it was given, for messages.
@@ -94,8 +95,8 @@ pub struct Rules {
     pub tools: Tools,
     /// The digest of the environment of the job, if there is one.
     pub around: Option<Digest>,
-    /// The digest of everything that changes what is measured. A run continues only from a run with
-    /// the same digest.
+    /// The digest of everything that defines what is measured. A run continues an earlier run only
+    /// if the digests are equal.
     pub measured: Digest,
     /// Where the inputs of the probe come from; absolute.
     pub cases: PathBuf,
@@ -149,23 +150,24 @@ impl Rules {
 
 /// Everything that a runner needs besides the target.
 pub struct RunnerSettings<'a> {
-    /// What the configuration says about the calls.
+    /// The settings of the configuration for the calls.
     pub rules: Rules,
     /// The output folder; absolute. The runner creates it if it does not exist, locks it, and marks
     /// it as an output of this program.
     pub out: &'a Path,
     /// Whether the folder is emptied, or the run continues from its content.
     pub start: Start,
-    /// The code of the pipeline; without it nothing is cached and nothing is resumed.
+    /// The fingerprint of the pipeline's code; without it, no answer is cached or reused.
     pub fingerprint: Option<Digest>,
-    /// Detects a change of this code; from then on nothing is stored and no more calls are made.
+    /// Detects a change of this code; after a change, no answer is stored and no more calls are
+    /// made.
     pub watch: Option<&'a Watch>,
-    /// Extracts from the answers what the probe needs.
+    /// Extracts from the answers the value that the probe needs.
     pub reader: &'a dyn Reader,
     /// Receives the events of the run.
     pub observer: &'a dyn Observer,
-    /// Extracts from every invocation what another probe needs; none if no other probe needs
-    /// anything.
+    /// Extracts from every invocation the value that another probe needs; none if no other probe
+    /// needs one.
     pub observing: Option<Observing<'a>>,
 }
 

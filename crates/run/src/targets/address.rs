@@ -84,7 +84,8 @@ impl Address {
             .map_or(true, |(kind, settings)| kind.runs_code(settings))
     }
 
-    /// Whether a process of the pipeline stays in memory between calls, and may remember something.
+    /// Whether a process of the pipeline stays in memory between calls, so that it may remember
+    /// earlier calls.
     pub fn stays(&self) -> bool {
         self.kind().is_ok_and(|(kind, _)| kind.stays())
     }
@@ -126,7 +127,7 @@ impl Address {
         kind.open(settings, site)
     }
 
-    /// Finds out what the target would start, without starting it.
+    /// Finds out which program the target would start, without starting it.
     ///
     /// # Errors
     ///

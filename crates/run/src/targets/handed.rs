@@ -82,7 +82,7 @@ impl TurnsPlace {
     }
 }
 
-/// A text that is different for every call and reveals nothing about the call.
+/// A text that is different for every call and contains no information about the call.
 pub(super) fn token() -> String {
     // The standard library seeds the keys of a new `RandomState` with random numbers of the system.
     let [high, low] = [(); 2].map(|()| RandomState::new().build_hasher().finish());

@@ -53,7 +53,7 @@ pub trait Target: Sync {
         false
     }
 
-    /// What a call needs besides the text of its input.
+    /// The files and folders that a call needs besides the text of its input.
     fn premises(&self) -> Premises {
         Premises::Folder
     }
@@ -73,7 +73,7 @@ pub trait Target: Sync {
         None
     }
 
-    /// The same pipeline in the state before its first call. None if no call can leave anything in
+    /// The same pipeline in the state before its first call. None if no call can leave data in
     /// memory for the next one, because each has its own process, or because a model is called.
     fn afresh(&self) -> Option<FreshTarget<'_>> {
         None
@@ -104,9 +104,10 @@ pub trait Target: Sync {
 pub struct FreshTarget<'a> {
     /// The pipeline.
     pub target: Box<dyn Target + 'a>,
-    /// The word for what stays in memory from one call to the next, for people.
+    /// The word for the process or service that stays in memory from one call to the next, for
+    /// messages.
     pub noun: &'static str,
-    /// Whether it is the same process or service as before, since no other is possible.
+    /// Whether this is the same process or service as before, because there can be only one.
     pub remembers: bool,
     /// The key of the configuration that lets one process handle several calls at once; none if it
     /// handles one at a time.
@@ -127,8 +128,8 @@ pub struct Invocation<'a> {
     /// The number of this repeat of the input, from 1. A pipeline that gets variants must not know
     /// it.
     pub repeat: usize,
-    /// A text that differs between the repeats of an input and depends on nothing else. The
-    /// pipeline gets it as `KELVIN_SAMPLE`.
+    /// A text that differs between the repeats of an input and depends only on the input and the
+    /// repeat. The pipeline gets it as `KELVIN_SAMPLE`.
     pub sample: &'a str,
     /// The folder in which the call is made; none for the folder of the configuration.
     pub workplace: Option<Workplace<'a>>,
@@ -172,7 +173,7 @@ pub enum Ended {
     Interrupted,
 }
 
-/// The results of a call beside its output.
+/// The results of a call besides its output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     /// The exit code; none if the call was stopped, or the target starts no process.
@@ -193,7 +194,7 @@ pub struct Reply {
     pub is_first: bool,
     /// The answer of the pipeline itself, if a wrapping target has replaced the output.
     pub own_output: Option<Vec<u8>>,
-    /// The outputs of the turns before the one with which the call ended, in order.
+    /// The outputs of the earlier turns, in order, without the output of the last turn.
     pub earlier: Vec<Vec<u8>>,
 }
 
@@ -273,7 +274,8 @@ pub trait TargetKind: Sync {
         None
     }
 
-    /// Whether a process of the pipeline stays in memory between calls, and may remember something.
+    /// Whether a process of the pipeline stays in memory between calls, so that it may remember
+    /// earlier calls.
     fn stays(&self) -> bool {
         false
     }
@@ -313,7 +315,7 @@ pub trait TargetKind: Sync {
         true
     }
 
-    /// Finds out what the target would start, without starting it.
+    /// Finds out which program the target would start, without starting it.
     ///
     /// # Errors
     ///
@@ -321,7 +323,7 @@ pub trait TargetKind: Sync {
     fn look_up(&self, settings: &Value, root: &Path) -> Result<Launch, Misuse>;
 }
 
-/// The result of looking up what a target would start.
+/// The program or service that a target would start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
     /// The program, as it is written; none if it is not known before the call.

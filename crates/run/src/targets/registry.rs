@@ -1,4 +1,4 @@
-//! All kinds of targets. A new kind is a file or a folder beside this file, and one line here.
+//! All kinds of targets. A new kind is a file or a folder in the same folder, and one line here.
 
 use super::TargetKind;
 use super::command::CommandKind;

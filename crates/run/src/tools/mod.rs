@@ -43,7 +43,8 @@ const LOCKS: [&str; 23] = [
     "yarn.lock",
 ];
 
-/// The digest of each such thing by name, as far as it can be known without starting anything.
+/// The digest of each program and file by name, as far as it can be known without starting a
+/// program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tools {
     /// The programs that are started, and the files that the command itself names.

@@ -63,7 +63,8 @@ impl<'a> Named<'a> {
         scripts
     }
 
-    /// Adds files and folders that a script names, except those to which it obviously writes.
+    /// Adds files and folders that a script names, except those to which the script obviously
+    /// writes.
     pub(super) fn script(&mut self, script: &NamedScript) {
         let written = match script.is_of_a_shell {
             true => written(&script.text),
@@ -93,7 +94,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// Adds the file that a word names. Returns whether there is such a readable file.
+    /// Adds the file that a word names. Returns whether there is a readable file with this name.
     fn file(&mut self, word: &str) -> bool {
         let content = content(&self.root.join(word));
         let is_there = content.is_some();

@@ -76,7 +76,7 @@ pub(super) fn packages(program: &Path) -> BTreeSet<Vec<u8>> {
     if !is_python(program) {
         return BTreeSet::new();
     }
-    // A virtual environment links to the program, and its packages are beside the link.
+    // A virtual environment links to the program, and its packages are in the folder of the link.
     let real = program.canonicalize().ok();
     let prefixes = [Some(program), real.as_deref()];
     let prefixes = prefixes

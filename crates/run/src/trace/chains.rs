@@ -117,7 +117,7 @@ fn first(one: &ChainVersion<'_>, other: &ChainVersion<'_>) -> Ordering {
     by_start.then_with(|| one.name.cmp(other.name))
 }
 
-/// Which of two traces began first; a trace without a start time comes before all others.
+/// Which of two traces began first; traces without a start time come first.
 fn by_start(one: &ChainTrace, other: &ChainTrace) -> Ordering {
     match (&one.started_at, &other.started_at) {
         (Some(one), Some(other)) => {

@@ -26,8 +26,8 @@ pub(crate) struct Leaf {
     output: PathBuf,
     /// Whether the input and output of an earlier run may be in the folder.
     pub(super) reused: bool,
-    /// Whether the folder exists. The folder of a call can become that of its task, so this folder
-    /// is created only when it is needed.
+    /// Whether the folder exists. The folder of a call can become the folder of its task, so this
+    /// folder is created only when it is needed.
     is_made: Cell<bool>,
 }
 
@@ -82,8 +82,8 @@ impl Leaf {
         Ok(())
     }
 
-    /// Moves another folder to this place. Returns false if this folder already exists and is not
-    /// empty, or if the other cannot be moved; then nothing has changed.
+    /// Moves another folder to this path. Returns false if this folder already exists and is not
+    /// empty, or if the other folder cannot be moved; then nothing has changed.
     pub(super) fn take_folder(&self, from: &Path) -> bool {
         if self.is_made.get() {
             return false;
@@ -101,8 +101,9 @@ impl Leaf {
         moved.is_ok()
     }
 
-    /// Moves a file that has exactly the text of the input to its place. Returns false if it has
-    /// another text, is not a regular file or cannot be moved; then nothing has changed.
+    /// Moves a file to the path of the input, if it has exactly the text of the input. Returns
+    /// false if it has another text, is not a regular file or cannot be moved; then nothing has
+    /// changed.
     pub(super) fn take_input(&self, from: &Path, text: &str) -> bool {
         holds(from, text.as_bytes()) && fs::rename(from, &self.input).is_ok()
     }
@@ -112,7 +113,7 @@ impl Leaf {
         self.write(&self.output, bytes)
     }
 
-    /// Writes a conversation beside the output of its last turn.
+    /// Writes a conversation into the folder with the output of its last turn.
     pub(crate) fn write_conversation(&self, bytes: &[u8]) -> anyhow::Result<()> {
         self.write(&self.path.join(CONVERSATION), bytes)
     }

@@ -126,7 +126,7 @@ impl Tree {
         self.leaf(task).output(most)
     }
 
-    /// The folder of a task, which is created when something is written to it. Of the files that an
+    /// The folder of a task; it is created when a file is written to it. Of the files that an
     /// earlier run has left in it, only the input and the output stay until they are replaced or
     /// removed.
     ///
@@ -155,8 +155,8 @@ impl Tree {
     }
 
     /// Creates the place for one attempt of a call. `sample` identifies the text and the repeat. If
-    /// a process escapes from an earlier attempt, nothing that it writes can be used as the answer
-    /// of a later attempt.
+    /// a process of an earlier attempt cannot be stopped, its files can never become the answer of
+    /// a later attempt.
     ///
     /// # Errors
     ///
@@ -190,7 +190,7 @@ impl Drop for Tree {
 /// The names of the files that a pipeline can get. The probe decides which of them is used.
 pub const INPUTS: [&str; 4] = ["input.md", "input.json", "prompt.txt", "scenario.json"];
 
-/// The folder for the files of an invocation, within that of its probe.
+/// The folder for the files of an invocation, within the folder of its probe.
 pub fn folder_of(out: &Path, case: &str, variant: Option<&str>, repeat: usize) -> PathBuf {
     let case = out.join(&*folder(case));
     let input = match variant {

@@ -25,7 +25,7 @@ pub(super) const CALLS: &str = "calls";
 /// to input, so an answer that repeats it would seem to react to every change.
 pub const CALL: &str = "{call}";
 
-/// What is created for a call before it starts.
+/// The files that are created for a call before it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Premises {
     /// A folder with a file that contains the input; the call may leave files there.
@@ -161,7 +161,7 @@ impl AttemptPlace {
                 has_input = leaf.take_input(&from, text);
                 continue;
             }
-            // The folders of other repeats have such names.
+            // The folders of other repeats have names of this form.
             if sweep::is_repeat(&name.to_string_lossy()) {
                 continue;
             }
@@ -169,7 +169,7 @@ impl AttemptPlace {
                 sweep::remove(&to)?;
                 fs::rename(&from, &to)
             });
-            // Files beside an output may belong to another user, e.g. that of a container, so
+            // Files beside an output may belong to another user, e.g. the user of a container, so
             // errors about them are ignored.
             if name == OsStr::new(OUTPUT) {
                 moved.with_context(|| format!("failed to write `{}`", to.display()))?;
@@ -181,9 +181,9 @@ impl AttemptPlace {
         }
     }
 
-    /// Whether the folder of the call can become that of its task without changes. The input must
-    /// be unchanged, no name may be that of a repeat, and the folder must still belong to this
-    /// user, so that the program can write more into it and remove all of it.
+    /// Whether the folder of the call can become the folder of its task without changes. The input
+    /// must be unchanged, no file may be named like the folder of a repeat, and the folder must
+    /// still belong to this user, so that the program can write into it and remove all of it.
     fn may_stay_whole(&self, text: &str) -> bool {
         let is_as_made = fs::symlink_metadata(&self.made).is_ok_and(|data| {
             let mine = rustix::process::geteuid().as_raw();

@@ -1,4 +1,4 @@
-//! Removes what earlier runs have left, and never follows a link.
+//! Removes the files of earlier runs, and never follows a link.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -107,7 +107,7 @@ pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
             } else if kind.is_dir() && kept.contains(&path) {
                 folders.push(path);
             } else if is_leaf && !kind.is_symlink() && !(kind.is_dir() && is_repeat(&name)) {
-                // Files that a pipeline has put beside its output stay with the output.
+                // Files that a pipeline has put into the folder of its output stay with the output.
             } else if folder != out || !(lock::stays(&name) || name == lock::JOURNAL) {
                 remove(&path)?;
             }
@@ -116,8 +116,8 @@ pub(super) fn all_but(out: &Path, kept: &BTreeSet<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a folder below `out` is that of a task: `case/baseline`, `case/perturbations/variant`, or
-/// the folder of a repeat in one of these.
+/// Whether a folder below `out` belongs to a task: `case/baseline`, `case/perturbations/variant`,
+/// or the folder of a repeat in one of these.
 fn is_leaf(out: &Path, folder: &Path) -> bool {
     let Ok(below) = folder.strip_prefix(out) else {
         return false;
@@ -129,7 +129,7 @@ fn is_leaf(out: &Path, folder: &Path) -> bool {
     }
 }
 
-/// Whether a name is that of the folder of a repeat.
+/// Whether a name is the name of a repeat's folder.
 pub(super) fn is_repeat(name: &str) -> bool {
     name.starts_with("repeat-")
 }

@@ -46,8 +46,8 @@ pub(super) fn before(rules: &str) -> String {
     format!("{rules}\n{FRAMES}")
 }
 
-/// The text after the frames. The form of the answer comes last, because a model follows the last
-/// instructions best.
+/// The text after the frames. The description of the answer's format comes last, because a model
+/// follows the last instructions best.
 pub(super) fn after(scale: &Scale) -> String {
     format!(
         "The frames end here. Answer by the rules before them, with one JSON object and nothing else:\n{}\n",

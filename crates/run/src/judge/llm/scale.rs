@@ -50,7 +50,7 @@ impl Scale {
             ),
             Self::Verdicts(measure) => verdicts::form(*measure),
             Self::Choices(choices) => {
-                // Only the words are shown: if the scores stood beside them, a model would choose a
+                // Only the words are shown: if the model also saw the scores, it would choose a
                 // word because of its number.
                 let quoted = Self::words(choices).into_iter().map(|word| json!(word));
                 let words: Vec<String> = quoted.map(|word| word.to_string()).collect();

@@ -12,8 +12,8 @@ use super::{Scorer, ScorerKind, describe};
 use crate::config::{Config, schema_of};
 use crate::judge::{Exhibit, Judge, JudgeSettings};
 
-/// Two different decisions: that of the baseline and that of a variant, without white space at
-/// their ends.
+/// Two different decisions: the decision of the baseline and that of a variant, without white space
+/// at their ends.
 pub type Pair = (String, String);
 
 /// A judge, and how its scores become distances.

@@ -1,4 +1,5 @@
-//! A judge for a single criterion: it always grades by criteria, whatever else its settings say.
+//! A judge for a single criterion: it always grades by criteria, even if its settings say something
+//! else.
 
 use super::{JudgeSettings, JudgeType, MemberSettings, Mode, Needs};
 use crate::targets::ModelName;

@@ -314,7 +314,7 @@ impl JudgeSettings {
         names.map(|ModelName(name)| name.as_str())
     }
 
-    /// Whether every language model sees the response beside a reference.
+    /// Whether every language model sees the response together with a reference.
     pub fn shows_two_texts(&self) -> bool {
         let mut members = self.members();
         members.all(|member| member.mode.unwrap_or_default() != Mode::Criteria)

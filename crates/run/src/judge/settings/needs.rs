@@ -1,8 +1,8 @@
-//! The texts that a judge has to be shown beside an answer.
+//! The texts that a judge needs besides an answer.
 
 use super::{JudgeSettings, JudgeType, MemberSettings, Mode};
 
-/// The texts that a judge has to be shown beside an answer.
+/// The texts that a judge needs besides an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// No other text: the judge grades by criteria.

@@ -25,8 +25,8 @@ pub(super) const MOST_NOISE: f64 = 0.2;
 pub(super) const LEAST_CORRELATION: f64 = 0.3;
 /// The largest share of unscored gradings.
 pub(super) const MOST_UNSCORED: f64 = 0.1;
-/// The smallest number of prompts that shows anything: a bootstrap of fewer is too narrow, and at
-/// least 17 pairs, all in the right order, are needed to show a share above 0.8.
+/// The smallest number of prompts for a conclusion: a bootstrap interval of fewer prompts is too
+/// narrow, and at least 17 pairs, all in the right order, are needed to show a share above 0.8.
 pub(super) const FEWEST_PROMPTS: usize = 20;
 
 /// Whether a judge is fit to gate on.

@@ -32,7 +32,7 @@ struct RawAnswer {
     reference: Option<String>,
     label: Option<Value>,
     family: Option<String>,
-    /// Files of labels often have ids in their lines; nothing here depends on them.
+    /// Files of labels often have ids in their lines; this program does not use them.
     #[serde(rename = "id")]
     _id: Option<Value>,
     #[serde(rename = "tags")]

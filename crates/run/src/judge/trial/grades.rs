@@ -30,7 +30,7 @@ pub struct Grades<'a> {
     pub other: BTreeMap<TrialTask, f64>,
     /// The family of the tested judge, if it is known.
     pub own_family: Option<&'a str>,
-    /// Whether the judge sees the answer beside a reference.
+    /// Whether the judge sees the answer together with a reference.
     pub shows_two: bool,
 }
 
@@ -120,7 +120,7 @@ impl Grades<'_> {
         self.other.get(&task).copied()
     }
 
-    /// The scores in both orders, for every copy of an answer that was asked in both.
+    /// The scores in both orders, for every copy of an answer that was graded in both.
     pub(super) fn orders(&self, answer: usize) -> Vec<[f64; 2]> {
         self.tasks(answer)
             .filter(|(task, _)| task.repeat == 1)

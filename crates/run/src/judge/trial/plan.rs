@@ -76,7 +76,7 @@ pub fn tasks<'a>(
         let mut is_cut = false;
         for (plant, copy) in copies {
             match plant {
-                // This copy equals the given answer, which is graded anyway.
+                // This copy is equal to the given answer, which is graded anyway.
                 Plant::Whole if copy == answer.response => {}
                 // The value of half an answer is uncertain, so it shows the noise of a judge.
                 Plant::Truncated => {

@@ -129,8 +129,8 @@ pub fn conclude(tried: FinishedTrial<'_>, resamples: usize) -> TrialRecord {
     }
 }
 
-/// Sizes of suites for which the smallest detectable drop is reported, besides that of the trial
-/// itself.
+/// Sizes of suites for which the smallest detectable drop is reported, in addition to the size of
+/// the trial itself.
 const SUITES: [usize; 3] = [20, 100, 400];
 
 fn smallest_drop(grades: &Grades<'_>, figures: &TrialFigures, prompts: usize) -> SmallestDrop {
@@ -160,8 +160,8 @@ fn drop_seen(noise: f64, prompts: usize) -> f64 {
 }
 
 impl TrialRecord {
-    /// The fitness that follows from the figures by the present limits, whatever the record says.
-    /// `asks_both_orders` and `shows_two` describe how the judge is configured.
+    /// The fitness that follows from the figures by the present limits; the fitness in the record
+    /// is ignored. `asks_both_orders` and `shows_two` describe how the judge is configured.
     pub fn by_its_figures(&self, asks_both_orders: bool, shows_two: bool) -> Fitness {
         let circumstances = Circumstances {
             prompts: self.prompts,

@@ -12,7 +12,7 @@ const INTERPRETERS: &[&str] = &[
     "zsh",
 ];
 
-/// Looks up a command line without starting anything.
+/// Finds the program of a command line without starting it.
 ///
 /// # Errors
 ///

@@ -67,7 +67,7 @@ struct CommandTarget {
     /// The link names that replace placeholders in a script.
     names: PlainPaths,
     /// Whether the command line contains the placeholder of the workspace; such a command cannot be
-    /// called without one.
+    /// called without a workspace.
     names_workspace: bool,
     /// Where the program of a direct command was found.
     program: PathBuf,
@@ -201,8 +201,8 @@ impl CommandTarget {
             };
         }
         let kind = how(status);
-        // When people stop a run, they often stop its processes too. Such an end is not a failure
-        // of the pipeline.
+        // When users stop a run, they often stop its processes too. If a process ends in this way,
+        // the pipeline has not failed.
         if process::is_of_a_stop(&kind) && self.site.interrupt.tripped() {
             return Ended::Interrupted;
         }

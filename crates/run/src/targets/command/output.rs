@@ -25,7 +25,7 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
                 "it ended with exit code 0, but wrote no output file",
             ));
         }
-        // A link could lead anywhere, even to an answer that another program has written.
+        // A link could point to any file, even to an answer that another program has written.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error()) => {
             return Err(unreadable(
                 "its output is a symbolic link, not a file".to_owned(),

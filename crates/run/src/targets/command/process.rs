@@ -15,8 +15,8 @@ use super::tail::Sink;
 use kelvin_base::failure::FailureKind;
 use kelvin_system::signal::{Interrupt, timespec};
 
-/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some time to stop what
-/// it runs elsewhere, e.g. a container; a longer time would make people wait.
+/// The time between the request to end (SIGTERM) and SIGKILL. A client needs some time to stop its
+/// own work elsewhere, e.g. a container; with a longer time users would have to wait.
 const GRACE: Duration = Duration::from_millis(300);
 /// How many buffers are read at most after a process has ended: on systems where a descendant can
 /// escape, it may still write.

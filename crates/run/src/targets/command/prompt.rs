@@ -15,7 +15,8 @@ pub(in crate::targets) struct PromptCommand {
 }
 
 impl PromptCommand {
-    /// Reads the command line; the environment is added to that of this program.
+    /// Reads the command line; the variables of `environment` are added to the environment of this
+    /// program.
     ///
     /// # Errors
     ///

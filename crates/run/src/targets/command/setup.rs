@@ -1,4 +1,4 @@
-//! The script that prepares the machine for the pipeline, before anything is measured.
+//! Runs the script that prepares the machine for the pipeline, before the measurement.
 
 use std::io::{self, PipeReader, Read as _, Write};
 use std::os::unix::process::ExitStatusExt as _;
@@ -17,7 +17,7 @@ use super::supervise::{Running, StopOrder, SupervisedProgram};
 use kelvin_base::exit::Misuse;
 use kelvin_system::signal::Interrupt;
 
-/// At the end, the printed text of the script is read for this long. A process that the script
+/// How long the printed text of the script is still read after its end. A process that the script
 /// leaves behind may keep the stream open.
 const MOMENT: Duration = Duration::from_millis(200);
 
@@ -58,7 +58,7 @@ fn run(script: &str, folder: &Path) -> anyhow::Result<ExitStatus> {
         PollFd::from_borrowed_fd(interrupt.fd(), PollFlags::IN),
     ];
     while fds[0].revents().is_empty() {
-        // The loop checks everything again, whatever ended the poll.
+        // The loop checks everything again, for any result of the poll.
         let _ = poll(&mut fds, None);
         if !fds[1].revents().is_empty() {
             running.stop(StopOrder::Kill)?;

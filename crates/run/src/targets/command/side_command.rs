@@ -1,6 +1,6 @@
-//! A program that runs beside the pipeline, e.g. a test suite for the results of the pipeline. It
-//! has the same limits as a pipeline: its own process group, a timeout, and bounded memory for its
-//! printed text.
+//! A program that runs in addition to the pipeline, e.g. a test suite for the results of the
+//! pipeline. It has the same limits as a pipeline: its own process group, a timeout, and bounded
+//! memory for its printed text.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -43,16 +43,17 @@ pub struct SideCommand<'a> {
 /// How a program ended.
 #[derive(Debug)]
 pub enum SideEnd {
-    /// It ended with this exit code.
+    /// The program ended with this exit code.
     Exited {
         /// The code.
         code: i32,
         /// Its standard output.
         output: StandardOutput,
-        /// The last part of what it printed.
+        /// The last part of its printed text.
         streams: Streams,
     },
-    /// It ended without an exit code: the reason in words, and the last part of what it printed.
+    /// The program ended without an exit code: the reason in words, and the last part of its
+    /// printed text.
     Failed(String, Streams),
     /// The run was interrupted.
     Interrupted,

@@ -11,7 +11,7 @@ const LONGEST_SECRET: usize = 512;
 /// The maximum number of lines in the text.
 const SHOWN_LINES: usize = 20;
 
-/// Receives a stream of any length and holds its last 8 KiB.
+/// Receives a stream of any length and stores its last 8 KiB.
 #[derive(Debug, Default)]
 pub(in crate::targets) struct Tail {
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ impl Tail {
         self.bytes.extend_from_slice(fresh);
     }
 
-    /// The last 20 lines or 4 KiB, whichever is less. Bytes that are not valid UTF-8 are replaced.
+    /// The last 20 lines or 4 KiB, if that is shorter. Bytes that are not valid UTF-8 are replaced.
     pub(in crate::targets) fn text(&self) -> String {
         let start = self.bytes.len().saturating_sub(HELD);
         let mut bytes = &self.bytes[start..];
@@ -84,8 +84,8 @@ impl Sink for Tail {
     }
 }
 
-/// A stream whose beginning is stored unchanged, up to a limit, and whose last part is stored as a
-/// text for people.
+/// A stream whose beginning is stored unchanged, up to a limit, and whose end is stored as a text
+/// for people.
 #[derive(Debug)]
 pub(super) struct Printed {
     /// The last part of the stream.

@@ -46,7 +46,7 @@ pub(super) struct HttpTarget {
 }
 
 impl HttpTarget {
-    /// A service with its settings. Nothing is started or sent before the first call.
+    /// A service with its settings. The first call starts the service or sends the first request.
     ///
     /// # Errors
     ///

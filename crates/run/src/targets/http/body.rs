@@ -91,7 +91,7 @@ fn filled(
     }
 }
 
-/// An input as a template sees it: a record as an object, anything else as a string.
+/// An input in the form that a template gets: a record as an object, anything else as a string.
 fn value(input: &HandedInput<'_>) -> minijinja::Value {
     let record = || serde_json::from_str::<minijinja::Value>(&input.text).ok();
     let value = input.is_record.then(record).flatten();
@@ -168,7 +168,7 @@ pub(super) fn example(url: &str) -> String {
     made.unwrap_or_else(|_| url.to_owned())
 }
 
-/// What is wrong with an address as a template, and advice.
+/// The problem of an address as a template, and advice.
 pub(super) fn problem_of_address(url: &str) -> Option<(String, String)> {
     const NAMES: [&str; 4] = ["input", "call", "conversation_id", "turn"];
     let environment = Environment::new();
@@ -257,7 +257,7 @@ fn in_words(error: &minijinja::Error) -> String {
     format!("{}{detail}{line}", error.kind())
 }
 
-/// What is wrong with a template, and advice, as far as it can be checked before there is an input.
+/// The problem of a template, and advice, as far as the template can be checked without an input.
 pub(super) fn problem(template: &str, is_json: bool) -> Option<(String, &'static str)> {
     if let Err(error) = Environment::new().template_from_str(template) {
         return Some((

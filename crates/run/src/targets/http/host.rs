@@ -23,7 +23,7 @@ use kelvin_system::signal::{Interrupt, timespec};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The time limit for one connection attempt.
 const CONNECT: Duration = Duration::from_millis(500);
-/// The time that a service has to end by itself after it was told to.
+/// How long a service may take to end, after the request to end, before it is killed.
 const GRACE: Duration = Duration::from_millis(300);
 /// How long to wait, after connections were cut, until the end of the process is known and its log
 /// is complete.
@@ -180,7 +180,7 @@ impl ServiceHost {
         let mut supervised = program.supervised();
         supervised.envs([("PORT", port.to_string())]);
         let (log, output) = io::pipe()?;
-        // This process keeps no copy of a write end, because the log could then never end.
+        // This process keeps no copy of a write end; with a copy, the log would never end.
         let streams = [None, Some(output.try_clone()?.into()), Some(output.into())];
         let running = Running::start(&supervised, streams)?;
         let tail = Arc::<Mutex<Tail>>::default();
@@ -199,8 +199,8 @@ impl ServiceHost {
     }
 }
 
-/// Stores the last part of what a service prints. If nobody read the pipe, the service would stop
-/// once it is full.
+/// Stores the last part of the service's printed text. If the pipe were not read, the service would
+/// stop once it is full.
 fn keep(mut log: PipeReader, tail: &Mutex<Tail>) {
     let mut buffer = [0; 8 * 1024];
     loop {
@@ -305,7 +305,7 @@ impl HostedService {
         self.ended(LAST)
     }
 
-    /// The last part of what it has printed.
+    /// The last part of the printed text.
     pub(super) fn log(&self) -> String {
         locked(&self.log).text()
     }

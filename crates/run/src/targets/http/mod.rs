@@ -234,7 +234,7 @@ impl TargetKind for HttpKind {
     }
 
     /// The source of the key changes no answer, so it is left out. The version of the requests is
-    /// included, because other bytes of a request may lead to other answers.
+    /// included, because a request with other bytes may lead to another answer.
     fn identity(&self, settings: &Value) -> Value {
         let mut identity = settings.clone();
         if let Some(keys) = identity.as_object_mut() {

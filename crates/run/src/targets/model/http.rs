@@ -26,7 +26,8 @@ use kelvin_system::signal::Interrupt;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A server with more redirects to itself is broken.
 const MOST_REDIRECTS: usize = 3;
-/// How many bytes of an answer with an error status are read at most, whatever the limit is.
+/// How many bytes of an answer with an error status are read at most, even if the limit for answers
+/// is higher.
 const REFUSAL_BYTES: u64 = 64 * 1024;
 
 type Body = Full<Cursor<Vec<u8>>>;
@@ -58,7 +59,7 @@ pub(in crate::targets) enum Broken {
     TooLarge,
     /// The run was stopped.
     Interrupted,
-    /// The server could not be reached; the reason. The server received nothing of the request.
+    /// The server could not be reached; the reason. No part of the request arrived there.
     Unreached(String),
     /// The connection broke; the reason.
     Connection(String),

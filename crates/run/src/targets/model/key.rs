@@ -19,7 +19,7 @@ pub(in crate::targets) enum ServerKey {
     None,
     /// The variable for the key is not set.
     Missing(String),
-    /// The variable holds a text that cannot be a key.
+    /// The variable contains a text that cannot be a key.
     Unusable(String),
     /// The key.
     Known(String),

@@ -46,18 +46,18 @@ use settings::{AnthropicEndpoint, OpenAiEndpoint};
 pub(super) const KEY: &str = "model";
 
 /// The version of the requests that this program makes. It is raised when the same settings and the
-/// same input lead to other bytes of a request, so that an older answer in the cache is not used
-/// for the new request.
+/// same input lead to another request, so that an older answer in the cache is not used for the new
+/// request.
 const REQUESTS: u32 = 1;
 
-/// The name of a model that is declared under `models`. The check of a configuration reports an undeclared
-/// name wherever it stands.
+/// The name of a model that is declared under `models`. The check of a configuration reports an
+/// undeclared name at any position.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelName(pub String);
 
 impl ModelName {
-    /// The `format` with which a schema marks such a name.
+    /// The `format` by which a schema marks the name of a model.
     pub const FORMAT: &str = "kelvin-model";
 }
 
@@ -283,7 +283,7 @@ impl AskedModel {
         }
     }
 
-    /// The parameters in which two sides differ, each with both values, for people.
+    /// The parameters in which two sides differ, each with both values, for messages.
     pub fn differences<'a>(&'a self, other: &'a Self) -> Vec<(&'a str, &'a str, &'a str)> {
         const NOT_SET: &str = "not set";
         let names: BTreeSet<&String> = self
@@ -349,9 +349,9 @@ impl TargetKind for ModelKind {
         call.open(site)
     }
 
-    /// The name of the model, its family, its price, its limits and the place of its key change no
-    /// answer, so they are left out. The version of the requests is included, because other bytes
-    /// of a request may lead to other answers.
+    /// The name of the model, its family, its price, its limits and the source of its key change no
+    /// answer, so they are left out. The version of the requests is included, because a request
+    /// with other bytes may lead to another answer.
     fn identity(&self, settings: &Value) -> Value {
         match ModelCall::deserialize(settings) {
             Ok(call) => call.identity(),

@@ -1,4 +1,4 @@
-//! Opens a model: determines its kind and what it needs.
+//! Opens a model: determines its kind and the settings that it needs.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ use crate::targets::{Meter, Target, TargetSite};
 use kelvin_base::exit::Misuse;
 
 impl ModelCall {
-    /// Opens the called model. Before the first call, nothing is sent and no key is needed.
+    /// Opens the called model. The key is needed, and a request is sent, only from the first call
+    /// on.
     pub(super) fn open(self, site: &TargetSite) -> Result<Box<dyn Target>, Misuse> {
         let Self {
             name,

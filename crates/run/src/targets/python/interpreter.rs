@@ -1,4 +1,4 @@
-//! Determines which Python runs the function of a project: the one that the project itself uses.
+//! Determines which Python runs the function of a project: the Python that the project itself uses.
 
 use std::ffi::OsString;
 use std::fs;
@@ -26,7 +26,7 @@ pub(super) struct Interpreter {
 }
 
 impl Interpreter {
-    /// Determines the Python without starting anything.
+    /// Determines the Python without starting a program.
     pub(super) fn find(written: Option<&str>, root: &Path) -> Self {
         if let Some(written) = written {
             let why = "`interpreter` names it";

@@ -2,8 +2,8 @@
 //! or as a list in one message. One thread handles each process, and returns to every call its own
 //! answer.
 //!
-//! If a process is lost, or an answer does not come in time, nobody knows which of its calls is the
-//! cause. So each of them is repeated alone, and only that result counts.
+//! If a process is lost, or an answer does not come in time, it is not known which of its calls is
+//! the cause. So each of them is repeated alone, and only that result counts.
 
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, PipeWriter, Read as _, Write as _};
@@ -241,7 +241,7 @@ impl Company {
             }
             return;
         }
-        // A process without room takes the call as soon as one of its own calls has ended.
+        // A process that is busy takes the call as soon as one of its own calls has ended.
         if let Some(host) = waiting.hosts.iter_mut().max_by_key(|host| host.room) {
             host.wake();
         }
@@ -299,9 +299,9 @@ struct Serving {
     way: InCompany,
     /// How many calls it has received.
     given: u64,
-    /// Whether it has answered a call.
+    /// Whether the process has answered a call.
     has_answered: bool,
-    /// Why it gets no more calls.
+    /// Why the process gets no more calls.
     retired: Option<Retired>,
     unsent: Vec<u8>,
     /// The message that contains all calls of the process.
@@ -312,7 +312,7 @@ struct Serving {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Retired {
-    /// It has reached its maximum number of calls.
+    /// The process has reached its maximum number of calls.
     Recycled,
     /// One of its calls got no answer in time, and may still be running in the process.
     Hung,
@@ -325,13 +325,13 @@ struct Flying {
     log: Tail,
     /// Whether the process had other calls at the same time.
     had_company: bool,
-    /// Whether the process had answered no call before it got this one.
+    /// Whether this is the first call that the process can answer.
     is_first: bool,
 }
 
 /// Why a thread stopped waiting.
 enum Woken {
-    /// There may be something to do.
+    /// The loop should check its state again.
     Up,
     /// The process has ended.
     WorkerEnded,
@@ -350,7 +350,7 @@ impl Host {
                 Ok(Woken::Up) => {
                     self.hear();
                 }
-                // What the process sent before its end counts.
+                // The messages that the process sent before its end count.
                 Ok(Woken::WorkerEnded) => {
                     if self.hear() {
                         self.lose(&WorkerLoss::Ended);
@@ -528,7 +528,7 @@ impl Host {
         waiting.wake_all();
     }
 
-    /// Sends the waiting messages, and waits until there is something to do.
+    /// Sends the waiting messages, and waits for the next event.
     fn wait(&mut self, pause: Option<Duration>) -> io::Result<Woken> {
         let stop = &self.hall.source.site.interrupt;
         let mut most = pause;
@@ -565,8 +565,8 @@ impl Host {
         })
     }
 
-    /// Reads what the process has sent, and ends the answered calls. Returns false if the process
-    /// was lost because of it.
+    /// Reads the messages of the process, and ends the answered calls. Returns false if reading
+    /// them shows that the process is lost.
     fn hear(&mut self) -> bool {
         let Some(serving) = &mut self.serving else {
             return false;
@@ -752,8 +752,8 @@ impl Host {
         }
     }
 
-    /// Looks for calls without an answer in time. Their process gets no more calls; it is killed
-    /// after it has answered its other calls.
+    /// Finds calls without an answer in time. Their process gets no more calls; it is killed after
+    /// it has answered its other calls.
     fn look_at_the_clock(&mut self) {
         let now = Instant::now();
         if self.flying.iter().all(|flying| flying.deadline > now) {

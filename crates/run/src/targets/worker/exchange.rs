@@ -17,7 +17,7 @@ use super::rpc::{self, WorkerLine};
 use crate::targets::command::{Running, StopOrder, SupervisedProgram, Tail};
 use kelvin_system::signal::{Interrupt, timespec};
 
-/// The time that a worker has to end by itself after it was told to.
+/// How long a worker may take to end, after the request to end, before it is killed.
 const GRACE: Duration = Duration::from_millis(300);
 /// How often the memory of a worker is checked.
 pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -57,18 +57,18 @@ pub(super) enum ExchangeEnd {
 
 /// Why a worker has to be replaced.
 pub(super) enum WorkerLoss {
-    /// It could not be started, or the connection to it failed.
+    /// The worker could not be started, or the connection to it failed.
     Unreachable(io::Error),
     /// It ended by itself.
     Ended,
-    /// It had ended before it was called.
+    /// The worker had ended before it was called.
     EndedBefore,
-    /// It gave no answer in time.
+    /// The worker gave no answer in time.
     TimedOut,
-    /// It broke the protocol, in words that fit after "the worker".
+    /// The worker broke the protocol, in words that fit after "the worker".
     OutOfProtocol(&'static str),
-    /// It answered a list of calls with a wrong list of answers, in words that fit after "the
-    /// worker".
+    /// The worker answered a list of calls with a wrong list of answers, in words that fit after
+    /// "the worker".
     WrongList(String),
     /// Its answer is too long.
     TooLong,
@@ -84,7 +84,7 @@ pub(super) struct RunningWorker {
     log: PipeReader,
     /// The bytes that were read and do not form a complete line yet.
     begun: Vec<u8>,
-    /// When its memory was last checked.
+    /// The time of the last check of its memory.
     looked: Instant,
     /// How many calls it has answered.
     pub(super) calls: u64,
@@ -103,8 +103,8 @@ impl RunningWorker {
         }
         let theirs = [OwnedFd::from(output), OwnedFd::from(errors)];
         let [output, errors] = theirs.each_ref().map(OwnedFd::try_clone);
-        // This process keeps no copy of the read end. So when it writes to a worker that has ended,
-        // it notices that the message did not arrive.
+        // This process keeps no copy of the read end, so that a write to an ended worker fails and
+        // is noticed.
         let streams = [Some(input.into()), Some(output?), Some(errors?)];
         let running = Running::start(program, streams)?;
         Ok(Self {
@@ -219,7 +219,8 @@ impl RunningWorker {
         Ok(())
     }
 
-    /// Waits until there is something to do. Returns whether the worker has ended, and whether the run is stopped.
+    /// Waits for the next event. Returns whether the worker has ended, and whether the run is
+    /// stopped.
     fn wait(&self, most: Duration, stop: &Interrupt, has_more: bool) -> io::Result<[bool; 2]> {
         let mut fds = self.fds(has_more)?;
         fds.push(PollFd::from_borrowed_fd(stop.fd(), PollFlags::IN));
@@ -244,7 +245,7 @@ impl RunningWorker {
         Ok(fds)
     }
 
-    /// Reads what the worker has sent. None if the answer has not come yet.
+    /// Reads the messages of the worker. None if the answer has not come yet.
     fn hear(&mut self, id: &str, most: usize, stray: &dyn Fn()) -> Option<ExchangeEnd> {
         let (end, is_too_long) = self.lines(most, |line| match rpc::read(line, id) {
             WorkerLine::Result(output) => Some(ExchangeEnd::Answered(output)),
@@ -259,8 +260,8 @@ impl RunningWorker {
         end.or_else(|| is_too_long.then_some(ExchangeEnd::Lost(WorkerLoss::TooLong)))
     }
 
-    /// Passes the complete lines that the worker has sent to `take`, until it returns something for
-    /// one of them. Also returns whether an incomplete line is longer than `most`.
+    /// Passes the complete lines from the worker to `take`, until `take` returns a value for one of
+    /// them. Also returns whether an incomplete line is longer than `most`.
     pub(super) fn lines<T>(
         &mut self,
         most: usize,

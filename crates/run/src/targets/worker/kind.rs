@@ -18,16 +18,16 @@ use kelvin_base::exit::Misuse;
 pub(in crate::targets) trait WorkerProgramKind: Sync {
     /// The key of the target.
     const KEY: &'static str;
-    /// What the text under the key should name, in words that fit after "names no".
+    /// The kind of thing that the text under the key names, in words that fit after "names no".
     const NOUN: &'static str;
     /// The key of this text in a mapping, which is used if there are limits for the process.
     const NAMED_BY: &'static str;
-    /// The value that a configuration writes under the key: the text, or a mapping with more
-    /// settings. Its schema allows what [`WorkerSettings`] read.
+    /// The value that a configuration has under the key: the text, or a mapping with more settings.
+    /// Its schema allows the same forms that [`WorkerSettings`] can read.
     type Written: JsonSchema;
 
-    /// Rejects a text that does not name something of this kind, as far as this can be seen before
-    /// anything is opened.
+    /// Rejects a text that cannot be the name of a thing of this kind, as far as this can be seen
+    /// before opening it.
     ///
     /// # Errors
     ///
@@ -44,15 +44,14 @@ pub(in crate::targets) trait WorkerProgramKind: Sync {
     /// A [`Misuse`] that describes the problem of the settings.
     fn program(settings: WorkerSettings, site: &TargetSite) -> Result<WorkerProgram, Misuse>;
 
-    /// Finds out what would be started, without starting it.
+    /// Finds out which program would be started, without starting it.
     ///
     /// # Errors
     ///
     /// Fails like [`program`](Self::program).
     fn look_up(settings: &WorkerSettings, root: &Path) -> Result<Launch, Misuse>;
 
-    /// The command line that is started. By default it is empty; then only the program is looked
-    /// up.
+    /// The command line that is started. By default it is empty; then only the program is known.
     fn line(settings: &WorkerSettings) -> String {
         let _ = settings;
         String::new()

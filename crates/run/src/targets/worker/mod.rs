@@ -30,7 +30,7 @@ use source::{WorkerSource, printed};
 /// How a process gets several calls at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::targets) enum InCompany {
-    /// This many messages may be waiting for answers at the same time.
+    /// At most this many messages may wait for answers at the same time.
     Concurrent(usize),
     /// One message at a time is sent, with at most this many calls.
     Batch(usize),
@@ -163,14 +163,14 @@ impl WorkerTarget {
                     if matches!(loss, WorkerLoss::TooLarge) {
                         self.source.note_replaced();
                     }
-                    // It had no call, so no answer is lost.
+                    // The worker had no call, so no answer is lost.
                     drop(worker.kill());
                 }
             }
         }
     }
 
-    /// Keeps a worker for the next call, or ends it if it has reached its number of calls.
+    /// Keeps a worker for the next call, or ends it if it has reached its maximum number of calls.
     fn keep(&self, mut worker: RunningWorker) {
         worker.calls += 1;
         let most = self.source.bounds.recycle_after;
@@ -209,7 +209,7 @@ impl WorkerTarget {
             worker.forget_log();
             let end = worker.ask(&id, &asked, source.limits(), &mut log, &stray);
             match end {
-                // It had ended unnoticed after an earlier call.
+                // The worker had ended unnoticed after an earlier call.
                 ExchangeEnd::Lost(WorkerLoss::EndedBefore) if worker.calls > 0 => {
                     drop(worker.end());
                     log = Tail::default();
@@ -319,7 +319,7 @@ impl Drop for WorkerTarget {
             workers.into_iter().for_each(|worker| drop(worker.kill()));
             return;
         }
-        // All of them are told to end before the first wait.
+        // All workers get the request to end before the first wait.
         workers.iter_mut().for_each(RunningWorker::dismiss);
         let since = Instant::now();
         workers.into_iter().for_each(|worker| worker.leave(since));

@@ -32,8 +32,7 @@ struct Asked<'a> {
 #[serde(untagged)]
 enum AskedInput<'a> {
     Text(&'a str),
-    /// A record with its line breaks removed; otherwise unchanged, so that its numbers keep their
-    /// form.
+    /// A record without its line breaks; otherwise unchanged, so that its numbers keep their form.
     Record(&'a RawValue),
 }
 

@@ -128,7 +128,7 @@ pub(super) struct WorkerSource {
     pub(super) program: WorkerProgram,
     pub(super) bounds: WorkerBounds,
     pub(super) site: TargetSite,
-    /// Why a worker reported that it cannot answer anything; another worker could not either.
+    /// Why a worker reported that it cannot answer any call; a new worker could not either.
     refused: OnceLock<Failure>,
     remarks: WorkerRemarks,
 }

@@ -79,7 +79,7 @@ impl Family {
 
     fn wait_for_a_death(&self) {
         let mut fds = [PollFd::new(&self.deaths, PollFlags::IN)];
-        // The caller checks everything again, whatever ended the poll.
+        // The caller checks everything again, for any result of the poll.
         let _ = poll(&mut fds, Some(&timespec(MOMENT)));
     }
 

@@ -136,7 +136,7 @@ enum SupervisorReply {
     Unable(i32),
 }
 
-/// A process that starts programs for this one.
+/// A process that starts programs on behalf of this process.
 struct Supervisor {
     /// The connection to the process. When it is closed, the process kills what it has started and
     /// then ends.
@@ -210,7 +210,7 @@ pub fn know_word() {
 
 /// The command that starts this program as a supervisor.
 fn command() -> io::Result<Command> {
-    // This path is the running file, even if another file now has its name.
+    // This path names the running file, even if another file now has its name.
     let mut command = match cfg!(target_os = "linux") {
         true => Command::new("/proc/self/exe"),
         false => Command::new(env::current_exe()?),
@@ -232,7 +232,7 @@ fn command() -> io::Result<Command> {
 pub(in crate::targets) struct Running {
     supervisor: Supervisor,
     lasts: bool,
-    /// Whether the supervisor handles no other program after this one.
+    /// Whether the supervisor will handle no other program after this one.
     is_last: bool,
 }
 
@@ -339,7 +339,7 @@ impl Running {
 pub fn dismiss() {
     for list in [&IDLE, &KEPT] {
         let supervisors = std::mem::take(&mut *list.lock().unwrap_or_else(PoisonError::into_inner));
-        // All supervisors are told to end before the first wait.
+        // All supervisors get the request to end before the first wait.
         drop(supervisors);
     }
 }

@@ -29,7 +29,7 @@ const MOST: Duration = Duration::from_secs(5);
 pub fn serve() -> anyhow::Result<()> {
     confine::hide();
     let mut words = std::env::args_os().skip(2);
-    // The rights are set before anything is read, so that no started program has other rights than
+    // The rights are set before any input is read, so that no started program has other rights than
     // this process.
     if let (Some(uid), Some(gid)) = (words.next(), words.next()) {
         let user = User::of_words(&uid, &gid).context("that is no user that calls may have")?;
@@ -102,7 +102,7 @@ impl Family {
                 PollFd::new(&self.deaths, PollFlags::IN),
                 PollFd::new(socket, PollFlags::IN),
             ];
-            // The loop checks all sources again, whatever ended the poll.
+            // The loop checks all sources again, for any result of the poll.
             let _ = poll(&mut fds, None);
             let [died, told] = fds.map(|fd| !fd.revents().is_empty());
             if died && let Some(status) = self.status(leader, lasts) {
@@ -136,7 +136,7 @@ impl Family {
     }
 }
 
-/// Starts a program with its own streams; the usual ones replace those that it does not have.
+/// Starts a program with its own streams; if one of them is missing, the usual stream is used.
 fn start(
     spawner: &Spawner,
     program: &SupervisedProgram,

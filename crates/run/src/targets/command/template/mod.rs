@@ -43,8 +43,8 @@ const SHELL_SIGNS: &[char] = &[
 pub(in crate::targets) enum CommandTemplate {
     /// The words of a command without shell syntax; the first is the program.
     Direct(Vec<CommandWord>),
-    /// A script in which each placeholder is replaced by a path that needs no quotes. So it may
-    /// stand in any quotes, in here-documents, or in scripts for another shell.
+    /// A script in which each placeholder is replaced by a path that needs no quotes. So the
+    /// placeholder may be within any quotes, in here-documents, or in scripts for another shell.
     Script(CommandWord),
 }
 
