@@ -94,7 +94,8 @@ impl Figures<'_> {
         self.why_empty(0, Turn::Stability)
     }
 
-    /// Whether a complete run has no such variant, since none can be made from its cases.
+    /// Whether no such variant can be made from the cases of the run, so that a complete run has
+    /// none.
     pub(super) fn has_none(&self, is_one: &dyn Fn(&VariantRecord) -> bool) -> bool {
         let mut variants = self.cases.values().flat_map(|case| &case.variants);
         self.settings.ending == Ending::Complete && !self.cases.is_empty() && !variants.any(is_one)
@@ -176,8 +177,8 @@ pub(super) fn ends(interval: Option<(f64, f64)>) -> Option<Interval> {
     interval.map(|(low, high)| Interval { low, high })
 }
 
-/// The digest by which the two sides of a comparison pair a variant: that of its input and of the
-/// baseline's input.
+/// The digest by which a comparison pairs the variants of its two sides: it is made from the input
+/// of the variant and the input of the baseline.
 pub(super) fn pair(case: &CaseRecord, variant: &Digest) -> Digest {
     Fields::of("kelvin/pair/v1")
         .field("baseline", case.input.bytes())

@@ -64,7 +64,7 @@ pub(super) fn metrics(
     };
 
     let invariance = figures.mean(&is(Figure::Invariance), Turn::Stability, CaseDetail::Cells);
-    // If a judge computes the distances, nobody can tell which answers are equal, so no type can be
+    // If a judge computes the distances, it is not known which answers are equal, so no type can be
     // judged by its swaps.
     let by_type = !basis.asked && !basis.governing_types.is_empty();
     let detail = if by_type {
@@ -199,9 +199,9 @@ pub(super) fn metrics(
     for (name, metric) in labelled::metrics(settings, cases) {
         put(ALL, name, metric);
     }
-    // If no such variant can be made from any case, there is nothing to lose, as long as something
-    // else is measured. If one could be made on the base, its report says so, and the loss is
-    // reported.
+    // If no such variant can be made from any case, no measurement is lost, as long as something
+    // else is measured. If one could be made on the base, the report of the base says so, and the
+    // loss is reported.
     let mut invariance = gated(invariance);
     let is_measured = sensitivity.value.is_some() || labelled::is_measured(settings, cases);
     invariance.gated = !(is_measured && figures.has_none(&is(Figure::Invariance)));
@@ -340,14 +340,14 @@ pub(crate) fn failure_rate(cases: &BTreeMap<String, CaseRecord>) -> Metric {
         .of_family("evidence")
         .lower_is_better()
         .interval(ends(all.interval()));
-    // If nothing was measured, the other figures of the run say so.
+    // If there was no measurement, the other figures of the run say so.
     metric.gated = !per_case.is_empty();
     metric.per_case = per_case.into();
     metric.is_failure_rate = true;
     metric
 }
 
-/// The failures of a case; none if nothing of the case was run.
+/// The failures of a case; none if the case was not run.
 fn of_case(case: &CaseRecord) -> Option<CaseValue> {
     let unperturbed: Vec<Option<f64>> = case
         .baseline

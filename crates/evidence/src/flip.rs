@@ -81,21 +81,21 @@ pub(super) fn case_flip(
     })
 }
 
-/// Whether a variant contains hedges: such variants should not move the decision either, but all
+/// Whether a variant contains hedges: such variants should not change the decision either, but all
 /// figures count them separately.
 fn is_hedge(variant: &VariantRecord) -> bool {
     perturb::find(&variant.kind).is_some_and(|kind| kind.figure == Figure::Hedge)
 }
 
-/// The mean distance of the answers to a variant from those to the case; none if no distance is
-/// known.
+/// The mean distance between the answers to a variant and the answers to the case; none if no
+/// distance is known.
 fn moved(variant: &VariantRecord) -> Option<f64> {
     let distances = variant.samples.iter().filter_map(|sample| sample.distance);
     let (sum, n) = distances.fold((0.0, 0_u32), |(sum, n), one| (sum + one, n + 1));
     (n > 0).then(|| sum / f64::from(n))
 }
 
-/// The most frequent answer to a variant, as JSON; among equally frequent ones the first.
+/// The most frequent answer to a variant, as JSON; among equally frequent answers the first.
 fn answer(variant: &VariantRecord) -> Option<String> {
     let mut counts: Vec<(String, usize)> = Vec::new();
     let compared = |sample: &&Sample| sample.distance.is_some();

@@ -2,8 +2,8 @@
 //! evidence, relative to how far it could move in this suite.
 //!
 //! A swap often inserts a unit that rightly leads to the same decision. Sensitivity counts such a
-//! swap as one that moved nothing. However, it is known what a swap can move: its unit comes from a
-//! *donor* case, and the donor's own answers show which decision the evidence leads to there.
+//! swap as one without effect. However, the possible effect of a swap is known: its unit comes from
+//! a *donor* case, and the donor's own answers show which decision the evidence leads to there.
 
 use std::collections::BTreeMap;
 
@@ -114,8 +114,8 @@ pub(super) fn is_swap(kind: &str) -> bool {
     perturb::find(kind).is_some_and(|kind| kind.figure == Figure::Sensitivity)
 }
 
-/// Fills in, for every swap, what it moved and what it could move. A swap without answers of its
-/// donor stays without a record.
+/// Adds to every swap its actual and its possible effect. A swap whose donor has no answers stays
+/// without a record.
 ///
 /// `counts` selects the variants that contribute to invariance; their answers count as the case's
 /// own answers.
@@ -213,7 +213,8 @@ fn pairs_of_repeats<'a>(
     both.filter_map(|(own, other)| Some((own.decision.as_ref()?, other.decision.as_ref()?)))
 }
 
-/// The pairs of answers that show what the swaps of a case could move, if a judge is asked.
+/// The pairs of answers that show the possible effects of the swaps of a case, if a judge is
+/// called.
 pub(super) fn pairs_with_donors<'a>(
     cases: &'a BTreeMap<String, CaseRecord>,
     case: &'a CaseRecord,
@@ -228,7 +229,7 @@ pub(super) fn pairs_with_donors<'a>(
     })
 }
 
-/// What one swap moved; none if none of its invocations was answered.
+/// The effect of one swap; none if none of its invocations was answered.
 fn swap(
     variant: &VariantRecord,
     own: &CaseOwnAnswers<'_>,
@@ -268,8 +269,8 @@ impl Figures<'_> {
             .counts_in(Unit::Ratio, Range::default())
     }
 
-    /// The mean contrast over all swaps: how far the swaps of this suite can move a decision,
-    /// beyond the effect of noise. 0 means that the suite cannot show anything.
+    /// The mean contrast over all swaps: how far the swaps of this suite can change a decision,
+    /// beyond the effect of noise. With 0, no conclusion is possible from this suite.
     pub(super) fn donor_contrast(&self, pick: &dyn Fn(&VariantRecord) -> bool) -> Metric {
         let swaps = Swaps::of(self.cases, pick, |_| true);
         let mean = |sums: CaseSums| (sums.swaps > 0).then(|| sums.contrast / sums.swaps as f64);
@@ -298,7 +299,7 @@ impl Figures<'_> {
             .interval(interval)
     }
 
-    /// Why the swaps show nothing; none if they do.
+    /// Why no conclusion is possible from the swaps; none if one is possible.
     fn why_no_swap(&self, swaps: &Swaps) -> Option<String> {
         if self.settings.basis.asked && swaps.unknown > 0 {
             return self.why_not_judged(swaps);
@@ -444,8 +445,8 @@ impl Swaps {
 /// Bootstrap", 1993, chapter 11), with `cases - 1` degrees of freedom, limited to `[0, 1]`. None
 /// for fewer than two cases, or if the figure cannot be computed without one of the cases.
 ///
-/// If all cases agree, the jackknife interval has no width. So the variance is at least that of
-/// half a case with the opposite result.
+/// If all cases agree, the jackknife interval has no width. So the variance is at least the
+/// variance with half a case of the opposite result.
 fn jackknife(
     value: f64,
     swaps: &Swaps,

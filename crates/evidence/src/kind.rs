@@ -244,7 +244,7 @@ fn view<'a>(section: &'a dyn AnySection, run: RunView<'a>) -> EvidenceRun<'a> {
 }
 
 /// How the run of the cases ended. A run of several probes has failed if one of them got no answer
-/// at all, but that says nothing about the others.
+/// at all, but that does not mean that the others failed.
 fn own_ending(ending: Ending, section: &EvidenceSection) -> Ending {
     let samples = section.items.values().flat_map(|case| &case.baseline);
     let mut decisions = samples.filter(|sample| sample.decision.is_some());
@@ -254,7 +254,7 @@ fn own_ending(ending: Ending, section: &EvidenceSection) -> Ending {
     }
 }
 
-/// What the figures of two sections of this kind depend on.
+/// The conditions on which the figures of two sections of this kind depend.
 fn both<'a>(base: &'a dyn AnySection, head: &'a dyn AnySection) -> Option<(&'a Basis, &'a Basis)> {
     let of = |section: &'a dyn AnySection| {
         let section = section.as_any().downcast_ref::<EvidenceSection>()?;

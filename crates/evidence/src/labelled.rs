@@ -56,7 +56,7 @@ pub(super) fn is_measured(settings: &Settings<'_>, cases: &BTreeMap<String, Case
     !settings.basis.asked && cases.values().any(|case| case.expected.is_some())
 }
 
-/// A notice that the labels are not compared with anything, if that is the case.
+/// A notice that no answer is compared with the labels, if that is the case.
 pub(super) fn notice(
     settings: &Settings<'_>,
     cases: &BTreeMap<String, CaseRecord>,

@@ -1,6 +1,6 @@
 //! Labels that a change edits. Both sides are judged by the labels of one side, so that nobody can
 //! turn a wrong answer into a right one by changing the label. The answers of both sides are in
-//! their records; nothing is run for this.
+//! their records, so no pipeline is run for this.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

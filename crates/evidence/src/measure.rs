@@ -26,7 +26,7 @@ pub(crate) struct Measurement<'a> {
 }
 
 impl<'a> Measurement<'a> {
-    /// A new measurement, before anything is run.
+    /// A new measurement, before its first call.
     pub(crate) fn new(
         survey: &'a Survey<'a>,
         plans: &'a BTreeMap<usize, Plan>,
@@ -94,7 +94,7 @@ impl<'a> Measurement<'a> {
         Ok(())
     }
 
-    /// Writes every input once and runs nothing.
+    /// Writes every input once, without running the pipeline.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ impl<'a> Measurement<'a> {
     }
 
     /// If the first baseline answers without a usable decision, the configuration is wrong, and all
-    /// other invocations would be useless. Among several shards only the one with the first case
+    /// other invocations would be useless. Of several shards, only the shard with the first case
     /// reports this, because an undivided run would stop after the first case too.
     fn refuse_unusable_decision(&self, first: &[Task]) -> anyhow::Result<()> {
         let Some(task) = first.first().filter(|_| self.survey.begins) else {

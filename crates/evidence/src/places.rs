@@ -22,8 +22,8 @@ pub(crate) struct SeenPlace<'a> {
     pub(crate) places: Range<usize>,
     /// How many elements the list has.
     pub(crate) length: usize,
-    /// How stable the decision was with the deciding element there. In a list that keeps its order:
-    /// how often neutral text there moved the decision.
+    /// How stable the decision was with the deciding element at this position. In a list that keeps
+    /// its order: how often neutral text at this position moved the decision.
     pub(crate) value: f64,
     /// Whether an element there is of a governing type.
     pub(crate) governs: bool,
@@ -163,7 +163,7 @@ fn one_list<'a>(
 /// as the deciding one.
 const HALF: f64 = 0.5;
 
-/// The part of a list outside which nothing is used.
+/// The only part of a list that the pipeline uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadPart {
     /// Whether the part is at the end of the list.
@@ -192,7 +192,7 @@ const OUTSIDE: usize = 5;
 const HARDLY: f64 = 0.05;
 
 impl SeenPlaces<'_> {
-    /// The part outside which nothing is used, if there is one.
+    /// The only part that the pipeline uses; none if there is no such part.
     pub(crate) fn part(&self) -> Option<ReadPart> {
         self.part_of_moved().or_else(|| self.part_of_kept())
     }
@@ -258,7 +258,7 @@ fn part(
     }
 }
 
-/// Every part with which the positions could be split, the smaller ones first.
+/// Every possible part for splitting the positions, the smaller ones first.
 fn parts(seen: &[SeenPlace<'_>]) -> impl Iterator<Item = (bool, usize)> {
     let ends = |at_the_end: bool| {
         let ends = seen.iter().map(move |place| match at_the_end {

@@ -161,7 +161,7 @@ pub struct Sample {
     pub failure: Option<Box<Failure>>,
 }
 
-/// Keeps a decision of `null`, since a null decision is not the same as a missing decision.
+/// Keeps a decision of `null`, since a decision of null is not the same as a missing one.
 mod explicit_null {
     use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
     use serde_json::Value;

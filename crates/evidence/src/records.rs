@@ -121,10 +121,10 @@ fn record(
     }
 }
 
-/// Finds the fields beside the decision in the output of a finished task.
+/// Finds the fields besides the decision in the output of a finished task.
 pub(super) type Outputs<'o> = dyn Fn(&Task) -> Option<BTreeMap<String, String>> + Sync + 'o;
 
-/// The fields beside the decision in the outputs of a case, one entry per repeat; empty if no
+/// The fields besides the decision in the outputs of a case, one entry per repeat; empty if no
 /// output has any.
 fn beside(
     name: &Arc<str>,
@@ -160,8 +160,8 @@ fn times(case: &Case, plan: &Plan, outcomes: &Outcomes, rounds: usize) -> Option
     Times::of(&cells)
 }
 
-/// The first repeats, as far as they were run, in a list without unused capacity: every variant of
-/// the run has such a list.
+/// The first repeats, if they were run, in a list without unused capacity: every variant of the run
+/// has such a list.
 fn samples<'o>(repeats: usize, of: impl Fn(usize) -> Option<&'o Outcome>) -> Vec<Sample> {
     let mut samples = Vec::with_capacity(repeats);
     samples.extend((1..=repeats).map_while(|repeat| of(repeat).map(sample)));

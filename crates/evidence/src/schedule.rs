@@ -32,7 +32,7 @@ impl Rounds {
         }
     }
 
-    /// Every input once, whatever the configuration says.
+    /// Every input once, without regard to the configuration.
     pub(super) const fn once() -> Self {
         Self {
             repeats: 1,

@@ -1,4 +1,4 @@
-//! What is measured: the settings, the cases, and their planned variants.
+//! The planned measurement: the settings, the cases, and their variants.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};

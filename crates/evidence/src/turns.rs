@@ -1,6 +1,6 @@
-//! Evaluates whether the decision uses what was said in each turn of a conversation: which turns a
-//! variant changed, how often the decision moved with other evidence there, and how stable it was
-//! if the same evidence was only presented differently.
+//! Evaluates whether the decision uses each turn of a conversation: which turns a variant changed,
+//! how often the decision moved with other evidence there, and how stable it was if the same
+//! evidence was only presented differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,8 +70,8 @@ fn touched(case: &CaseRecord, notes: &Notes) -> BTreeSet<usize> {
     let mut touched: BTreeSet<usize> = gone.filter_map(|unit| turn(*unit)).collect();
     let others = notes.order.windows(2).filter(|two| two[0] > two[1]);
     touched.extend(others.filter_map(|two| turn(two[0]).filter(|one| turn(two[1]) == Some(*one))));
-    // A replacement is in the turn of the replaced unit. A unit that was inserted beside others is
-    // in an array, and so in the turn of a neighbour.
+    // A replacement is in the turn of the replaced unit. An inserted unit is in an array, so it is
+    // in the same turn as its neighbours in this array.
     if !notes.removed.is_empty() {
         return touched;
     }
@@ -106,7 +106,7 @@ pub(crate) struct TurnTrial<'a> {
     pub(crate) moved: bool,
 }
 
-/// Every such variant, once for each of its answers.
+/// Every variant that changed a turn, once for each of its answers.
 pub(crate) fn trials<'a>(
     cases: &'a BTreeMap<String, CaseRecord>,
     governing: &[String],

@@ -61,7 +61,8 @@ pub fn settings(governing: &[&str]) -> EvidenceSettings {
     }
 }
 
-/// Documents made from pieces that are hard to parse, and from nothing but markup characters.
+/// Documents made from text that is hard to parse, and documents that contain only markup
+/// characters.
 #[cfg(test)]
 pub fn document() -> impl proptest::strategy::Strategy<Value = String> {
     use proptest::collection::vec;

@@ -14,7 +14,7 @@ use crate::config::unit_type;
 pub(super) struct DocumentProblem {
     /// The line number, from 1.
     pub(super) line: usize,
-    /// What is wrong in that line.
+    /// The problem in that line.
     pub(super) what: String,
     /// How to fix it.
     pub(super) help: &'static str,

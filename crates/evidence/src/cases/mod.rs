@@ -39,7 +39,7 @@ pub struct Corpus {
     pub cases: Vec<Case>,
     /// The files from which the labels come, relative to the root of the configuration.
     pub labels: Vec<Arc<str>>,
-    /// What the program treats as units in records, for a person who checks a configuration.
+    /// Notes on which parts of records count as units, for a person who checks a configuration.
     pub remarks: Vec<Notice>,
 }
 
@@ -69,7 +69,7 @@ pub struct Case {
 /// The format of a case.
 #[derive(Debug)]
 pub enum DocumentForm {
-    /// A Markdown file of its own, whose sections are the units.
+    /// A separate Markdown file, whose sections are the units.
     Markdown,
     /// A record in a file with many records; its units are texts.
     Record(Box<RecordForm>),
@@ -96,8 +96,8 @@ pub struct Unit {
     /// The digest of the body with its line breaks as `\n`: units with equal content have equal
     /// digests.
     pub content: Digest,
-    /// The array of the record in which the unit is an element; none for a section of a Markdown
-    /// file.
+    /// The array of the record that contains the unit as an element; none for a section of a
+    /// Markdown file.
     pub list: Option<u32>,
     /// Whether the unit can neither be moved nor left out, like a field of a record.
     pub fixed: bool,

@@ -78,7 +78,7 @@ struct ProseWalk<'a> {
     /// The mask while it is filled; as bytes, because it is filled out of order.
     masked: Vec<u8>,
     blocks: Vec<ProseBlock>,
-    /// The current block, which may have begun without an event of its own (tight list items).
+    /// The current block, which may have begun without an event (tight list items).
     open: Option<ProseBlock>,
     /// How many links, headings and similar elements surround the parser's position: their content
     /// is not prose.

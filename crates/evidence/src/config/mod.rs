@@ -38,7 +38,7 @@ pub struct EvidenceSettings {
     pub governing_types: Vec<String>,
     /// The unit types whose units keep their order; normalised and distinct.
     pub keep_order: Vec<String>,
-    /// The settings in the file that define what is measured, by key and with defaults.
+    /// The settings from the file that define what is measured, by key and with defaults.
     pub written: Map<String, Value>,
     /// The seed for the choice of perturbations; the pipeline never gets it.
     pub seed: u64,
@@ -105,7 +105,7 @@ pub struct RecordUnits {
 }
 
 impl RecordUnits {
-    /// The keys that lead to the units, and `*` for every element of an array.
+    /// The keys on the path to the units, and `*` for every element of an array.
     pub fn parts(&self) -> Vec<String> {
         match self.place.strip_prefix('/') {
             Some(pointer) => pointer

@@ -79,7 +79,7 @@ impl ByItself {
         swaps.moved as f64 > samples * share + SURE * spread
     }
 
-    /// A clause with the evidence that the decision moves by itself; if there is no such evidence,
+    /// A clause with the evidence that the decision changes without a cause; without such evidence,
     /// the clause says that it may.
     pub(super) fn sentence(self) -> String {
         if self.repeated_otherwise > 0 {

@@ -24,17 +24,17 @@ pub(super) const fn word(status: Status) -> &'static str {
     }
 }
 
-/// What should happen for the variants of a run.
+/// The expected effect of the variants of a run.
 pub struct Expectations<'a> {
     /// Whether there are several governing types: then a swap of a unit of one type may rightly
-    /// move nothing, because another type decides.
+    /// have no effect, because another type decides.
     several: bool,
     /// If there are several governing types, those that the pipeline ignores.
     ignored: BTreeSet<&'a str>,
 }
 
 impl<'a> Expectations<'a> {
-    /// What should happen for the variants of a run.
+    /// The expected effect of the variants of a run.
     pub fn of(run: &EvidenceRun<'a>) -> Self {
         Self {
             several: run.governing_types.len() > 1,
@@ -66,7 +66,7 @@ impl<'a> Expectations<'a> {
     }
 
     /// Whether a variant with other evidence should have moved the decision: its unit comes from a
-    /// case with another answer, and nothing else could have prevented the move.
+    /// case with another answer, and no other type could have prevented the move.
     fn had_to_move(&self, variant: &VariantRecord) -> bool {
         let differs = variant.swap.as_ref().is_some_and(|swap| swap.donor_differs);
         let ignored = variant
@@ -141,7 +141,7 @@ impl<'a> RankedCase<'a> {
     }
 }
 
-/// Describes in words what a variant does to its case.
+/// Describes in words how a variant differs from its case.
 pub(super) fn done(case: &CaseRecord, variant: &VariantRecord) -> Phrase {
     let unit = |place: usize| {
         let unit = case.units.get(place);

@@ -14,10 +14,11 @@ use kelvin_page::{HeatCell, HeatGrid, HeatRow};
 /// The row of the neutral sections: sections of the filler bank have no unit type of the cases.
 const FILLER: &str = "(neutral sections)";
 
-/// The map of a run; none if nothing was compared.
+/// The map of a run; none if there are no comparisons.
 pub(super) fn map(run: &EvidenceRun<'_>, signals: &Signals<'_>) -> Option<HeatGrid> {
     let mut sums: BTreeMap<(&str, &str), (f64, usize)> = BTreeMap::new();
-    // Kinds that should not move the decision come first, each group in the order of the registry.
+    // Kinds that should not move the decision come first; within both groups the order is that of
+    // the registry.
     let mut kinds: BTreeSet<(bool, usize, &str)> = BTreeSet::new();
     for case in run.cases.values() {
         for variant in &case.variants {

@@ -156,7 +156,7 @@ fn variants(name: &str, case: &CaseRecord, expected: &Expectations<'_>) -> Table
     }
 }
 
-/// A row for a variant: what was done, what the decision should do and what it did.
+/// A row for a variant: its change, the expected effect on the decision, and the actual effect.
 pub(super) fn row(case: &CaseRecord, variant: &VariantRecord, status: Status) -> TableRow {
     let ought = match variant.relation {
         Relation::Invariance => "hold",
@@ -200,7 +200,7 @@ pub(super) fn decisions(samples: &[Sample]) -> Phrase {
     all.unwrap_or_else(|| Phrase::text("not run"))
 }
 
-/// What changed in the input. A new order changes no word, so the page says where each unit came
+/// The change of the input. A new order changes no word, so the page says where each unit came
 /// from, which is more useful than a comparison of the texts.
 fn detail(name: &str, case: &CaseRecord, variant: &VariantRecord) -> Detail {
     let places = variant.notes.order.iter().enumerate().take(UNITS);

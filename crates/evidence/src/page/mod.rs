@@ -155,7 +155,7 @@ mod known_truth_tests;
 #[cfg(test)]
 mod known_values_tests;
 
-/// If they are at least this value, invariance and following count as high.
+/// From this value on, invariance and following count as high.
 pub const QUADRANT: f64 = 0.70;
 
 /// One of the two signals, each of which has its own words.

@@ -12,8 +12,8 @@ pub(super) struct Signals<'a> {
     agreement: Option<Estimate<'a>>,
     pub(super) invariance: Estimate<'a>,
     pub(super) sensitivity: Estimate<'a>,
-    /// Following: sensitivity relative to what the swaps could show. It gets a word only with a
-    /// single governing type and enough swaps; otherwise a band would mean nothing.
+    /// Following: sensitivity relative to the largest possible effect of the swaps. It gets a word
+    /// only with a single governing type and enough swaps; otherwise a band would have no meaning.
     pub(super) following: Estimate<'a>,
     kelvin: Estimate<'a>,
     /// Every swap of the run.
@@ -206,7 +206,7 @@ pub(super) fn breakdowns<'a>(run: &EvidenceRun<'a>) -> Vec<Breakdown<'a>> {
 /// The parts of a signal, the lowest first, since they need attention most.
 fn lowest_first<'a>(run: &EvidenceRun<'a>, id: &str) -> Vec<(&'a str, Estimate<'a>)> {
     let mut family = family(run.metrics, id);
-    // The figure of both padding kinds together would only repeat the two.
+    // The figure of both padding kinds together would only repeat the figures of the two kinds.
     family.retain(|(name, _)| *name != "pad");
     family.sort_by(|a, b| {
         let value = |metric: &Metric| metric.value.unwrap_or(f64::INFINITY);

@@ -1,4 +1,4 @@
-//! The one word for a run of the evidence probe, and the figures behind it.
+//! The word that describes a run of the evidence probe, and the figures on which it is based.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{CaseRecord, VariantRecord};
 use kelvin_record::family;
 
 /// The combined meaning of invariance and following. The first four are the quadrants for one
-/// governing type; with several types, a band for following would mean nothing.
+/// governing type; with several types, a band for following would have no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Invariance and following are both high.
@@ -27,7 +27,7 @@ pub enum Standing {
     /// Several types: the decision stays where it should, and at least one type decides rarely or
     /// never.
     Selective,
-    /// All answers, or nearly all, are the same, whatever the case is.
+    /// All answers, or nearly all, are the same for every case.
     Constant,
     /// The decision stays where it should; the swaps cannot show whether it follows the evidence.
     Unclear,
@@ -62,8 +62,8 @@ impl Standing {
             && kinds.all(|value| without_noise(value, most_noise(run)) >= EVERY_KIND);
         let swaps = SwapCounts::of(run, |_| true);
         let answers = AnswerCounts::of(run).filter(AnswerCounts::are_constant);
-        // If swaps move the decision much more often than presentation does, the pipeline reacts to something, even if
-        // it gives one answer most of the time.
+        // If swaps move the decision much more often than presentation does, the pipeline reacts to
+        // the evidence, even if it gives one answer most of the time.
         let reacts = swaps.moved_share() > 1.0 - invariance + REACTS;
         if answers.is_some() && !reacts {
             return Some(Self::Constant);
@@ -155,8 +155,8 @@ impl Standing {
 /// interval of the noise floor.
 pub(super) fn most_noise(run: &EvidenceRun<'_>) -> f64 {
     let floor = run.metrics.get("evidence.noise_floor");
-    // If no two answers to the same input differed, no change is due to noise. With a few cases,
-    // the upper end of the interval would still allow that one change in ten is noise.
+    // If no two answers to the same input differed, no change is due to noise. With few cases, the
+    // upper end of the interval would still allow that one change in ten is noise.
     let floor = floor.filter(|floor| floor.value != Some(0.0));
     let most = floor.and_then(|floor| floor.interval.map(|ends| ends.high).or(floor.value));
     most.unwrap_or(0.0)
@@ -174,7 +174,8 @@ pub(super) fn without_noise(invariance: f64, eta: f64) -> f64 {
 /// The decision counts as stable only if the invariance of each single kind is at least this.
 const EVERY_KIND: f64 = 0.75;
 
-/// How much larger the share of swaps that move the decision must be than that of other variants.
+/// The minimum difference between the share of swaps that move the decision and the same share of
+/// other variants.
 const REACTS: f64 = 0.2;
 
 /// The standing with several governing types; none if it is unknown for some type whether the
@@ -207,7 +208,7 @@ pub(super) struct AnswerCounts<'a> {
 }
 
 impl<'a> AnswerCounts<'a> {
-    /// The counts; none if nothing was answered.
+    /// The counts; none if there is no answer.
     pub(super) fn of(run: &EvidenceRun<'a>) -> Option<Self> {
         let mut total: BTreeMap<String, (usize, &Value)> = BTreeMap::new();
         for decision in run.cases.values().flat_map(|case| answers(case, |_| true)) {

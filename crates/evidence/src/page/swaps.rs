@@ -1,4 +1,4 @@
-//! What the swaps of a run show: which of them could move the decision, and which did.
+//! The conclusions from the swaps of a run: which of them could move the decision, and which did.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use kelvin_page::counted;
 
 /// The smallest number of swaps whose donors have another answer that is needed for a conclusion.
 pub(super) const ENOUGH_SWAPS: usize = 5;
-/// The smallest number of cases with such swaps.
+/// How many cases need such swaps at least.
 pub(super) const ENOUGH_CASES: usize = 3;
 /// The mean contrast must be at least this share of the noise. Below it, two answers of the same
-/// case are nearly as far apart as the answers of two cases, so swaps show nothing.
+/// case differ nearly as much as the answers of two cases, so swaps allow no conclusion.
 const CLEAR: f64 = 0.25;
 
 /// With several governing types, a type counts as ignored if its following is below this and the
@@ -40,7 +40,7 @@ pub(super) struct SwapCounts {
     /// The contrasts and the noise, each summed over the samples that could move the decision.
     contrast: f64,
     noise: f64,
-    /// Whether anything is known about the donors.
+    /// Whether the answers of the donors are known.
     known: bool,
 }
 
@@ -96,7 +96,7 @@ impl SwapCounts {
         self.moved as f64 / self.samples.max(1) as f64
     }
 
-    /// Whether most of the swaps that could move the decision did, in whatever direction.
+    /// Whether most of the swaps that could move the decision did, in any direction.
     pub(super) const fn mostly_moved(&self) -> bool {
         self.followed * 2 > self.could
     }
@@ -119,7 +119,8 @@ impl SwapCounts {
     }
 
     /// `28 of 48 swaps moved the decision; the donors' own answers differ in 27 of the 48, and the
-    /// pipeline followed those`; none if there is no swap, or nothing is known about the donors.
+    /// pipeline followed those`; none if there is no swap, or the answers of the donors are not
+    /// known.
     pub(super) fn sentence(&self) -> Option<String> {
         if !self.known {
             return None;

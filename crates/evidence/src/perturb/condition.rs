@@ -118,7 +118,7 @@ fn listed(
     })
 }
 
-/// Whether a text begins with one of the listed sentences, whatever its case and white space.
+/// Whether a text begins with one of the listed sentences, without regard to case and white space.
 fn begins_with_known_state(text: &str, list: &Words) -> bool {
     list.condition_states.iter().any(|state| {
         let mut rest = text;

@@ -60,7 +60,7 @@ fn sites(text: &Text<'_>, list: &Words) -> Vec<InsertionSite> {
     sites
 }
 
-/// The parts of a sentence before which a hedge can stand: a judgement, or the object of an
+/// The parts of a sentence before which a hedge can be inserted: a judgement, or the object of an
 /// opinion.
 fn places(sentence: &str, list: &Words) -> Vec<Range<usize>> {
     let words = words(sentence);

@@ -1,7 +1,8 @@
-//! Perturbations: rewrites of a case that should either keep the decision or move it.
+//! Perturbations: rewrites of a case after which the decision should either stay the same or
+//! change.
 //!
 //! Each kind is one file with one entry in [`ALL`]. A kind proposes [`Draft`]s; [`Planner`] names
-//! them, leaves out those that change nothing and records what each one did.
+//! them, leaves out drafts without any effect on the text, and records the changes of each one.
 
 mod bullet_reformat;
 mod comparator_flip;
@@ -137,7 +138,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// What the decision should do in the variants of this figure.
+    /// The expected effect on the decision in the variants of this figure.
     pub const fn relation(self) -> Relation {
         match self {
             Self::Invariance | Self::Hedge | Self::Drop => Relation::Invariance,
@@ -151,7 +152,7 @@ impl Figure {
 pub struct Perturbation {
     /// The name in the configuration, in the reports and in the folder names, e.g. `reorder`.
     pub name: &'static str,
-    /// One sentence for a person: what is done to the case.
+    /// One sentence for a person: the change that is made to the case.
     pub description: &'static str,
     /// The figure to which the samples of this kind contribute.
     pub figure: Figure,
@@ -269,11 +270,11 @@ pub enum Piece {
     /// A rewritten unit of the case. A run has hundreds of thousands of pieces, and only a few are
     /// rewritten: the box halves the size of the others.
     Edited(Box<EditedUnit>),
-    /// A unit of another case, and the unit of this case that it replaces or beside which it stands
-    /// in an array. The second is used only for records.
+    /// A unit of another case, and a unit of this case: the first one replaces the second, or is
+    /// inserted beside it in an array. The second is used only for records.
     Peer(UnitPlace, u32),
-    /// A section of the filler bank, and a unit of the array in which it stands, as for a unit of
-    /// another case.
+    /// A section of the filler bank, and a unit of the array in which it is inserted, as for a unit
+    /// of another case.
     Filler(usize, u32),
 }
 
@@ -302,17 +303,18 @@ impl Piece {
         }
     }
 
-    /// A unit of another case that replaces a unit of this case or stands beside it in an array.
+    /// A unit of another case that replaces a unit of this case or is inserted beside it in an
+    /// array.
     fn peer(place: UnitPlace, beside: usize) -> Self {
         Self::Peer(place, narrow(beside))
     }
 
-    /// A section of the filler bank that stands beside a unit of this case in an array.
+    /// A section of the filler bank that is inserted beside a unit of this case in an array.
     fn filler(section: usize, beside: usize) -> Self {
         Self::Filler(section, narrow(beside))
     }
 
-    /// The unit of the case that the piece is, replaces or stands beside.
+    /// The unit of the case that the piece is or replaces, or beside which the piece is inserted.
     const fn beside(&self) -> usize {
         match self {
             Self::Own(unit) => *unit,
@@ -424,7 +426,8 @@ pub struct Added {
     pub from: Option<Arc<str>>,
 }
 
-/// The variants of one case, with a notice for every limit, skip and variant that changes nothing.
+/// The variants of one case, with a notice for every limit, every skip and every variant without an
+/// effect on the text.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// The variants in the order of the registry and of their numbers.
@@ -447,7 +450,7 @@ impl Variant {
         Digest::of(self.render(corpus, at, settings).as_bytes())
     }
 
-    /// What was done to the case at this index of the corpus.
+    /// The changes to the case at this index of the corpus.
     pub fn notes(&self, corpus: &Corpus, at: usize, settings: &EvidenceSettings) -> Notes {
         Notes::of(corpus, at, settings, &self.pieces, &self.detail)
     }

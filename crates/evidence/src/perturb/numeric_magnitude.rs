@@ -49,7 +49,7 @@ impl AmountStep {
 }
 
 /// Makes one amount of one governing unit larger or smaller. If all amounts changed together, a
-/// fact and its threshold would grow by the same factor, and the answers would show nothing.
+/// fact and its threshold would grow by the same factor, and the answers would allow no conclusion.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "numeric_magnitude",
     description: "one amount of one governing unit becomes 2, 5 or 10 times as much, or a 2nd, 5th or 10th",

@@ -1,4 +1,4 @@
-//! `pad_content`: units of other cases are inserted, as evidence about something else.
+//! `pad_content`: units of other cases are inserted, as evidence about another subject.
 
 use std::ops::Range;
 

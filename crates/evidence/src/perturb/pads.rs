@@ -1,4 +1,5 @@
-//! The common part of both kinds of padding: how many sections are inserted, and where.
+//! The common part of both kinds of padding: how many sections are inserted, and at which
+//! positions.
 
 use std::ops::Range;
 
@@ -28,7 +29,7 @@ pub(super) fn add_another(proposal: &mut Proposal, mut pieces: impl FnMut(usize)
 }
 
 /// The units of a case in order, with the pieces of `added` inserted one after another at random
-/// positions of their ranges. None of these positions is after a unit that keeps its order.
+/// positions of their ranges. No piece is inserted after a unit that keeps its order.
 pub(super) fn scatter(
     subject: &PerturbedCase<'_>,
     runs: &[Range<usize>],
@@ -56,7 +57,7 @@ pub(super) fn scatter(
     pieces
 }
 
-/// One of several ranges; with a single range there is nothing to draw.
+/// Draws one of several ranges; a single range needs no random choice.
 pub(super) fn one_run(candidates: &[usize], draw: &mut Draw) -> Option<usize> {
     match candidates {
         [] => None,

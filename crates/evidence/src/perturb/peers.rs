@@ -165,7 +165,7 @@ impl Peers {
     }
 
     /// Data that a kind derives from the whole corpus, e.g. its own ring: they are made for the
-    /// first case that asks for them, and shared by all others.
+    /// first case that needs them, and shared by all others.
     pub(super) fn derived<T: Send + Sync + 'static>(
         &self,
         kind: &'static str,
@@ -202,7 +202,7 @@ fn sense_of_list(case: &Case, units: Range<usize>) -> Digest {
 }
 
 /// The digest of the text below the heading of a unit, without regard to white space: replacing a
-/// unit by one with the same text would test nothing.
+/// unit by one with the same text would be no test.
 fn sense(case: &Case, unit: &Unit) -> Digest {
     let text = &case.text[unit.heading_end..unit.body.end];
     let mut words = String::with_capacity(text.len());

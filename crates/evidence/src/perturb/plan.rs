@@ -38,8 +38,8 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Plans every enabled kind for the case at an index of the corpus. A case without units has
-    /// nothing to perturb; the notices of loading report such a case.
+    /// Plans every enabled kind for the case at an index of the corpus. A case without units has no
+    /// part to perturb; the notices of loading report such a case.
     pub fn plan(&mut self, at: usize) -> Plan {
         let subject = PerturbedCase::new(self.corpus, at, self.settings, self.peers);
         let mut plan = Plan {

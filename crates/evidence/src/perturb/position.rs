@@ -86,7 +86,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
 pub(crate) struct Sweep {
     /// All its units.
     pub(crate) units: Range<usize>,
-    /// Its positions, in groups of several if there are many.
+    /// Its positions, in groups if there are many positions.
     pub(crate) groups: Vec<SweptPlaces>,
     /// How many positions there are.
     pub(crate) length: usize,
@@ -155,7 +155,7 @@ fn groups(length: usize) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// The positions of a group for people, counted from 1.
+/// The positions of a group in a text for people, counted from 1.
 fn shown(group: &Range<usize>, length: usize) -> String {
     match group.len() {
         1 => format!("{} of {length}", group.end),

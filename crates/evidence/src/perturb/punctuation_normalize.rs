@@ -182,7 +182,7 @@ fn curled(chars: &[(usize, char)], quote: char, marks: &mut Vec<Mark>) {
     );
 }
 
-/// Whether a character stands between two letters.
+/// Whether a character is between two letters.
 fn is_inner(chars: &[(usize, char)], place: usize) -> bool {
     let letter = |place: Option<usize>| {
         place

@@ -1,5 +1,6 @@
-//! Turns pieces into text. Units of the case that stayed side by side keep every byte between them;
-//! all other pieces are joined so that no unit can swallow the heading of the next one.
+//! Turns pieces into text. If units of the case stay side by side, every byte between them stays
+//! too; all other pieces are joined so that the heading of a unit never becomes a part of the
+//! previous unit.
 
 use std::ops::Range;
 

@@ -125,7 +125,7 @@ fn arrangements(classes: &[usize]) -> usize {
     product
 }
 
-/// Every order of all ranges except that of the case, in lexicographic order.
+/// Every order of all ranges except the order of the case itself, in lexicographic order.
 fn listed(classes: &[Vec<usize>]) -> Vec<Orders> {
     let mut orders: Vec<Orders> = vec![Vec::new()];
     for run in classes {

@@ -71,7 +71,7 @@ impl<T> Ring<T> {
         self.things.len()
     }
 
-    /// How many elements have an identity that is not among these distinct ones. A result below
+    /// How many elements have an identity outside the given set of distinct ones. A result below
     /// `enough` is exact; a larger result is at most the true number.
     pub(super) fn besides<'a>(
         &self,
@@ -96,9 +96,9 @@ impl<T> Ring<T> {
     }
 
     /// The `nth` draw of a variant with this key: the first allowed element from the drawn point
-    /// on, with its identity, by which `allowed` decides. None if nothing is allowed. To find that
-    /// out, the whole ring is searched; therefore the caller first counts what is left, and only
-    /// excludes what a single case has or has drawn.
+    /// on, with its identity, by which `allowed` decides. None if no element is allowed. To find
+    /// that out, the whole ring is searched; therefore the caller first counts the remaining
+    /// elements, and excludes only elements that a single case has or has drawn.
     pub(super) fn draw(
         &self,
         key: Digest,

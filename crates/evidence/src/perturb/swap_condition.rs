@@ -53,7 +53,7 @@ struct Index {
 struct TypeCount {
     /// The number of units of the type.
     units: usize,
-    /// The number of these units that have the form of a rule.
+    /// The number of these units that were recognised as a rule.
     read: usize,
     /// The first case that has a unit of the type.
     first: usize,

@@ -68,8 +68,7 @@ fn heading_end(body: &str) -> usize {
     body.find(['\n', '\r']).unwrap_or(body.len())
 }
 
-/// Adds one space before a line break in the running text. Two spaces there would be a hard line
-/// break.
+/// Adds one space before a line break in the running text. Two spaces would be a hard line break.
 fn line_ends(text: &Text<'_>) -> Edits {
     let masked = text.prose.masked.as_bytes();
     let mut places = Edits::new();

@@ -24,15 +24,15 @@ pub struct Words {
     pub auxiliaries: Vec<String>,
     /// Words such as "perhaps", inserted into opinions and judgements.
     pub hedges: Vec<String>,
-    /// Verbs of opinion, e.g. "prefers"; a hedge goes between one of these and a determiner.
+    /// Verbs of opinion, e.g. "prefers"; a hedge is inserted between such a verb and a determiner.
     pub opinions: Vec<String>,
-    /// Adjectives that judge, e.g. "pleasant"; a hedge goes before one of these.
+    /// Adjectives that judge, e.g. "pleasant"; a hedge is inserted before such an adjective.
     pub judgements: Vec<String>,
     /// Words that begin a noun phrase, e.g. "the".
     pub determiners: Vec<String>,
     /// Words that are never a noun, e.g. "of"; an outcome may be followed directly by one of them.
     pub prepositions: Vec<String>,
-    /// Imperative verbs before which a polite word may stand.
+    /// Imperative verbs before which a polite word can be inserted.
     pub imperatives: Vec<String>,
     /// Polite words, e.g. "Please".
     pub courtesies: Vec<String>,
@@ -42,7 +42,7 @@ pub struct Words {
     pub openers: Vec<String>,
     /// Sentences about the text, inserted before a section.
     pub meta_comments: Vec<String>,
-    /// Words that negate; nothing is inserted near them.
+    /// Words that negate; no text is inserted near them.
     pub negations: Vec<String>,
     /// Sentences that state whether conditions hold, for `swap_condition`.
     pub condition_states: Vec<String>,
@@ -91,7 +91,7 @@ impl NeutralSection {
 }
 
 /// The minimum number of filler sections: a variant of `pad_length` uses up to this many different
-/// ones.
+/// sections.
 pub const LEAST_FILLER: usize = 4;
 
 /// The names of all lists, in the order of the documentation.

@@ -13,7 +13,7 @@ pub(super) struct FoundUnit {
     pub(super) unit_type: String,
     /// The range that moves with the unit.
     pub(super) element: Range<usize>,
-    /// The range of its text, as JSON.
+    /// The range of its JSON text.
     pub(super) value: Range<usize>,
     /// The text itself.
     pub(super) text: String,
@@ -51,7 +51,7 @@ pub(super) struct FoundUnits {
     pub(super) absent: Vec<String>,
     /// The fields at the top level that were examined and contain no unit, with their JSON types.
     pub(super) passed: Vec<(String, JsonType)>,
-    /// The fields beside the turns, with their JSON types.
+    /// The fields besides the turns, with their JSON types.
     pub(super) beside: Vec<(String, JsonType)>,
     /// The name of the turns, if they cannot be moved.
     pub(super) turns: Option<String>,
@@ -523,7 +523,7 @@ pub(super) fn type_of_message(role: &str, is_last_user: bool) -> String {
 /// The part of a place that means every element of an array.
 const EACH: &str = "*";
 
-/// What is wrong with a JSON text, without the position: the message names it in its own way.
+/// The problem of a JSON text, without its position, because the message adds the position.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rfind(" at line ") {

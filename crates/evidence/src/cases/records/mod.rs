@@ -227,8 +227,8 @@ fn no_id(rules: &RecordSettings, keys: &[String]) -> FieldProblem {
     }
 }
 
-/// The problem that no record has the label field that the configuration names: otherwise, after a
-/// spelling mistake, a run without labels would look complete. None if a record has the field.
+/// The problem that no record has the label field that the configuration names: after a spelling
+/// mistake, a run without labels would look complete. None if a record has the field.
 fn no_label(file: &CaseFile, read: &[ReadRecord], rules: &RecordSettings) -> Option<Notice> {
     let field = rules.expected.as_ref()?;
     let keys = &read.first()?.keys;
@@ -465,7 +465,7 @@ struct Census {
     absent: BTreeMap<String, Vec<usize>>,
     /// The fields without a unit.
     passed: BTreeMap<String, &'static str>,
-    /// The fields beside the turns, which the pipeline does not get.
+    /// The fields besides the turns, which the pipeline does not get.
     beside: BTreeMap<String, &'static str>,
     /// The smallest and the largest number of turns in a record.
     turns: Option<(usize, usize)>,
@@ -509,7 +509,7 @@ impl Census {
         }
     }
 
-    /// The declared places that match nothing in any record.
+    /// The declared places that do not exist in any record.
     fn nowhere(&self, file: &CaseFile, rules: &RecordSettings) -> Vec<Misuse> {
         let is_nowhere = |name: &str| {
             let lines = self.absent.get(name);
@@ -544,7 +544,7 @@ impl Census {
             .collect()
     }
 
-    /// A description of what counts as a unit, and what does not.
+    /// A description of which values count as units, and which do not.
     fn remark(&self, file: &CaseFile, rules: &RecordSettings, records: usize) -> Notice {
         let types: Vec<String> = self
             .types

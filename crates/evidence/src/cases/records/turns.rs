@@ -7,7 +7,7 @@ use super::find::{FoundList, FoundUnits, UnitSearch, type_of_message};
 use super::json::{JsonType, MemberSpan};
 use crate::config::{RecordTurns, RecordUnits};
 
-/// Finds the units in the turns of a conversation. The fields beside the turns are not passed to
+/// Finds the units in the turns of a conversation. The fields besides the turns are not passed to
 /// the pipeline.
 pub(super) fn in_turns<'t>(
     text: &'t str,

@@ -1,4 +1,5 @@
-//! What the swaps show: which governing types the decision follows, and when nobody can tell.
+//! The conclusions from the swaps: which governing types the decision follows, and when this cannot
+//! be known.
 
 use super::{MEASURE_NOISE, MOVES, Weighted};
 use crate::page::by_itself::ByItself;
@@ -50,7 +51,8 @@ fn constant(answers: &AnswerCounts<'_>) -> Weighted {
     Weighted::new(Tone::Caution, 2.0, text)
 }
 
-/// The same if only a judge can tell that the answers are equal, since their words differ.
+/// The same diagnosis, if the answers are equal in meaning but not in words, so that only a judge
+/// can see it.
 fn constant_in_other_words() -> Weighted {
     let text = "all answers mean the same, whatever the case, although their words differ: the pipeline never decides \
                 otherwise, or this suite has no case for it; add a case with another right answer";

@@ -1,5 +1,5 @@
-//! Decides what a reader should know first: what is wrong with the run, then what is wrong with the
-//! pipeline, the largest problem first. A run that measured nothing is never called healthy.
+//! Decides what a reader should know first: the problems of the run, then the problems of the
+//! pipeline, the largest first. A run without any measurement is never called healthy.
 
 mod follows;
 mod places;
@@ -106,7 +106,7 @@ fn found(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     found.extend(unmeasured(run));
     found.extend(wide(run));
     found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-    // A note about few samples does not mean that something is wrong.
+    // A note about few samples does not mean that there is a problem.
     let stands_out = found.iter().any(|one| one.weight > FEW);
     let calm = match standing {
         Some(Standing::Grounded) => {
@@ -137,8 +137,7 @@ fn failures(run: &EvidenceRun<'_>) -> Option<Weighted> {
     } else {
         (Tone::Caution, rate)
     };
-    // The rate gives every case the same weight, so it is a different share from that of these
-    // answers.
+    // The rate gives every case the same weight, so it differs from the share of missing answers.
     let (missing, all) = (metric.n_failed, metric.n);
     let text = format!(
         "{missing} of {all} answers {} missing ({:.0} %): the figures cover the rest only",
@@ -336,7 +335,7 @@ fn unmeasured(run: &EvidenceRun<'_>) -> Option<Weighted> {
     Some(Weighted::new(tone, if both { 3.0 } else { 1.5 }, text))
 }
 
-/// The diagnosis that there are too few samples to tell one band from another.
+/// The diagnosis that there are too few samples to distinguish one band from another.
 fn wide(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let widths = [
         (SignalWords::Invariance, "evidence.invariance"),
@@ -369,7 +368,7 @@ fn lowest<'a>(metrics: &[(&'a str, &Metric)], limit: f64) -> Option<(&'a str, f6
         .min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// What the decision did in the samples of some variants.
+/// How the decision reacted in the samples of some variants.
 #[derive(Default)]
 struct SampledDecisions {
     /// The number of samples that have a distance.
@@ -378,7 +377,7 @@ struct SampledDecisions {
     moved: usize,
     /// The number of cases that have such samples.
     cases: usize,
-    /// The number of those cases in which no sample moved.
+    /// The number of those cases in which the decision did not move in any sample.
     still: usize,
 }
 

@@ -1,11 +1,12 @@
-//! What the positions in a list show: whether only a part of the list is used.
+//! The conclusions from the positions in a list: whether only a part of the list is used.
 
 use super::Weighted;
 use crate::page::EvidenceRun;
 use crate::places;
 use kelvin_page::{Phrase, Tone};
 
-/// An unused part explains the other figures and says where to look, so it comes first.
+/// An unused part explains the other figures and shows where to search for the cause, so it comes
+/// first.
 const WEIGHT: f64 = 5.0;
 
 /// The diagnosis for every list of which only a part is used.

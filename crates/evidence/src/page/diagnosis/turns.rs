@@ -1,4 +1,5 @@
-//! What the turns of a conversation show: whether the pipeline still knows what was said earlier.
+//! The conclusions from the turns of a conversation: whether the pipeline still knows the earlier
+//! turns.
 
 use std::collections::BTreeSet;
 
@@ -8,9 +9,10 @@ use crate::page::standing::Standing;
 use crate::turns::{self, TurnTrial};
 use kelvin_page::{Phrase, Tone, counted};
 
-/// A turn that is ignored explains the other figures and says where to look, so it comes first.
+/// A turn that is ignored explains the other figures and shows where to search for the cause, so it
+/// comes first.
 const WEIGHT: f64 = 5.0;
-/// The weight beside the diagnosis of one constant answer, which may have this cause.
+/// The weight if there is also the diagnosis of one constant answer, which may have this cause.
 const BESIDE_CONSTANT: f64 = 1.9;
 /// With at least this many answers in this many cases, there is a diagnosis.
 const ANSWERS: usize = 8;
@@ -18,7 +20,7 @@ const CASES: usize = 3;
 /// A turn is ignored if its content moves the decision at most this often.
 const UNHEARD: f64 = 0.05;
 
-/// The diagnosis for a pipeline that forgets, or ignores, what was said in some turns.
+/// The diagnosis for a pipeline that forgets or ignores some turns.
 pub(super) fn unheard(run: &EvidenceRun<'_>, standing: Option<Standing>) -> Option<Weighted> {
     let most = run.cases.values().map(turns::count).max()?;
     if most < 2 {

@@ -1,4 +1,4 @@
-//! What the changes within a rule show: whether the pipeline uses the values in it.
+//! The conclusions from the changes within a rule: whether the pipeline uses the values in it.
 
 use std::collections::BTreeSet;
 
@@ -35,8 +35,8 @@ pub(super) fn conditions(run: &EvidenceRun<'_>) -> Option<Weighted> {
 }
 
 /// The diagnosis that other numbers, comparators and opposites do not move the decision, although
-/// whole swaps of the same type do. If whole swaps move nothing either, another diagnosis names the
-/// type.
+/// whole swaps of the same type do. If whole swaps do not move it either, another diagnosis names
+/// the type.
 pub(super) fn mechanical(run: &EvidenceRun<'_>) -> Option<Weighted> {
     let types = run.governing_types.iter().map(String::as_str);
     let moving: BTreeSet<&str> = types

@@ -1,4 +1,4 @@
-//! Numbers that name something: "Section 3", "seat 14C", "Windows 11", "0150 Oslo", "4 May".
+//! Numbers that are a part of a name: "Section 3", "seat 14C", "Windows 11", "0150 Oslo", "4 May".
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::{MASK, is_currency};
 use crate::perturb::sentence::words;
 
 /// After one of these words, the word before the number is an ordinary noun, not a label, and the
-/// number counts something else.
+/// number is a count.
 const DETERMINERS: &[&str] = &[
     "a", "an", "any", "each", "every", "last", "next", "past", "per", "previous", "this",
 ];
@@ -160,7 +160,7 @@ fn refers(before: &str, text: &str, token: &Range<usize>) -> bool {
     ends(ALWAYS) || (dotted && ends(TO_A_PLACE))
 }
 
-/// Whether the word right before a number is a name that includes the number, such as that of a
+/// Whether the word right before a number is a name that includes the number, such as the name of a
 /// product, a street or a grade. At the beginning of a sentence, a name cannot be distinguished
 /// from another word, so it does not count.
 fn is_named(before: &str, after: &str, number: &str) -> bool {

@@ -7,7 +7,7 @@ use super::units::{counts, is_unit};
 use super::{MASK, is_currency, is_dash, value};
 use crate::perturb::sentence::words;
 
-/// A number that measures something, and its limits.
+/// A number with a unit of measure or a counted noun, and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::perturb) struct Amount {
     /// The digits with the separators between them.
@@ -67,7 +67,7 @@ pub(super) fn limited(text: &str, found: &[Range<usize>]) -> Vec<Amount> {
         .collect()
 }
 
-/// Whether a symbol or a word beside the number says what it measures.
+/// Whether a symbol or a word next to the number says what it measures.
 pub(super) fn is_measured(text: &str, range: &Range<usize>) -> bool {
     let (before, after) = (&text[..range.start], &text[range.end..]);
     before.ends_with(is_currency)
@@ -180,7 +180,7 @@ fn is_whole_of_words(before: &str) -> bool {
     let last: Vec<&str> = last.iter().map(String::as_str).collect();
     let parts = |word: &str| PARTS.contains(&word);
     match last.as_slice() {
-        // The words are in reverse order from the number; the empty one stands for the white space
+        // The words are in reverse order from the number; the empty word stands for the white space
         // right before it.
         ["", "of", "out", part] | ["", "of" | "in", part, ..] => parts(part),
         [

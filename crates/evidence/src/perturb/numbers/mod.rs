@@ -1,7 +1,8 @@
 //! Finds the amounts of a text, and possible replacements for each.
 //!
-//! An amount is a number that measures something. Dates, times, versions, ordinals, labels such as "Section 3", list
-//! numbers, identifiers, post codes and phone numbers are not amounts.
+//! An amount is a number that measures or counts something. Dates, times, versions, ordinals,
+//! labels such as "Section 3", list numbers, identifiers, post codes and phone numbers are not
+//! amounts.
 
 mod around;
 mod label;
@@ -57,7 +58,7 @@ pub(super) fn amounts(masked: &str, block: Range<usize>, labels: &[String]) -> V
         .collect()
 }
 
-/// Whether a character can stand between the digits of one number, date or range.
+/// Whether a character can be between the digits of one number, date or range.
 fn is_joint(c: char) -> bool {
     is_grouping_mark(c) || is_dash(c) || matches!(c, ':' | '/' | '_')
 }
@@ -70,7 +71,7 @@ fn is_currency(c: char) -> bool {
     "$€£¥₹₩₽₺₴₪฿¢".contains(c)
 }
 
-/// The token that begins at a digit: all characters from there that belong together.
+/// The token that begins at a digit: all characters from there on that belong together.
 fn token(text: &str, start: usize) -> Range<usize> {
     let mut start = start;
     let before = &text[..start];
@@ -97,7 +98,8 @@ fn token(text: &str, start: usize) -> Range<usize> {
     start..end
 }
 
-/// The numbers of a token: one, or the two ends of a range; none if the token is something else.
+/// The numbers of a token: one, or the two ends of a range; none if the token is not a number or a
+/// range.
 fn parts(token: &str) -> Vec<Range<usize>> {
     if NumberStyle::of(token).is_some() {
         let whole = (!is_identifier(token)).then_some(0..token.len());

@@ -54,7 +54,7 @@ impl NumberStyle {
         out
     }
 
-    /// The format of a number; none if the text is something else.
+    /// The format of a number; none if the text is not a number.
     pub(super) fn of(number: &str) -> Option<Self> {
         let marks: Vec<(usize, char)> = number
             .char_indices()

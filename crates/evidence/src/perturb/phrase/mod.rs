@@ -195,8 +195,8 @@ const fn is_sign(c: char) -> bool {
     matches!(c, '<' | '>' | '=' | '≥' | '≤' | '⩾' | '⩽')
 }
 
-/// The words of a phrase in lower case with one space between them; none if anything else is
-/// between the words.
+/// The words of a phrase in lower case with one space between them; none if the text between the
+/// words is not white space.
 fn key(text: &str, phrase: &[Range<usize>]) -> Option<String> {
     let mut key = String::new();
     let mut end = None;
@@ -214,8 +214,8 @@ fn key(text: &str, phrase: &[Range<usize>]) -> Option<String> {
     Some(key)
 }
 
-/// Whether a symbol compares its two sides. An arrow, a tag or an operator of a programming
-/// language does not; a phrase of words needs no such check.
+/// Whether a symbol is a comparison of its two sides. An arrow, a tag or an operator of a
+/// programming language is not; a phrase of words needs no such check.
 fn is_sign_free(text: &str, range: &Range<usize>) -> bool {
     if !text[range.clone()].starts_with(is_sign) {
         return true;

@@ -14,7 +14,7 @@ pub(super) struct Occurrence<'a> {
     pub(super) at: Range<usize>,
 }
 
-/// Adverbs that can stand between an auxiliary and its phrase.
+/// Adverbs that can be between an auxiliary and its phrase.
 const ADVERBS: &[&str] = &[
     "not",
     "already",
@@ -38,7 +38,7 @@ const CLAUSES: &[&str] = &[
     "before", "once", "provided", "since",
 ];
 
-/// Words that can stand right after a verb, a participle or a noun, if no noun follows.
+/// Words that can come right after a verb, a participle or a noun, if no noun follows.
 const FOLLOWERS: &[&str] = &[
     "all",
     "any",

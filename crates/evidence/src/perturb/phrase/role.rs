@@ -3,7 +3,7 @@
 
 use super::occurrence::Occurrence;
 
-/// A subject with one of these words is only a part of something, and the opposite may also be true
+/// A subject with one of these words is only a part of the whole, and the opposite may also be true
 /// of it: if some conditions are met, others may be unmet.
 const PARTS: &[&str] = &[
     "some",
@@ -32,7 +32,7 @@ const BOUNDS: &[&str] = &[
     "at", "least", "only", "exactly", "than", "no", "not", "just", "about",
 ];
 
-/// People who can dispute something: "denies" after one of these words is not an outcome.
+/// People who can dispute a statement: "denies" after one of these words is not an outcome.
 const PERSONS: &[&str] = &[
     "patient",
     "pt",
@@ -63,8 +63,8 @@ const PERSONS: &[&str] = &[
     "contractor",
 ];
 
-/// Things that are passed or failed. Without one of these words, "pass" and "fail" mean something else: time passes, and
-/// pumps fail.
+/// Things that are passed or failed. Without one of these words, "pass" and "fail" have another
+/// meaning: time passes, and pumps fail.
 const TESTS: &[&str] = &[
     "assessment",
     "audit",
@@ -120,8 +120,7 @@ impl Occurrence<'_> {
 
     /// Whether the phrase is the state of the sentence's subject.
     pub(super) fn is_state(&self, opposite: &str) -> bool {
-        /// States that decide something only if no word follows; in "is paid monthly" a word
-        /// follows.
+        /// States that are an outcome only if no word follows; in "is paid monthly" a word follows.
         const BARE: &[&str] = &[
             "available",
             "unavailable",
