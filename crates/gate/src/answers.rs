@@ -1,7 +1,7 @@
-//! The answers that differ from those of the base, before any figure is computed from them, and
-//! those among them that became wrong.
+//! The answers that differ from those of the base, before figures are computed from them, and the
+//! answers among them that became wrong.
 //!
-//! Only labels can tell whether another answer is better, but everybody has to know that some
+//! Only labels show whether another answer is better, but every reader has to know that some
 //! answers differ. So no verdict ends with "Nothing to do" if there are such answers.
 
 use std::collections::BTreeMap;
@@ -23,8 +23,7 @@ const KEPT: usize = 5_000;
 /// Longer answers are shortened.
 const LONGEST: usize = 600;
 
-/// Longer answers are shortened if no page lists them: a list in a terminal shows less of an
-/// answer.
+/// Longer answers are shortened if no page lists them: a list in a terminal shows even less text.
 const LONGEST_UNLISTED: usize = KeptTexts::SHORT;
 
 /// At least this many columns of an answer are shown in a sentence.
@@ -86,8 +85,8 @@ pub struct ChangedAnswer {
     pub beside: BTreeMap<String, FieldBeside>,
 }
 
-/// Adds to the changed answers of a search the hits of both sides, because people look at them
-/// together. Answers that no page lists get none.
+/// Adds the hits of both sides to the changed answers of a search, because people compare both.
+/// Answers that no page lists get no hits.
 pub fn add_hits(verdict: &mut Verdict, (base, head): (&Report, &Report)) {
     for (probe, changed) in &mut verdict.answers {
         let sections = base.probes.of(probe).zip(head.probes.of(probe));
@@ -220,11 +219,12 @@ impl ChangedAnswers {
         if count == 1 { &self.item } else { &self.items }
     }
 
-    /// The first of these items in a sentence without its full stop; none if there is none.
+    /// The first of these items in a sentence without its full stop; none if there are no such
+    /// items.
     pub fn lead(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
         let told = Phrase::of_name(&first.item);
-        // Two digests say nothing except that the answers differ.
+        // Two digests only show that the answers differ.
         let told = match is_withheld(&first.head) || is_withheld(&first.base) {
             true => told.and(" is answered otherwise"),
             false => {
@@ -320,7 +320,7 @@ fn hits_beside(hits: &RankedHits) -> HitsBeside {
     }
 }
 
-/// The other output fields of both sides beside an answer.
+/// The other output fields of both sides, besides the answer.
 fn beside(other: &OtherAnswer<'_>) -> BTreeMap<String, FieldBeside> {
     let mut fields: BTreeMap<String, FieldBeside> = BTreeMap::new();
     let (base, head) = other.beside();
@@ -414,7 +414,7 @@ pub fn extent(flip: &Flip) -> String {
     format!("in {} of {} {what}", flip.flipped, flip.of)
 }
 
-/// Two answers that differ, for people. The number 100 and the text "100" differ only in the
+/// Two different answers as texts for people. The number 100 and the text "100" differ only in the
 /// quotation marks, which are kept in this case.
 pub fn beside_each_other(base: &str, head: &str) -> (String, String) {
     let (was, is) = (bare(base), bare(head));
@@ -424,9 +424,9 @@ pub fn beside_each_other(base: &str, head: &str) -> (String, String) {
     (was, is)
 }
 
-/// Two answers that differ, for a place with this many columns. Long answers often begin with the
-/// same words, and would look equal if they were shortened at the end: then both begin a few words
-/// before the difference.
+/// Two different answers as texts for people, for a place with this many columns. Long answers
+/// often begin with the same words, and would look equal if they were shortened at the end: then
+/// both begin a few words before the difference.
 pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, String) {
     /// How many characters before the difference are kept as context; a place has more columns than
     /// that.
@@ -447,7 +447,7 @@ pub fn from_difference(base: &str, head: &str, columns: usize) -> (String, Strin
     (from(base), from(head))
 }
 
-/// An answer for people: a text without its quotation marks, anything else as JSON.
+/// An answer as a text for people: a string without its quotation marks, any other value as JSON.
 fn bare(answer: &str) -> String {
     match serde_json::from_str(answer) {
         Ok(serde_json::Value::String(text)) if !text.trim().is_empty() => safe::line(&text),

@@ -7,7 +7,8 @@ use super::verdict::{Reason, ReasonCode, Word};
 use crate::report::Decision;
 
 impl Judgement {
-    /// The request for approval of what has regressed, or may have, between the two commits.
+    /// The request for approval of everything that has regressed, or may have regressed, between
+    /// the two commits.
     ///
     /// # Errors
     ///

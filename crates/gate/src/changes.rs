@@ -1,4 +1,4 @@
-//! The cases that changed, in the order in which people should look at them.
+//! The changed cases, in the order in which people should examine them.
 
 use std::cmp::Reverse;
 use std::fmt;

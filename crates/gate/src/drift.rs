@@ -84,8 +84,8 @@ pub fn metrics(
 }
 
 /// How far the swaps of a governing type move the decision, as a mean over all of them, with its 95
-/// % interval over the cases. The value of such a metric is a ratio to the largest possible move,
-/// which hides it if only a few swaps move the decision.
+/// % interval over the cases. The value of such a metric is a ratio to the largest possible move;
+/// if only a few swaps move the decision, the ratio hides this.
 fn moved(metric: &Metric) -> Option<(f64, Option<Interval>)> {
     let cases = metric.per_case.values();
     let cases: Vec<(f64, usize)> = cases

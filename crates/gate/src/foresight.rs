@@ -27,7 +27,7 @@ pub struct UnseenType {
 }
 
 impl UnseenType {
-    /// The loss that the suite cannot show, and what to add to the suite.
+    /// The loss that the suite could not detect, and what to add to the suite.
     pub fn sentence(&self) -> String {
         let Self {
             swaps,

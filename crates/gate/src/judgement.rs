@@ -1,5 +1,5 @@
 //! The result of the gate: the verdict with its base, its cost and the cases, for files and people.
-//! It is also made for a change that cannot have made anything worse, for which nothing is run.
+//! It is also made for a change that cannot have made the pipeline worse and is therefore not run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -82,7 +82,7 @@ pub struct Judgement {
 pub enum AnswersShown {
     /// The first [`LISTED`].
     First {
-        /// Where a reader finds the others, in words that follow their number.
+        /// The place where a reader finds the other cases, in words that follow their number.
         others: &'static str,
     },
     /// All that are in the verdict.
@@ -90,12 +90,12 @@ pub enum AnswersShown {
 }
 
 impl AnswersShown {
-    /// The first ones, if the page of the run has the others.
+    /// The first cases, if the page of the run has the others.
     pub const OTHERS_ON_THE_PAGE: Self = Self::First {
         others: "in report.html",
     };
 
-    /// All of them if the flag `--all` is set, otherwise the first ones.
+    /// All cases if the flag `--all` is set, otherwise the first ones.
     pub const fn by_flag(is_all: bool) -> Self {
         match is_all {
             true => Self::All,
@@ -220,13 +220,13 @@ impl Judgement {
                 " ",
                 &format!("To run it again {}:", again.place()),
             );
-            // The command is on one line, whatever its length, so that it can be copied.
+            // The command is on one line of any length, so that it can be copied.
             let _ = writeln!(page, "    {}", safe::line(&again.command(self)));
         }
         page
     }
 
-    /// Whether nobody has to do anything.
+    /// Whether no person has to act.
     pub fn asks_nothing(&self) -> bool {
         self.verdict.passed && self.verdict.verdict.is_fine()
     }
@@ -382,8 +382,8 @@ fn indented(page: &mut String, mark: &str, text: &str) {
     }
 }
 
-/// The judgement of a change that cannot have made anything worse, since it touches only harmless
-/// files. Nothing is run for it, its figures are those of the base, and they come from the stored
+/// The judgement of a change that cannot have made the pipeline worse, since it touches only
+/// harmless files. It is not run, its figures are those of the base, and they come from the stored
 /// report of the base. `why`: the sentence that says which files were touched.
 pub fn unaffected(base: &Report, policy: &Policy, from: Provenance, why: &str) -> Judgement {
     let metrics = base.metrics.iter();

@@ -27,9 +27,9 @@ enum Outcome {
     Passed,
     /// It failed, for this reason.
     Failed(String),
-    /// It has no result, for this reason.
+    /// The test case has no result, for this reason.
     Error(String),
-    /// Its result is unknown, for this reason.
+    /// The result of the test case is unknown, for this reason.
     Open(String),
 }
 

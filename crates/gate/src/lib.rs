@@ -64,7 +64,7 @@ pub struct Gate<'a> {
     are_kept: bool,
     /// Whether the reports are finished, and their run has already run doubtful cases again.
     was_rerun_before: bool,
-    /// The looks at the governing types of each probe that declares any.
+    /// The looks at the governing types of each probe that declares governing types.
     types: BTreeMap<String, governing::SuiteLooks>,
     /// How many re-runs were requested, for any reason.
     asked: usize,
@@ -86,8 +86,9 @@ pub enum Next {
 }
 
 impl<'a> Gate<'a> {
-    /// A gate with a policy. `base`: whether the base is stored and can be run again beside the head. `head`: whether
-    /// the head can be run again. `incomparable`: why the two cannot be compared.
+    /// A gate with a policy. `base`: whether the base is stored and can be run again together with
+    /// the head. `head`: whether the head can be run again. `incomparable`: why the two cannot be
+    /// compared.
     pub fn new(policy: &'a Policy, head: bool, base: bool, incomparable: Option<String>) -> Self {
         let by_threshold = policy.rule == Rule::Threshold;
         let means = Means {
@@ -120,9 +121,9 @@ impl<'a> Gate<'a> {
         self.looks.answers_are_kept(are_kept);
     }
 
-    /// Sets that the reports are finished, and that their run has already run doubtful cases again.
-    /// If the result is still open, it counts as open after re-runs, although this gate runs
-    /// nothing.
+    /// Records that the reports are finished, and that their run has already run doubtful cases
+    /// again. If the result is still open, it counts as open after re-runs, although this gate
+    /// itself makes no re-runs.
     pub const fn was_rerun_before(&mut self) {
         self.was_rerun_before = true;
     }
@@ -333,8 +334,8 @@ impl<'a> Gate<'a> {
             .collect()
     }
 
-    /// The cases to run again, once, if the cases with the same name are worse than allowed. A
-    /// pipeline that is declared deterministic would give the same answers again.
+    /// The cases to run again if the cases with the same name are worse than allowed; this happens
+    /// once. A pipeline that is declared deterministic would give the same answers again.
     fn unpaired_rerun(&self, comparison: &Comparison<'_>, gated: usize) -> WantedRepeats {
         let mut cases = BTreeMap::new();
         let runs = self.means.head_runs.min(unpaired::MOST_RUNS);
@@ -403,7 +404,7 @@ impl<'a> Gate<'a> {
     }
 
     /// Whether this is the only look at these runs: no run was chosen because of the results of
-    /// others.
+    /// earlier runs.
     const fn is_the_only_look(&self) -> bool {
         self.means.head_runs < 2 && self.asked == 0 && !self.was_rerun_before
     }

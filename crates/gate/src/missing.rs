@@ -68,8 +68,8 @@ fn is_lost(cell: &CellPair<'_>) -> bool {
 }
 
 impl Missing {
-    /// The missing part of a metric that was looked at; none if nothing is missing beyond the noise
-    /// of the base. `max_drop` is not used here: the caller compares.
+    /// The missing part of a metric that was looked at; none if the missing part is not larger than
+    /// the noise of the base explains. `max_drop` is not used here: the caller compares.
     pub(super) fn of(pair: &MetricPair<'_>, look: &Look) -> Option<Self> {
         let whole = &pair.coverage.whole;
         let (cells, of_cells) = (whole.lost, whole.base);
@@ -106,7 +106,8 @@ impl Missing {
 /// runs; none if chance explains them.
 fn runs(pair: &MetricPair<'_>) -> Option<(f64, (usize, usize))> {
     let (mut base, mut head) = ((0, 0), (0, 0));
-    // Inputs that one side never answered count too: otherwise a side that was run once would have no such runs.
+    // Inputs that one side never answered count too: a side with a single run would otherwise have
+    // no such runs.
     for cell in pair.cases.values().flat_map(|case| case.cells.iter()) {
         let count = |(without, all): (usize, usize), values: &[Option<f64>]| {
             let here = values.iter().filter(|value| value.is_none()).count();

@@ -1,4 +1,4 @@
-//! The limits of the gate, and what it does in case of doubt.
+//! The limits of the gate, and its rules for cases of doubt.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use kelvin_record::settings::{
 };
 use kelvin_record::settings::{MetricRule, OnSuspected as OnSuspectedSetting};
 
-/// The limits of the gate, and what it does in case of doubt.
+/// The limits of the gate, and its rules for cases of doubt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
     /// The limit of a drop, in the metric's own unit, at least 0. A larger drop is a regression.
@@ -56,7 +56,7 @@ pub enum Rule {
 pub struct MetricPolicy {
     /// The limit for this metric, which replaces the general limit.
     pub max_drop: Option<f64>,
-    /// Whether it is gated, regardless of its report.
+    /// Whether the metric is gated, regardless of its report.
     pub policy: Option<Attention>,
     /// The worst value that the head may have, regardless of the base: a minimum if higher is
     /// better, a maximum if lower is better.
@@ -90,7 +90,8 @@ pub enum Effect {
 /// The effect of a drop that noise may explain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnSuspected {
-    /// It fails if no case was run again, and warns if re-runs were made.
+    /// A doubtful result fails if no case was run again, and leads to a warning if re-runs were
+    /// made.
     Auto,
     /// The same effect in both situations.
     Always(Effect),

@@ -1,5 +1,6 @@
-//! Other readings of the same measurement: with the labels of the other side, if the change edits
-//! labels, and with the best possible values for the unknown part. No calls are made for this.
+//! Evaluates the same measurement in other ways: with the labels of the other side, if the change
+//! edits labels, and with the best possible values for the unknown part. No calls are made for
+//! this.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ use kelvin_record::{ComparedSide, ItemComparison, ItemComparisons, Viewpoint};
 /// The two reports to read.
 #[derive(Clone, Debug)]
 pub struct Readings<'a> {
-    /// The policy, which decides what follows from a drop.
+    /// The policy, which decides about the effect of a drop.
     pub policy: &'a Policy,
     /// The report with which the change is compared.
     pub base: &'a Report,
@@ -50,7 +51,7 @@ impl Readings<'_> {
         let this = format!("this change edits {edited}");
         let is_bad = |verdict: &Verdict| verdict.verdict >= Word::Inconclusive;
         if own.verdict > verdict.verdict {
-            // Nothing was run again for these labels, so an open verdict may be due to noise.
+            // No cases were run again for these labels, so an open verdict may be due to noise.
             if own.verdict == Word::Inconclusive {
                 own.let_pass();
             }
@@ -248,10 +249,10 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
     (!told.is_empty()).then(|| told.join(" and "))
 }
 
-/// What a pipeline that is no worse loses with the labels of the change: the first gated metric
-/// that they lower, otherwise the first metric that they judge over fewer items. Either such labels
-/// are wrong, or the pipeline is wrong and was already wrong on the base. If a label was removed,
-/// nothing shows any more whether that answer is right.
+/// What a pipeline that is not worse loses with the labels of the change: the first gated metric
+/// that these labels lower, otherwise the first metric that they judge over fewer items. Either
+/// such labels are wrong, or the pipeline is wrong and was already wrong on the base. If a label
+/// was removed, it cannot be checked any more whether that answer is right.
 fn worse_labels(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
     let gated = || {
         let metrics = by_base.metrics.iter();

@@ -23,7 +23,7 @@ pub struct Reproduction {
 }
 
 impl Reproduction {
-    /// The command. It is restricted to the case that a reader should look at first, if that case
+    /// The command. It is restricted to the case that a reader should examine first, if that case
     /// was run in several variants; one case with a single input is not enough to get the same
     /// verdict.
     pub fn command(&self, judgement: &Judgement) -> String {
@@ -45,7 +45,7 @@ impl Reproduction {
         words.join(" ")
     }
 
-    /// Where to run the command, and what it needs, as a sentence without its end.
+    /// Where to run the command, and what the command needs, as a sentence without its end.
     pub fn place(&self) -> String {
         let clone = match (&self.commit, self.dirty) {
             (Some(commit), false) => {

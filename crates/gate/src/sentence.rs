@@ -461,8 +461,8 @@ fn shown(value: Option<f64>) -> String {
     value.map_or_else(|| "null".to_owned(), display)
 }
 
-/// A share as a percentage with at most one decimal. It is rounded down, so that nothing ever looks
-/// completely certain.
+/// A share as a percentage with at most one decimal. It is rounded down, so that no share ever
+/// looks completely certain.
 pub(super) fn percent(share: f64) -> String {
     let tenths = (1_000.0 * share + super::look::GUARD).floor();
     if tenths % 10.0 == 0.0 {

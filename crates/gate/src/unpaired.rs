@@ -36,16 +36,16 @@ pub(super) const fn has_turned(pair: &MetricPair<'_>) -> bool {
     pair.coverage.whole.turned > 0
 }
 
-/// Whether so much has changed that the pairs alone show little: less than half of the base's cells
-/// can be paired, or fewer than five cases. If the base itself has fewer cases, one case that
-/// cannot be paired is enough.
+/// Whether so much has changed that the pairs alone are not enough for a conclusion: less than half
+/// of the base's cells can be paired, or fewer than five cases. If the base itself has fewer cases,
+/// one case that cannot be paired is enough.
 pub(super) fn is_thin(pair: &MetricPair<'_>) -> bool {
     let whole = &pair.coverage.whole;
     let few = pair.coverage.cases < FEWEST_PAIRED.min(pair.coverage.base_cases);
     has_turned(pair) && (2 * whole.paired < whole.base || few)
 }
 
-/// Looks at the cases with the same name; none if no input changed, or nothing can be compared.
+/// Looks at the cases with the same name; none if no input changed, or no comparison is possible.
 pub(super) fn look(
     pair: &MetricPair<'_>,
     policy: &Policy,

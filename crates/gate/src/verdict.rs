@@ -324,8 +324,8 @@ impl Word {
         }
     }
 
-    /// Whether nothing counts against the change: it was compared and is not worse, or it cannot be
-    /// worse.
+    /// Whether no result counts against the change: it was compared and is not worse, or it cannot
+    /// be worse.
     pub const fn is_fine(self) -> bool {
         matches!(self, Self::Pass | Self::Unaffected)
     }
@@ -371,13 +371,13 @@ impl Verdict {
         }
     }
 
-    /// A verdict for a change about which nothing is known, with the reason.
+    /// A verdict for a change without any known result, with the reason.
     pub fn unmeasured(text: impl Into<String>) -> Self {
         Self::without_base(Word::Unmeasured, Effect::Fail, text)
     }
 
     /// Adds a warning from the alignment of two runs. `is_open`: whether it makes a passing verdict
-    /// open, so that nothing passes unnoticed; a worse verdict stays.
+    /// open, so that no change passes unnoticed; a worse verdict stays.
     fn warn(&mut self, text: String, is_open: bool) {
         let comes_first = |reason: &&Reason| {
             let code = reason.code;
@@ -437,7 +437,7 @@ impl Verdict {
         self.has_removed_items() || self.tells(ReasonCode::LostInputs)
     }
 
-    /// The governing types whose loss this suite could not show, so that a pass says nothing about
+    /// The governing types whose loss this suite could not detect, so that a pass does not cover
     /// them.
     pub fn unseen_types(&self) -> impl Iterator<Item = &str> {
         let swaps = self
@@ -494,7 +494,7 @@ impl Verdict {
         cases.any(|case| case.certain && case.metric == metric)
     }
 
-    /// The metrics that people see, by rank: gated ones, then those that warn, then those that are
+    /// The metrics that are shown, by rank: gated ones, then those that warn, then those that are
     /// only shown.
     pub fn shown(&self) -> Vec<(&String, &MetricVerdict)> {
         let mut shown: Vec<(&String, &MetricVerdict)> = self

@@ -43,7 +43,7 @@ pub enum Act {
 pub struct OtherRequest {
     /// Its id.
     pub id: String,
-    /// When it was made, in seconds since the epoch, by GitHub's clock.
+    /// The time of the request, in seconds since the epoch, by GitHub's clock.
     pub at: i64,
 }
 
@@ -52,7 +52,7 @@ pub struct OtherRequest {
 pub struct Facts {
     /// The id of the request.
     pub id: String,
-    /// When it was made, in seconds since the epoch, by GitHub's clock.
+    /// The time of the request, in seconds since the epoch, by GitHub's clock.
     pub asked_at: i64,
     /// The other requests about the same commit.
     pub others: Vec<OtherRequest>,

@@ -138,8 +138,8 @@ pub fn regressed(verdict: &Verdict, drift: Option<&Drift>) -> Result<Vec<Regress
     Ok(found)
 }
 
-/// The regressions of `now` that are not among the requested ones; empty if all are. If a metric
-/// dropped further than before by more than the gate's tolerance for noise, it is another
+/// The regressions of `now` that are not among the requested ones; empty if all of them are. If a
+/// metric dropped further than before by more than the gate's tolerance for noise, it is another
 /// regression.
 pub fn beyond<'a>(asked: &[Regressed], now: &'a [Regressed]) -> Vec<&'a Regressed> {
     let is_covered = |one: &Regressed| {

@@ -1,11 +1,11 @@
-//! The text of a request for people.
+//! The texts of a request for approval.
 
 use std::fmt::Write as _;
 
 use super::{Approval, State};
 use kelvin_record::approval::WRITERS;
 
-/// The number of regressions that one sentence names.
+/// How many regressions one sentence names at most.
 const NAMED: usize = 3;
 
 pub(super) fn sentence(approval: &Approval) -> String {

@@ -1,4 +1,4 @@
-//! The figures beside a verdict, and the cases that caused a drop.
+//! The figures shown with a verdict, and the cases that caused a drop.
 
 use super::{Assembly, MetricFinding};
 use crate::compare::{MetricPair, loss};

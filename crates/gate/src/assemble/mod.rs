@@ -40,7 +40,7 @@ struct MetricFinding {
     word: Word,
     cause: Cause,
     why: Option<String>,
-    /// Whether it was found in the cases with the same name, not in the pairs.
+    /// Whether the drop was found in the cases with the same name, not in the pairs.
     unpaired: bool,
 }
 
@@ -109,7 +109,7 @@ impl Assembly<'_> {
             .filter(|metric| metric.policy == Attention::Gate)
             .map(|metric| metric.verdict)
             .collect();
-        // The fact that the pipeline answered says nothing about the content of the answer.
+        // The fact that the pipeline answered does not mean that the answer is right.
         let only_failures = metrics
             .iter()
             .filter(|(_, metric)| metric.policy == Attention::Gate)

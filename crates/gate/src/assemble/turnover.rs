@@ -46,7 +46,7 @@ impl Assembly<'_> {
                 unpaired: false,
             };
         }
-        // If nothing can be paired, only the cases with the same name are left.
+        // If no cells can be paired, only the cases with the same name are left.
         let whole = &pair.coverage.whole;
         let is_alone = whole.paired == 0 && whole.base > 0;
         match seen.map(|seen| seen.look.reason) {
@@ -142,7 +142,7 @@ impl Assembly<'_> {
             .find(|(_, extent)| extent.misses_more_than(most))?;
         let (lost, of) = extent.missing();
         let text = losses::missing((lost, of), of_type, most, &coverage.withdrawn_kinds);
-        // If nothing is left, the probe knows the reason, and that is what a reader has to know.
+        // If no cells are left, the probe knows the reason, and the reader has to know this reason.
         let text = match pair.reason.filter(|_| lost == of && of_type.is_none()) {
             Some(why) => format!("{text}; {why}"),
             None => text,

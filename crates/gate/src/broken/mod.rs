@@ -1,4 +1,4 @@
-//! Finds single cases that broke completely: the mean over fifty cases does not show such a case.
+//! Finds single cases that broke completely: the mean over fifty cases does not show one such case.
 //!
 //! The evidence is an e-value (Vovk and Wang, "E-values: calibration, combination and
 //! applications", Annals of Statistics 49, 2021): the ratio of how well two hypotheses explain the
@@ -48,8 +48,8 @@ pub enum BrokenFinding {
         /// How many runs there were.
         runs: usize,
     },
-    /// The case may be broken, and nothing more can be found out: there are too few base runs, or
-    /// the head was run often enough.
+    /// The case may be broken, but this cannot be decided: there are too few base runs, or the head
+    /// was run often enough.
     Suspected {
         /// How many of the runs were bad.
         bad: usize,
@@ -67,7 +67,8 @@ pub struct Demand {
     /// the base met it.
     pub is_declared: bool,
     /// Whether the values come from ranks: a change from rank 1 to 2 halves a reciprocal rank, but
-    /// nothing broke. A case counts as lost if it has the worst value, and that is never certain.
+    /// the case is not broken. A case counts as lost if it has the worst value, and that is never
+    /// certain.
     pub by_rank: bool,
 }
 
@@ -108,8 +109,8 @@ pub struct UsualBreaks {
     deterministic: bool,
     /// How many metrics are gated.
     gated: usize,
-    /// Whether stored reports of the base show that repeats are not independent runs: then nothing
-    /// is certain.
+    /// Whether stored reports of the base show that repeats are not independent runs: then no
+    /// result is certain.
     are_kept: bool,
     /// The logarithm of the e-value from which a case is reported as possibly broken.
     doubtful: f64,
@@ -259,7 +260,7 @@ impl BadRuns {
     /// The runs of a case without any value on the head.
     fn unanswered(case: &PairedCase, demand: Demand) -> Option<Self> {
         let base = case.cells.iter().map(|cell| cell.base.runs()).max()?;
-        // A value from ranks is missing if nothing was found to rank, which is reported as a
+        // A value from ranks is missing if there were no hits to rank, which is reported as a
         // failure.
         (!demand.by_rank).then(|| Self {
             base,

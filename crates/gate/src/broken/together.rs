@@ -81,7 +81,7 @@ impl UsualBreaks {
         paired.iter().filter_map(of_case).collect()
     }
 
-    /// The usual noise from the runs of both sides, which does not change when runs are exchanged.
+    /// The usual noise from the runs of both sides; it does not change when runs are exchanged.
     fn of_both_sides(&self, all: &[ExchangedCase]) -> Self {
         let bad: usize = all.iter().map(|case| case.base.1 + case.head.1).sum();
         let runs: usize = all.iter().map(|case| case.base.0 + case.head.0).sum();

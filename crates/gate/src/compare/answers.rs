@@ -29,11 +29,11 @@ pub struct ItemAnswers {
     pub name: String,
     /// The question, for people.
     pub asked: Option<String>,
-    /// The answer that the head expects, for people.
+    /// The answer that the head expects, as a text for people.
     pub expected: Option<String>,
     /// The answers to the unchanged item.
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
-    /// The other output fields of the first of these answers, for people.
+    /// The other output fields of the first of these answers, as texts for people.
     pub beside: (FieldsBeside, FieldsBeside),
     /// The answers to the variants of both sides that should get the same answer as the item,
     /// repeat by repeat.
@@ -191,7 +191,7 @@ fn counted(answers: &[Option<Answer>], once: bool) -> Vec<Option<Answer>> {
     answers.iter().take(most).cloned().collect()
 }
 
-/// The first answers to all inputs, then the second ones, and so on.
+/// The first answers to all inputs, then the second answers, and so on.
 fn run_after_run<'a>(
     inputs: impl Iterator<Item = &'a AnsweredInput<'a>>,
     once: bool,

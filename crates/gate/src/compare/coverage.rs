@@ -22,7 +22,7 @@ pub struct Coverage<'a> {
     pub base_cases: usize,
     /// How many cases have a cell that both sides measured.
     pub cases: usize,
-    /// The governing types of the base for which the head plans nothing.
+    /// The governing types of the base for which the head plans no variants.
     pub withdrawn_types: Vec<&'a str>,
     /// The kinds of the base that the head's configuration leaves out.
     pub withdrawn_kinds: Vec<&'a str>,
@@ -30,7 +30,7 @@ pub struct Coverage<'a> {
     pub lost: BTreeMap<&'a str, usize>,
 }
 
-/// Counts of cells, by what happened to them.
+/// Counts of cells, by their state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Cells that the base measured.
@@ -39,20 +39,20 @@ pub struct Extent {
     pub paired: usize,
     /// Of the base's cells, those for which the head has no value, or that were withdrawn.
     pub lost: usize,
-    /// Of the base's cells, those whose input differs on the head.
+    /// How many of the base's cells have another input on the head.
     pub turned: usize,
     /// Cells that the head planned in cases of the base, without those that failed on both sides.
     planned: usize,
-    /// Of the planned cells, those without a value.
+    /// How many of the planned cells have no value.
     failed: usize,
     /// Cells that the head planned in cases that only it has.
     added: usize,
-    /// Of the added cells, those without a value.
+    /// How many of the added cells have no value.
     added_failed: usize,
 }
 
 impl Extent {
-    /// The largest missing share, as a count and its total. It is taken of three totals: the cells
+    /// The largest missing share, as a count and its total. Three totals are compared: the cells
     /// that the base measured, the cells that the head planned in the same cases, and all cells
     /// that it planned. So many new cases cannot hide a loss in the old ones.
     pub fn missing(&self) -> (usize, usize) {
@@ -265,7 +265,7 @@ impl<'a> MetricSides<'_, 'a> {
         for (part, tally) in tally {
             let withdrawn = match () {
                 () if is_gone => tally.alone,
-                // The case still exists, but nothing of this part is planned for it any more.
+                // The case still exists, but no cells of this part are planned for it any more.
                 () if tally.of_head == 0 && (part.unit_type.is_some() || part.kind.is_none()) => {
                     tally.alone
                 }
@@ -331,7 +331,7 @@ struct CellTally {
     of_head: usize,
     /// Cells of the head, without those that failed on both sides.
     planned: usize,
-    /// Of the planned cells, those without a value.
+    /// How many of the planned cells have no value.
     without: usize,
 }
 

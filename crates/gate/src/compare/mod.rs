@@ -33,7 +33,7 @@ pub struct Measured<'a> {
     pub answered: BTreeMap<&'a str, SectionAnswers<'a>>,
     /// The cases to which the run was restricted; empty means all.
     pub only: &'a [String],
-    /// The shard of these cases that the run measured; none means all of them.
+    /// The share of the cases that the run measured, as a shard; none means all cases.
     pub shard: Option<Shard>,
 }
 
@@ -125,8 +125,8 @@ pub struct CasePair<'a> {
     pub cells: CellPairs<'a>,
     /// How many variants of either side have no counterpart with the same input.
     pub not_comparable: usize,
-    /// Everything that either side measured of the case, including changed inputs. None if a side
-    /// measured nothing, or if the case is paired and no input of the metric has changed.
+    /// Everything that one of the sides measured of the case, including changed inputs. None if a
+    /// side has no measurement, or if the case is paired and no input of the metric has changed.
     pub unpaired: Option<Box<Unpaired>>,
 }
 
@@ -232,7 +232,7 @@ fn own_probes<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeSet<&'a str>
 
 /// The turnover of the items of each probe that both sides ran.
 fn turnover<'a>(base: &Measured<'a>, head: &Measured<'a>) -> BTreeMap<&'a str, Turnover> {
-    // A probe that observes others has the items of those probes, which report the turnover
+    // A probe that observes others has the same items as those probes, which report the turnover
     // themselves.
     let own = base.items.iter().filter(|(_, items)| !items.are_of_others);
     let both = own.filter_map(|(probe, before)| {

@@ -94,8 +94,8 @@ impl<'s, 'a> WholeMetric<'s, 'a> {
         }
     }
 
-    /// The means of a case. An input that both sides have but only one has a value for is left out
-    /// of both means, and so is every part that contributes to the metric on one side only.
+    /// The means of a case. An input is left out of both means if both sides have it but only one
+    /// has a value for it, and so is every part that contributes to the metric on one side only.
     pub(super) fn case(
         &self,
         name: &str,

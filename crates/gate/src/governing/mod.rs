@@ -6,9 +6,9 @@
 //! counts as a good result. So each declared type is judged separately, by its items: a swap moves
 //! the decision or it does not, on the base and on the head.
 //!
-//! The rule and its constants come from a study over eight families of rules (AND, OR, majority, lexicographic, sum,
-//! narrow band, maximum, routing); `docs/statistics.md` has its results, and the questions that cannot be decided without
-//! labels.
+//! The rule and its constants come from a study over eight families of rules (AND, OR, majority,
+//! lexicographic, sum, narrow band, maximum, routing); `docs/statistics.md` has its results, and
+//! the questions that cannot be decided without labels.
 
 mod own;
 mod pairs;
@@ -47,7 +47,7 @@ pub struct TypeDecision {
     pub new: Vec<String>,
     /// The cases that were left out of the figures because their answers vary too much on the base.
     pub unsteady: Vec<String>,
-    /// The answers that no case has, if they keep the type open.
+    /// The answers that no case has, if the type stays open because of them.
     pub strays: Option<strays::Strays>,
 }
 

@@ -28,7 +28,7 @@ pub struct OwnAnswers<'p> {
 pub struct OtherAnswer<'p> {
     /// The item.
     pub item: &'p ItemAnswers,
-    /// The usual answer of the base, for people.
+    /// The usual answer of the base, as a text for people.
     pub base: Cow<'p, str>,
     /// The usual answer of the head.
     pub head: Cow<'p, str>,

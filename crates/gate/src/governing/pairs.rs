@@ -12,8 +12,8 @@ const MOST_CLASSES: usize = 6;
 
 impl SwapSuite {
     /// Builds the suite from the answers of one probe. A missing answer of the head counts as an
-    /// answer that moved nothing, which is the worst result for a swap. A missing answer of the
-    /// base says nothing.
+    /// answer that did not move, which is the worst result for a swap. A missing answer of the base
+    /// is ignored.
     pub fn of(pairs: &AnswerPairs) -> Self {
         let answered: Vec<&ItemAnswers> = pairs
             .items
@@ -111,7 +111,7 @@ fn number(answer: &Answer) -> f64 {
     }
 }
 
-/// The most frequent answer; among equally frequent ones the first.
+/// The most frequent answer; among equally frequent answers the first.
 fn most_frequent<A: Copy + PartialEq>(answers: &[A]) -> A {
     let times = |one: &A| answers.iter().filter(|other| *other == one).count();
     let mut most = answers[0];

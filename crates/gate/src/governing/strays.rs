@@ -13,8 +13,8 @@ use crate::compare::{AnswerPairs, ItemAnswers};
 use kelvin_record::Answer;
 
 /// Numbers are seldom equal, so their distance decides. If swaps move more than twice as far as the
-/// two cases are apart, so that the squared distance exceeds this factor, the swaps do not lead
-/// from one case to the other.
+/// distance between the two cases, so that the squared distance exceeds this factor, the swaps do
+/// not lead from one case to the other.
 const FAR: f64 = 4.0;
 
 /// If more of the base's swaps than this lead to answers that no case has, the answers do not come
@@ -30,8 +30,8 @@ pub struct Strays {
     pub(super) example: String,
 }
 
-/// Makes the verdict on a type open if only such answers prevent that it counts as lost.
-/// `decisions` are those of the suite, in the order of its types.
+/// Makes the verdict open on each type that would count as lost without such answers. `decisions`
+/// are those of the suite, in the order of its types.
 pub(super) fn open(
     decisions: &mut [(String, TypeDecision)],
     pairs: &AnswerPairs,

@@ -33,7 +33,7 @@ impl TypeDecision {
         }
     }
 
-    /// Whether a pass says nothing about the type.
+    /// Whether a pass does not cover the type.
     pub fn is_unseen(&self) -> bool {
         self.verdict == TypeVerdict::Pass && self.figures.is_blind()
     }

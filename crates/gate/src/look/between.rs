@@ -88,8 +88,8 @@ fn whole(cases: &[Paired], total: f64) -> Option<(Vec<Whole>, usize)> {
 }
 
 /// The effect that moves all cases together: the variance between the means of the suite, minus the
-/// part that comes from cases that move separately. A common move is contained in that part too,
-/// with the square of each share.
+/// part from cases that move separately. A common move is contained in that part too, with the
+/// square of each share.
 fn of_suite(cases: &[Whole], count: usize) -> f64 {
     let of_report = |report: usize| -> f64 {
         let shares = cases

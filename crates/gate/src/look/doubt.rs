@@ -12,14 +12,14 @@ const WEIGHT_OF_ALL: f64 = 1.0;
 pub(crate) struct ErrorShare {
     /// The index of the case.
     pub(crate) place: usize,
-    /// The square of its share in the drop.
+    /// The square of the case's share in the drop.
     pub(crate) weight: f64,
     /// The variance of the case's mean that comes from the answer to its own input, for a single
     /// run.
     pub(crate) shared: f64,
     /// The variance that comes from the answers to its variants; 0 if `shared` contains both.
     pub(crate) own: f64,
-    /// How often its own input and its variants were run on the base.
+    /// How often the input of the case and its variants were run on the base.
     pub(crate) base: (usize, usize),
     /// The same on the head.
     pub(crate) head: (usize, usize),
@@ -66,8 +66,9 @@ fn unconfirmed(case: &Paired) -> f64 {
     case.difference().powi(2) / (4.0 * (base.shared().runs + head.shared().runs))
 }
 
-/// The usual variance of both parts. If nothing was repeated, it is estimated from the moves of the
-/// cases: if the whole move is noise, half of its square is the noise of each side.
+/// The usual variance of both parts. Without any repeats, it is estimated from the differences
+/// between the sides: if the whole difference of a case is noise, half of its square is the noise
+/// of each side.
 fn usual(paired: &[Paired]) -> (f64, f64) {
     let moved: f64 = paired.iter().map(|case| case.difference().powi(2)).sum();
     let guess = moved / paired.len().max(1) as f64 / 4.0;

@@ -106,7 +106,7 @@ impl Draws {
         self.own_runs().max(self.shared_runs())
     }
 
-    /// How many answers to the cell's own input there are, including failed ones.
+    /// How many answers to the cell's own input there are, including failed calls.
     pub(super) fn own_runs(&self) -> usize {
         self.values.len().max(self.pairs.len())
     }

@@ -1,7 +1,7 @@
 //! One look at one metric: is the head worse than the base by more than its noise explains?
 //!
-//! Every value is a loss: a larger value is worse. The suite is fixed, so the relevant noise is
-//! that of running the same suite again, not that of drawing other cases.
+//! Every value is a loss: a larger value is worse. The suite is fixed, so the relevant noise is the
+//! noise of running the same suite again, not of drawing other cases.
 
 mod between;
 mod doubt;
@@ -24,8 +24,8 @@ pub const GUARD: f64 = 1e-9;
 /// The confidence of the upper bound.
 pub const UPPER_CONFIDENCE: f64 = 0.90;
 
-/// With fewer cells per case than this, a single flip makes a case look unstable or hides that it
-/// is, so every case is run again.
+/// With fewer cells per case than this, a single changed answer makes a case look unstable or hides
+/// that it is, so every case is run again.
 const FEW_CELLS: f64 = 3.0;
 
 /// The statistical power for which the minimum detectable drop is computed.
@@ -70,7 +70,8 @@ impl PairedCase {
 pub enum Noise {
     /// There is no noise: the pipeline is declared deterministic.
     Declared,
-    /// The repeats; if nothing was repeated, the differences between cases.
+    /// The noise comes from the repeats or, without any repeats, from the differences between
+    /// cases.
     Repeats,
     /// The differences between cases, even if there are repeats.
     Cases,
@@ -148,9 +149,9 @@ pub struct Look {
     pub head: f64,
     /// Head minus base: positive is worse.
     pub drop: f64,
-    /// The drop is at least this, with confidence `1 - alpha`; none if nothing can be said.
+    /// The drop is at least this, with confidence `1 - alpha`; none if no bound is known.
     pub lower: Option<f64>,
-    /// The drop is at most this, with confidence 0.90; none if nothing can be said.
+    /// The drop is at most this, with confidence 0.90; none if no bound is known.
     pub upper: Option<f64>,
     /// This metric's share of alpha, for the lower bound.
     pub alpha: f64,
@@ -172,8 +173,8 @@ pub struct Look {
     pub unstable: Vec<usize>,
     /// The indices of the cases that the base measured but the head did not.
     pub lost: Vec<usize>,
-    /// The standard error of the drop; infinite if there is only one case and one run, which show
-    /// nothing.
+    /// The standard error of the drop; infinite if there is only one case and one run, from which
+    /// no conclusion is possible.
     pub error: f64,
     /// Whether most of the error comes from cases that the base ran once: then re-runs of the head
     /// hardly reduce it.
@@ -187,8 +188,8 @@ pub struct Look {
     /// Whether the drop exceeds the limit only because of cases for which the head has a single
     /// value.
     pub is_unconfirmed: bool,
-    /// The probability that chance alone produces such a drop, if there were only single runs and
-    /// the metric requires that test.
+    /// The probability that such a drop occurs by chance, if there were only single runs and the
+    /// metric requires that test.
     pub chance: Option<f64>,
 }
 

@@ -9,8 +9,8 @@ use kelvin_base::stats;
 /// With one run on each side and fewer cases than this, a metric in which a case moved cannot pass.
 pub(super) const FEW_CASES: usize = 5;
 
-/// Replaces alpha in the minimum detectable drop at a look that uses no alpha: the share that the
-/// next looks would have.
+/// At a look that uses no alpha, the minimum detectable drop is computed with this alpha: the share
+/// that the next looks would have.
 const NEXT_ALPHA: f64 = 0.03;
 
 /// The uncertainty of a drop.
@@ -34,8 +34,8 @@ pub(super) struct DropSpread {
 /// The uncertainty of a mean.
 #[derive(Clone, Copy)]
 struct MeanError {
-    /// The standard error; infinite if there is only one case and one run on each side, which show
-    /// nothing.
+    /// The standard error; infinite if there is only one case and one run on each side, from which
+    /// no conclusion is possible.
     standard: f64,
     /// The degrees of freedom of its t distribution, at least 1.
     freedom: f64,
@@ -191,9 +191,9 @@ impl DropSpread {
         let lower = match () {
             () if self.basis == BoundsSource::Declared => Some(drop),
             () if alpha <= 0.0 => None,
-            // Nobody knows how much of a difference between two single runs is due to chance. So
-            // the difference does not count as a drop, but it does not hide what repeats confirm
-            // either.
+            // It is not known how much of a difference between two single runs is due to chance. So
+            // the difference does not count as a drop, but it does not hide a drop that repeats
+            // confirm.
             () => Some(drop - self.unrepeated - self.rest.off(alpha)),
         };
         let finite = |bound: &f64| bound.is_finite();

@@ -28,12 +28,12 @@ pub(crate) struct CaseSide {
     /// both.
     own: Option<NoisePart>,
     /// The variance of a single cell between the answers to its own input, and the degrees of
-    /// freedom of this estimate; 0 degrees if nothing was repeated.
+    /// freedom of this estimate; 0 degrees without any repeats.
     cell: (f64, f64),
     /// The lowest and the highest mean of a cell.
     range: (f64, f64),
-    /// The values of each stored report for the case, if there are several; none for a report that
-    /// lacks a cell.
+    /// The values of each stored report for the case, if there are several reports; none for a
+    /// report that lacks a cell.
     by_report: Vec<Option<OfReport>>,
 }
 
@@ -56,7 +56,8 @@ pub(super) struct NoisePart {
 }
 
 impl NoisePart {
-    /// Uses the pooled variance of both, weighted by degrees of freedom, if its own is smaller.
+    /// If its own variance is smaller than the pooled variance of both sides, weighted by degrees
+    /// of freedom, uses the pooled one.
     pub(super) fn at_least_as_noisy_as(self, other: Self) -> Self {
         let together = self.variance.zip(other.variance).map(|(own, other_own)| {
             let (freedom, other_freedom) = (self.runs - 1.0, other.runs - 1.0);
@@ -131,8 +132,8 @@ impl Paired {
         self.head.mean - self.base.mean
     }
 
-    /// Whether all values of both sides are equal in every cell of every repeat: then both are the
-    /// same measurement.
+    /// Whether both sides have equal values in every cell of every repeat: then both are the same
+    /// measurement.
     pub(super) const fn is_identical(&self) -> bool {
         self.identical
     }
@@ -261,7 +262,8 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (NoisePart, Option<NoisePart>, (f
         }
     }
     let own = NoisePart {
-        // This is the mean over the cells; those without repeats are assumed to vary like the others.
+        // This is the mean over the cells; cells without repeats are assumed to vary like the
+        // others.
         variance: (known > 0.0).then(|| sum / known / count),
         runs: most as f64,
     };
@@ -314,8 +316,8 @@ fn rows(
     row.collect()
 }
 
-/// The variance between values; none for fewer than two values, and 0 if they differ by no more
-/// than rounding.
+/// The variance between values; none for fewer than two values, and 0 if they differ only by
+/// rounding.
 fn variance(values: &[f64]) -> Option<f64> {
     if values.len() < 2 {
         return None;

@@ -1,8 +1,8 @@
 //! The usual noise in a suite, and from it the variance of each case's difference.
 //!
-//! A side that ran a case once says nothing about its noise, and its only run may have been lucky.
-//! So it is assumed to vary like the other side, like the other cases, and at least as much as
-//! single calls were observed to differ.
+//! If a side ran a case once, its noise is not known, and its only run may have been lucky. So it
+//! is assumed to vary like the other side, like the other cases, and at least as much as the
+//! observed difference between single calls.
 
 use super::paired::{NoisePart, Paired};
 
@@ -23,8 +23,8 @@ const LEAST_OF_CALLS: f64 = 0.5;
 
 /// The usual noise in a suite.
 pub(super) struct Usual {
-    /// The variance of a case's mean between answers to the shared input, and to the cells' own
-    /// inputs; none if nothing was repeated.
+    /// The variance of a case's mean due to the answers to the shared input, and due to those to
+    /// the cells' own inputs; none without any repeats.
     shared: Option<f64>,
     own: Option<f64>,
     /// The variance of a single cell.
@@ -65,7 +65,7 @@ impl Usual {
         }
     }
 
-    /// The usual variance due to the answer to the shared input; none if nothing was repeated.
+    /// The usual variance due to the answers to the shared input; none without any repeats.
     pub(super) const fn shared(&self) -> Option<f64> {
         self.shared
     }
@@ -94,7 +94,7 @@ impl Usual {
         };
         let least = of_calls * self.reach(case);
         // The noise of a base with several reports is well known. If a few runs of the head agree,
-        // that does not mean that the head has less noise.
+        // this does not mean that the head has less noise.
         let of_head = |base: NoisePart, head: NoisePart| match case.sides().0.by_report().is_empty()
         {
             true => head,

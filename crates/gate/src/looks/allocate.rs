@@ -58,7 +58,7 @@ pub(super) struct OpenMetric<'a> {
 /// The runs that are possible.
 pub(super) struct Allocation<'a> {
     pub(super) means: Means,
-    /// The cases whose base was run beside the head.
+    /// The cases whose base was run together with the head.
     pub(super) fresh: &'a BTreeSet<String>,
     /// How many calls may still be made, on both sides together.
     pub(super) left: usize,
@@ -91,7 +91,7 @@ impl Allocation<'_> {
     /// too small.
     ///
     /// With a fixed base, all cases must be run again. If only the cases that moved were run again,
-    /// the luck of the head would average out but that of the base would stay, and bias the drop.
+    /// chance would average out for the head but not for the base, and bias the drop.
     pub(super) fn opening(&self, open: &[OpenMetric<'_>]) -> Option<Rerun> {
         let full = std::iter::once((OPENING, OPENING_OF_ALL));
         full.chain(CHEAPER).find_map(|(crossed, all)| {
@@ -226,7 +226,7 @@ fn want(rerun: &mut Rerun, side: Side, name: &str, runs: Repeats) {
 }
 
 /// Every case of the open metrics, with the number of its runs. Repeats of a base that was not run
-/// beside the head do not count, since the first new runs replace them.
+/// together with the head do not count, since the first new runs replace them.
 fn items<'o>(open: &[OpenMetric<'o>], fresh: &BTreeSet<String>) -> BTreeMap<&'o str, CaseRuns> {
     let mut items: BTreeMap<&str, CaseRuns> = BTreeMap::new();
     for open in open {
@@ -319,7 +319,7 @@ impl RunCandidate<'_> {
         }
     }
 
-    /// How much it reduces the errors per call: from v / n to v / (n + 1).
+    /// How much one more run reduces the errors per call: from v / n to v / (n + 1).
     fn worth(&self) -> f64 {
         let runs = match self.what {
             CaseShare::Input => self.runs.input,
@@ -349,7 +349,7 @@ impl PartialOrd for RunCandidate<'_> {
 }
 
 impl Ord for RunCandidate<'_> {
-    /// The most valuable candidate is the largest; among equal ones the first by name.
+    /// The most valuable candidate is the largest; among equal candidates the first by name.
     fn cmp(&self, other: &Self) -> Ordering {
         let key = |candidate: &Self| (candidate.side, candidate.what);
         self.worth()

@@ -1,5 +1,5 @@
 //! The sequence of looks: which runs are made before there is a verdict, and how much of the
-//! false-alarm probability each look may use. This module says what to run; the caller runs it.
+//! false-alarm probability each look may use. This module decides what to run; the caller runs it.
 
 mod allocate;
 
@@ -21,10 +21,10 @@ const ROUNDS: usize = 4;
 /// because variances that are estimated from few runs are sometimes too small.
 const ALPHA_OF_A_LOOK: f64 = 0.012;
 
-/// The whole probability, for a single look.
+/// The whole false-alarm probability, for a single look.
 const ALPHA: f64 = 0.05;
 
-/// The probability for the mean at a single look, if single cases are judged as well.
+/// The false-alarm probability for the mean at a single look, if single cases are judged as well.
 const ALPHA_BESIDE_CASES: f64 = ALPHA - broken::ALPHA;
 
 /// A case with at least this many runs on the head before the first look needs no re-run before a
@@ -72,15 +72,15 @@ impl GatedMetric {
 pub struct Means {
     /// The maximum number of runs of an input on the head; with less than 2 there is no re-run.
     pub head_runs: usize,
-    /// Whether the base can be run again beside the head. If so, it is run whenever something is
-    /// open, and no regression is reported against a base that was measured at another time.
+    /// Whether the base can be run again together with the head. If so, it is run whenever a metric
+    /// is open, and no regression is reported against a base that was measured at another time.
     pub base: bool,
 }
 
 /// The next step.
 #[derive(Clone, Debug)]
 pub enum LooksStep {
-    /// Run cases again, never from the cache, and look again.
+    /// Run cases again, without the cache, and then make another look.
     Rerun(Rerun),
     /// Every metric is decided.
     Decided(BTreeMap<String, MetricDecision>),
@@ -157,7 +157,7 @@ pub struct Looks {
     rounds: usize,
     /// The number of calls in the budget before the first re-run.
     calls: usize,
-    /// The cases whose base was run beside the head.
+    /// The cases whose base was run together with the head.
     fresh: BTreeSet<String>,
     decided: BTreeMap<String, MetricDecision>,
     /// The last look at every open metric.
@@ -191,14 +191,14 @@ impl Looks {
         self.answers_are_kept = are_kept;
     }
 
-    /// Whether the base of a case was run beside the head, so that its stored runs do not count any
-    /// more.
+    /// Whether the base of a case was run together with the head, so that its stored runs do not
+    /// count any more.
     pub fn has_run_the_base_of(&self, case: &str) -> bool {
         self.fresh.contains(case)
     }
 
     /// Records that another judgement requested a re-run, and that the base of these cases was run
-    /// beside the head.
+    /// together with the head.
     pub fn has_run_the_base<'c>(&mut self, cases: impl Iterator<Item = &'c String>) {
         self.was_run_again = true;
         self.fresh.extend(cases.cloned());
@@ -374,7 +374,7 @@ impl Looks {
                 {
                     self.without_repeats(subject, gated, look)
                 }
-                // Only the runs for another judgement exist. They are looked at once.
+                // The only new runs are those for another judgement; there is one look at them.
                 LooksEnding::BudgetSpent if self.rounds == 0 => {
                     self.last_look(subject, gated, look)
                 }
@@ -408,7 +408,8 @@ impl Looks {
         }
     }
 
-    /// Records how the looks at a metric ended if it is still open; otherwise it is decided.
+    /// Records how the looks at a metric ended if it is still open; a metric that is not open is
+    /// decided.
     fn close(&mut self, id: &str, look: Result<Look, Unmeasured>, open: LooksEnding) {
         let ending = match &look {
             Ok(look) if look.outcome == LookOutcome::Inconclusive => match open {
@@ -435,9 +436,9 @@ impl Looks {
     }
 }
 
-/// The same look, with an additional condition for a regression that depends on single runs only:
+/// The same look, with an additional condition for a regression that is based only on single runs:
 /// it counts only if enough cases moved, and, if the metric has an exact test, only if that test
-/// leaves no doubt.
+/// confirms it.
 fn careful(look: Look, first: Look, subject: &GatedMetric) -> Look {
     if look.basis != BoundsSource::Cases {
         return look;

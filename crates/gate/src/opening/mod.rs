@@ -105,7 +105,7 @@ fn gist(judgement: &Judgement) -> Phrase {
     }
 }
 
-/// The words for a governing type that was lost, or decides less often.
+/// The words for a governing type that was lost, or decides less often than before.
 fn of_type(verdict: &Verdict, id: &str) -> Option<Phrase> {
     let metric = verdict.metrics.get(id)?;
     let swaps = metric
@@ -157,8 +157,8 @@ fn broken(verdict: &Verdict, id: &str) -> Phrase {
     }
 }
 
-/// The first reason for people; none if no reason counts against the change, in which case [`calm`]
-/// is shown.
+/// The first reason as a text for people; none if no reason counts against the change, in which
+/// case [`calm`] is shown.
 fn reason(judgement: &Judgement) -> Option<&Reason> {
     let first = judgement.verdict.reasons.first();
     first.filter(|reason| reason.effect.is_some())
@@ -180,7 +180,7 @@ fn calm(judgement: &Judgement) -> String {
         let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
         (!names.is_empty()).then(|| sentence::names(&names))
     };
-    // The improvements come first, unless something is unknown.
+    // The improvements come first, unless some result is unknown.
     let turned = turned(judgement).map_or_else(String::new, |items| format!("; {items}"));
     let better = listed(judgement.verdict.new_types().collect());
     let unseen = listed(judgement.verdict.unseen_types().collect());

@@ -157,7 +157,7 @@ fn undecided_by_runs(verdict: &Verdict, begun: Phrase) -> Phrase {
     }
 }
 
-/// The next step if something could not be measured.
+/// The next step if a measurement failed.
 fn unmeasured(verdict: &Verdict, begun: Phrase) -> Phrase {
     let items = verdict.common_nouns().items;
     let begun = begun.and("The reasons say what could not be measured.");
@@ -226,7 +226,7 @@ fn fine(verdict: &Verdict) -> Phrase {
     }
 }
 
-/// The next step if something that the base measured is missing.
+/// The next step if a part that the base measured is missing.
 fn missing(verdict: &Verdict) -> Phrase {
     let unseen = ": what is missing is compared with nothing, so that a drop there does not show.";
     let mut metrics = verdict.metrics.iter();
@@ -240,7 +240,7 @@ fn missing(verdict: &Verdict) -> Phrase {
     }
 }
 
-/// The item to look at first.
+/// The item that a reader should examine first.
 fn look(judgement: &Judgement, case: &CaseChange) -> Phrase {
     let item = judgement.verdict.nouns_of(&case.metric).item;
     let look = Phrase::text(format!("Look first at {item} ")).name(&case.case);

@@ -39,14 +39,14 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let again = again.filter(|_| !judgement.asks_nothing());
     let before = verdict.metrics.iter();
     // Some reasons concern the whole verdict and come before any answer: an edit of the rules, a
-    // missing base, or a type of evidence that decides now and did not before, because it explains
-    // the changed answers.
+    // missing base, or a type of evidence that did not decide before but does now, because it
+    // explains the changed answers.
     let is_of_figures = reason(judgement)
         .is_none_or(|reason| reason.metric.is_some() || reason.code == ReasonCode::OtherAnswers);
     let is_told_by_answers = is_of_figures && verdict.new_types().next().is_none();
     // The answers of another probe may have improved, so they do not explain the drop of this
-    // metric. If nothing dropped, the answers of any probe come before a metric of a probe without
-    // answers.
+    // metric. If no metric dropped, the answers of any probe come before a metric of a probe
+    // without answers.
     let about = reason(judgement).and_then(|reason| Some(probe_of(reason.metric.as_deref()?)));
     let about = about.filter(|about| {
         verdict.verdict == Word::Regression || verdict.answers.contains_key(*about)
@@ -123,7 +123,7 @@ fn flipped(flip: &Flip) -> FlippedAnswer {
     }
 }
 
-/// The metrics that are shown to people first, with the values of both sides.
+/// The metrics that are shown first, with the values of both sides.
 fn metrics(judgement: &Judgement) -> Option<Table> {
     const LISTED: usize = 20;
     let shown = judgement.verdict.shown();

@@ -133,7 +133,7 @@ impl Report {
         gated.next().is_some_and(is_lost) && gated.all(is_lost)
     }
 
-    /// What was measured and how, without the measured code.
+    /// The measured suite and how it was measured, without the measured code.
     pub fn suite(&self) -> MeasuredSuite {
         let probes = self.probes.iter();
         MeasuredSuite {
@@ -152,7 +152,7 @@ impl Report {
 
     /// Whether `kelvin eval` made the report. Such a run makes no calls, whereas for a check either
     /// it or an earlier check called the pipeline, or it copied the figures of the base. The report
-    /// of another tool does not say what was called.
+    /// of another tool does not say whether a pipeline was called.
     pub fn is_evaluation(&self) -> bool {
         let session = &self.run.session;
         let cost = &session.cost;
@@ -166,7 +166,7 @@ impl Report {
 /// The data that two reports of one configuration share, regardless of its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredSuite {
-    /// Everything in the configuration that changes what is measured.
+    /// The digest of the settings that define what is measured.
     config: Digest,
     /// The items of each probe; none if they are not known.
     items: BTreeMap<String, Option<Digest>>,

@@ -82,7 +82,7 @@ pub struct TypeFigures {
     pub(super) won: Won,
 }
 
-/// How certain it is that a type gained a certain share.
+/// How certain it is that a type decides more than before.
 #[derive(Clone, Debug)]
 pub(super) enum Won {
     /// For classes: the states of the items.
@@ -149,9 +149,9 @@ pub enum Status {
 /// The verdict on a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeVerdict {
-    /// It is not worse by more than is allowed.
+    /// The type is not worse by more than is allowed.
     Pass,
-    /// The type decides less often, because a type that the base ignored decides now.
+    /// The type decides less often, because a type that the base ignored now decides.
     MadeRoom,
     /// It is worse.
     Regression,
@@ -166,8 +166,8 @@ pub enum OpenReason {
     Suspected,
     /// A loss beyond the limit cannot be excluded.
     Wide,
-    /// The share of another type rose as much, or another type may block this one: labels or an
-    /// approval can decide.
+    /// The share of another type increased by the same amount, or another type may block this type:
+    /// labels or an approval can decide.
     Trade,
     /// Too many cases became unsteady on the head.
     Noise,
@@ -196,7 +196,7 @@ impl SuiteLook {
     }
 }
 
-/// Makes one look. `more_base`: whether the base was run so seldom that it must be run again first.
+/// Makes one look. `more_base`: whether the base has so few runs that it must be run again first.
 pub(super) fn look(suite: &SwapSuite, rules: &SuiteRules<'_>, more_base: bool) -> SuiteLook {
     let (types, whole) = match &suite.answers {
         Answers::Classes(base, head) => classes(suite, (base, head), rules),
@@ -300,7 +300,8 @@ fn is_settled(chance: f64) -> bool {
     chance <= SETTLED || chance >= 1.0 - SETTLED
 }
 
-/// Whether another run may tell more about an item, by the probabilities that it moves the decision on both sides.
+/// Whether another run may help to decide about an item, by the probabilities that it moves the
+/// decision on both sides.
 fn is_doubtful(base: f64, head: f64) -> bool {
     !is_settled(base) || !is_settled(head) || (base > 0.5) != (head > 0.5)
 }
@@ -526,7 +527,7 @@ fn verdicts(
     verdicts
 }
 
-/// One type together with the others.
+/// One type and its relation to the others.
 struct About<'a> {
     types: &'a [TypeFigures],
     whole: &'a WholeSuite,
@@ -631,7 +632,8 @@ fn status(one: &TypeFigures, verdict: TypeVerdict) -> Status {
 }
 
 impl TypeFigures {
-    /// Whether the suite cannot show the loss of the type, so that a pass says nothing about it.
+    /// Whether the suite cannot detect the loss of the type, so that a pass does not cover this
+    /// type.
     pub fn is_blind(&self) -> bool {
         let is_few = self.firm < FEWEST_TELLING as f64;
         is_few && !self.is_followed_head || !self.is_followed_base && !self.is_kept

@@ -1,5 +1,5 @@
-//! The looks at a suite, and what is run again between them. This module says what to run; the
-//! caller runs it.
+//! The looks at a suite, and the re-runs between them. This module decides what to run; the caller
+//! runs it.
 
 use super::look::{Status, SuiteLook, TypeFigures, TypeVerdict, look};
 use super::{SuiteRules, SwapSuite};
@@ -9,7 +9,7 @@ use kelvin_record::{Wanted, WantedRepeats};
 /// The number of runs at each look, for the head, and for a base that can be run again.
 const LOOKS: [(usize, usize); 4] = [(1, 0), (2, 3), (4, 5), (8, 8)];
 
-/// If a base that can be run again has fewer runs than this, nothing is decided about a type that
+/// If a base that can be run again has fewer runs than this, there is no decision about a type that
 /// it does not seem to follow.
 const FEWEST_BASE_RUNS: usize = 3;
 
@@ -38,7 +38,7 @@ pub struct TypeEnding {
 /// The looks at one suite.
 #[derive(Clone, Debug, Default)]
 pub struct SuiteLooks {
-    /// How often something was run again for this suite.
+    /// How often there were re-runs for this suite.
     rounds: usize,
 }
 

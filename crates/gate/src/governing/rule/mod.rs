@@ -14,7 +14,7 @@ pub use look::{OpenReason, Status, TypeFigures, TypeVerdict};
 pub use looks::{FollowUp, SuiteLooks, TypeEnding};
 pub use noise::{E_MIN, UsualAnswers};
 
-/// The share of its influence on the base that a type may lose, if that is less than `max_drop`.
+/// The share of its influence on the base that a type may lose, if this is less than `max_drop`.
 /// With an absolute limit, a type that moves few decisions could lose all of them.
 const SHARE: f64 = 1.0 / 3.0;
 
@@ -75,7 +75,7 @@ pub struct SwapSuite {
 pub struct SuiteCase {
     /// The name of the case.
     pub name: String,
-    /// The names of the variants that should change nothing, on the base and on the head.
+    /// The names of the variants that should not change the answer, on the base and on the head.
     pub own: (Vec<String>, Vec<String>),
 }
 
@@ -104,8 +104,8 @@ pub enum Answers {
 /// The answers of one side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuiteSide<A> {
-    /// The answers to each unchanged case, and to its variants that should change nothing; at least
-    /// one.
+    /// The answers to each unchanged case, and to its variants that should not change the answer;
+    /// at least one.
     pub own: Vec<Vec<A>>,
     /// The answers to each swap.
     pub swaps: Vec<Vec<A>>,

@@ -53,8 +53,8 @@ impl UsualAnswers {
         }
     }
 
-    /// Raises the noise to at least that of another side: if everything was run only once, that
-    /// says little about the noise.
+    /// Raises the noise to at least the noise of another side: if every item was run only once, the
+    /// noise is hardly known.
     pub fn at_least(&mut self, other: &Self) {
         let raise = |own: &mut Vec<f64>, other: &[f64]| {
             for (own, other) in own.iter_mut().zip(other) {

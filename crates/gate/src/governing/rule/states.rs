@@ -17,7 +17,7 @@ const BEGIN: [f64; 4] = [0.45, 0.05, 0.05, 0.45];
 /// Royal Statistical Society B 39, 1977) after which four shares have converged.
 const ROUNDS: usize = 50;
 
-/// A probability below this contributes nothing to the distribution of a sum.
+/// A smaller probability does not contribute to the distribution of a sum.
 const NOTHING: f64 = 1e-7;
 
 /// Tails of a distribution below this are cut off, so that thousands of items take little time.
@@ -51,7 +51,7 @@ impl Likelihoods {
             let likely = |other: f64| other.powi(others) * (1.0 - other).powi(same);
             let (held, moved) = (likely(e), likely(moves));
             let wrong = wrong[item.case];
-            // If the usual answer is wrong, an item that moves looks as if it did not.
+            // If the usual answer is wrong, an item that moves the decision looks as if it did not.
             (
                 (1.0 - wrong) * held + wrong * moved,
                 (1.0 - wrong) * moved + wrong * held,

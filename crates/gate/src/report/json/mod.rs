@@ -107,7 +107,7 @@ pub fn write_judgement(to: &mut dyn Write, judgement: &Judgement) -> io::Result<
 /// Fails with a message for a person: the report has another version, or where and how the text is
 /// damaged.
 pub fn read(bytes: &[u8], kinds: &Kinds) -> anyhow::Result<Report> {
-    /// The fields that are read before the others: a report of another version may have another
+    /// The fields that are read first, because a report of another version may have another
     /// structure.
     #[derive(Deserialize)]
     struct Head {

@@ -120,7 +120,7 @@ fn view(report: &Report) -> RunView<'_> {
     }
 }
 
-/// What was checked, and how many calls and how much time it took.
+/// The subject of the check, how many calls were made and how long they took.
 fn scope(report: &Report, chapters: &[Chapter<'_>]) -> Vec<String> {
     let cost = report.run.session.cost;
     let share = report.run.shard;
