@@ -8,7 +8,7 @@ use serde_json::Value;
 ///
 /// # Errors
 ///
-/// The position within the value and what is wrong there: "`hits[0]`: missing field `doc_id`".
+/// The position within the value and the problem there: "`hits[0]`: missing field `doc_id`".
 pub fn decoded<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let place = error.path().to_string();
@@ -20,8 +20,8 @@ pub fn decoded<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     })
 }
 
-/// The words of serde, for people who do not know our types: "expected struct Output" becomes
-/// "expected an object".
+/// The message of serde in words for people who do not know our types: "expected struct Output"
+/// becomes "expected an object".
 pub fn plain(said: &str) -> String {
     const TYPES: [(&str, &str); 5] = [
         ("expected internally tagged enum ", "expected an object"),

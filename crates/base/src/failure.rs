@@ -83,7 +83,7 @@ impl Failure {
         self.stdout.clear();
         self.stderr.clear();
         let instead = match self.kind {
-            // These messages are made only from the code, the time or the setting.
+            // These messages contain only the exit code, the time or the setting.
             FailureKind::Exit(_)
             | FailureKind::Signal(_)
             | FailureKind::Timeout
@@ -116,7 +116,7 @@ impl Failure {
         instead.clone_into(&mut self.message);
     }
 
-    /// A failure of a call that printed nothing.
+    /// A failure of a call without any printed text.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,

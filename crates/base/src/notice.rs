@@ -53,7 +53,7 @@ pub enum Code {
 }
 
 /// A code of one probe: a few words in snake case. Anything else is read as a further notice.
-// A report may come from anywhere, and pages show these words unchanged.
+// A report may come from any source, and pages show these words unchanged.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

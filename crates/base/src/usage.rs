@@ -44,7 +44,7 @@ impl Usage {
         self.input_tokens.saturating_add(self.output_tokens)
     }
 
-    /// The sum of two usages. The money is known only if it is known for both.
+    /// The sum of two usages. The money is known only if it is known for both of them.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {

@@ -1,6 +1,6 @@
 //! Defines what the gate compares between both sides: which checks hold. The words of an agent are
 //! not compared, because they differ between two runs of the same model, and no scenario requires
-//! them.
+//! specific words.
 
 use std::borrow::Cow;
 

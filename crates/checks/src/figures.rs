@@ -12,7 +12,7 @@ use kelvin_run::judge::Ungraded;
 /// The family of all figures of this probe.
 const ALL: &str = "checks";
 
-/// The figures that do not belong to one invariant: no invariant may have such a name.
+/// The names of the figures that do not belong to one invariant: no invariant may have such a name.
 pub(super) const RESERVED: &[&str] = &[
     "composite",
     "pass_rate",
@@ -35,7 +35,7 @@ pub(super) fn figures(scenarios: &Scenarios, basis: &ChecksBasis) -> BTreeMap<St
     let why = "no run of a scenario could be scored";
     let mut composite = of_runs(scenarios.iter(), why, &|run| run.composite);
     let mut pass_rate = of_runs(scenarios.iter(), why, &|run| passes(run.outcome));
-    // A run in which nothing could be scored has no figure, and must not pass because of that.
+    // A run without any score has no figure, and must not pass because of that.
     composite.gated = !scenarios.is_empty();
     pass_rate.gated = !scenarios.is_empty();
     put("composite", composite);

@@ -185,7 +185,7 @@ pub(super) fn secrets(
     let used = used
         .iter()
         .map(|(name, value)| (name.clone(), value.clone()));
-    // A file or a number is not a secret, whatever the name of its variable is.
+    // A file or a number is not a secret, for any name of its variable.
     let matters = |value: &str| {
         value.len() >= SHORTEST && !value.starts_with('/') && value.parse::<f64>().is_err()
     };

@@ -17,8 +17,8 @@ pub(super) enum TextPart<'t> {
     Variable(&'t str),
 }
 
-/// The parts of a text. `$${` means a literal `${`, and `${…}` with anything but a name in it stays
-/// unchanged.
+/// The parts of a text. `$${` means a literal `${`, and `${…}` stays unchanged if it does not
+/// contain a name.
 pub(super) fn parts(text: &str) -> Vec<TextPart<'_>> {
     let mut parts = Vec::new();
     let (mut start, mut from) = (0, 0);

@@ -1,4 +1,4 @@
-//! Lets a judge grade what the scenarios have left, after they have run.
+//! After the scenarios have run, lets a judge grade the texts that they left.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -119,7 +119,7 @@ impl<'a> Judging<'a> {
         for scenario in scenarios {
             let case: Arc<str> = scenario.id.as_str().into();
             for (run, outcome) in (1..).zip(called.outcomes(&scenario.id)) {
-                // A scenario that failed has left nothing.
+                // A scenario that failed has left no text.
                 if let Ok(value) = &outcome.result
                     && let Ok(answer) = ScenarioAnswer::deserialize(value)
                 {

@@ -229,8 +229,8 @@ fn own(section: &dyn AnySection) -> &ChecksSection {
         .expect("a kind is given sections of its own")
 }
 
-/// The names of the models that graded what scenarios left for an invariant, as reported by their
-/// servers; none if nothing was graded.
+/// The names of the models that graded the scenarios' texts for an invariant, as reported by their
+/// servers; none if there are no grades.
 fn served(section: &ChecksSection, invariant: &str) -> Option<BTreeSet<String>> {
     let runs = section.items.values().flat_map(|item| &item.runs);
     let judged = runs.filter_map(|run| run.checks.get(invariant)?.judged.as_ref());

@@ -1,8 +1,8 @@
 //! The workspace as a text: the names of everything in it, and the beginning of every file.
 //!
-//! The text is limited, and says wherever something was left out. The author of the files can
-//! neither make this program read outside the workspace nor forge a part of the text, because every
-//! line of a file is marked.
+//! The text is limited, and says where a part was left out. The author of the files can neither
+//! make this program read outside the workspace nor forge a part of the text, because every line of
+//! a file is marked.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -24,9 +24,9 @@ const MOST_ENTRIES: usize = 20_000;
 /// The workspace as a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WorkspaceListing {
-    /// The text; empty if there is nothing.
+    /// The text; empty if there are no files.
     pub(super) text: String,
-    /// Whether something was left out of it.
+    /// Whether a part was left out of the text.
     pub(super) is_cut: bool,
 }
 

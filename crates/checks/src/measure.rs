@@ -79,7 +79,7 @@ fn scenario_run(called: &Called, settings: &ChecksSettings, scenario: &Scenario)
     }
 }
 
-/// The results of the checks if the pipeline did not finish, so that there is nothing to check.
+/// The results of the checks if the pipeline did not finish, so that there is no result to check.
 fn skipped(
     settings: &ChecksSettings,
     scenario: &Scenario,

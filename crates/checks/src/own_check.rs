@@ -1,5 +1,5 @@
-//! A check whose texts contain fields of the scenario, so that it requires something else in every
-//! scenario.
+//! A check whose texts contain fields of the scenario, so that it requires different things in
+//! different scenarios.
 //!
 //! The value of a field is always treated as data: as text in a text, as a literal in a pattern, as
 //! the value itself in JSON, and as a plain word in a path. In a query, values are bound as

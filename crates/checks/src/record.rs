@@ -183,7 +183,7 @@ pub(crate) struct Judged {
 pub(super) struct ToJudge {
     /// The text.
     pub(super) text: String,
-    /// Whether something was already left out of the text.
+    /// Whether a part was already left out of the text.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_cut: bool,
 }
@@ -239,8 +239,8 @@ impl ScenarioRecord {
 }
 
 impl ScenarioRun {
-    /// Shortens the agent's texts, and texts that quote them, to what may be kept. Checks and
-    /// judges quote them in their results, and a failure contains the printed text.
+    /// Shortens the agent's texts, and texts that quote them, to the part that may be stored.
+    /// Checks and judges quote them in their results, and a failure contains the printed text.
     fn shorten(&mut self, texts: KeptTexts) {
         if texts == KeptTexts::Full {
             return;
@@ -263,7 +263,7 @@ impl ScenarioRun {
                 KeptTexts::None => Vec::new(),
                 _ => check.warnings().map(|text| short(text).into()).collect(),
             };
-            // Nobody reads the other details in stored reports, and a script may have put the whole
+            // The other details are not used in stored reports, and a script may have put the whole
             // answer there.
             check.details =
                 (!warnings.is_empty()).then(|| serde_json::json!({ "warnings": warnings }));

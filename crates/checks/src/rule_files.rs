@@ -1,5 +1,6 @@
-//! The files beside the configuration that checks run: whether they have changed since the run
-//! began. A pipeline that writes to such a file would itself decide the result of the check.
+//! The files in the folder of the configuration that checks run: whether they have changed since
+//! the run began. A pipeline that writes to such a file would itself decide the result of the
+//! check.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

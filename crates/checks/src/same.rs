@@ -6,7 +6,7 @@ use serde_json::Value;
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
-            // As floating-point numbers, two large integers that differ may look equal.
+            // As floating-point numbers, two different large integers may look equal.
             let has_fraction = one.is_f64() || other.is_f64();
             let both = one.as_f64().zip(other.as_f64());
             one == other || (has_fraction && both.is_some_and(|(one, other)| one == other))

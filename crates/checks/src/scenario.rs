@@ -33,16 +33,17 @@ pub(super) struct Scenario {
     /// The invariants that apply only to this scenario, by name, as written.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) invariants: BTreeMap<String, Value>,
-    /// The folder from which its workspace is copied, instead of that of all scenarios.
+    /// The folder from which its workspace is copied, instead of the common template of all
+    /// scenarios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) template: Option<String>,
-    /// Its line in the file; 0 if it is in no file of scenarios.
+    /// Its line in the file; 0 if it comes from no file.
     #[serde(skip)]
     pub(super) line: usize,
 }
 
 impl Scenario {
-    /// A scenario with nothing but its task.
+    /// A scenario that has only a task.
     pub(super) const fn asking(id: String, prompt: String) -> Self {
         Self {
             id,
@@ -165,7 +166,7 @@ pub(super) fn read_file(
 }
 
 /// Takes the expectations for each scenario from the rules, i.e. from the scenario with the same
-/// name, task and workspace. If the task differs, nobody can tell whether a different answer is
+/// name, task and workspace. If the task differs, it is not known whether a different answer is
 /// right, and a notice says so.
 fn expect_as(scenarios: &mut [Scenario], rules: &[Scenario]) -> Vec<Notice> {
     let words =

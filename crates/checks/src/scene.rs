@@ -1,5 +1,5 @@
-//! The data that checks examine: the workspace after the pipeline has run in it, and what the
-//! pipeline answered.
+//! The data that checks examine: the workspace after the pipeline has run in it, and the answer of
+//! the pipeline.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -29,7 +29,7 @@ pub(super) struct Scene<'a> {
     pub(super) folder: &'a Path,
     /// The workspace again, for opening files in it safely.
     pub(super) beneath: &'a Beneath,
-    /// A folder beside the workspace for files of this program.
+    /// A folder outside the workspace for files of this program.
     pub(super) private: &'a Path,
     /// The file to which pipelines append their events.
     pub(super) audit_log: &'a Path,
@@ -52,9 +52,9 @@ pub(super) struct Scene<'a> {
 /// Why there is no text to check, as the end of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unread {
-    /// There is no text, or no file with one: then a check of it does not hold.
+    /// There is no text, or no file with a text: then a check of the text does not hold.
     Absent(String),
-    /// Nobody can tell what the text is.
+    /// It is not known what the text is.
     Unknown(String),
 }
 
@@ -82,8 +82,8 @@ impl Scene<'_> {
 }
 
 /// The content of a file below a folder to which other programs may write. A file that is too large
-/// for a check is rejected; nothing waits for the other end of a pipe, and no link that leads out
-/// is followed.
+/// for a check is rejected. Opening a pipe never waits for its other end, and no link that points
+/// outside is followed.
 pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Unread> {
     let unknown = |what: String| Unread::Unknown(what);
     let file = beneath.open(path).map_err(|error| match error {

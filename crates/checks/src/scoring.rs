@@ -8,10 +8,10 @@ use kelvin_base::stats;
 /// Two figures that differ by no more than this count as equal: a sum of weights is rounded.
 const GUARD: f64 = 1e-9;
 
-/// Fills in what follows from the checks of a run.
+/// Computes the values that follow from the checks of a run.
 ///
-/// An error leaves the run without a composite, whatever else was found: an unknown score is
-/// neither 0 nor any other number. If a gate does not hold, or something forbidden was done, the
+/// An error leaves the run without a composite, even if other checks have results: an unknown score
+/// is neither 0 nor any other number. If a gate does not hold, or a forbidden action was made, the
 /// composite is 0 and the run fails, even if the threshold is 0. Otherwise the composite is the
 /// weighted mean of the scores of the checks that apply.
 pub(super) fn settle(run: &mut ScenarioRun, basis: &ChecksBasis) {

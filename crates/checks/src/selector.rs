@@ -10,7 +10,7 @@ use kelvin_base::file::beneath;
 pub(super) enum Selector {
     /// The output file; if there is none, the printed text.
     AgentOutput,
-    /// What was printed on the standard output.
+    /// The text that was printed on the standard output.
     Stdout,
     /// A file, relative to the workspace.
     File(PathBuf),

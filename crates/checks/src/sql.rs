@@ -210,7 +210,7 @@ enum StatementWord<'q> {
     Name(&'q str),
     Parenthesis,
     End,
-    /// A text that is not closed; nothing follows it.
+    /// A text that is not closed; it is the end of the query.
     Unclosed,
     Other,
 }

@@ -62,7 +62,7 @@ struct ScenarioFolder {
 }
 
 impl ScenarioFolder {
-    /// Makes a workspace from the template below a folder, and creates the other files beside it.
+    /// Makes a workspace from the template below a folder, and creates the other files outside it.
     fn make(settings: &ChecksSettings, rules: &Path, scenario: &Scenario) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("kelvin-").tempdir()?;
         // The path contains no links, so that it can be recognised in an output.
@@ -86,7 +86,7 @@ impl ScenarioFolder {
         Ok(place)
     }
 
-    /// The content of the audit log. The pipeline may have replaced it by anything.
+    /// The content of the audit log. The pipeline may have replaced the file by something else.
     fn log(&self) -> Result<Vec<u8>, String> {
         let base = self.workspace.with_file_name("");
         let beneath = Beneath::of(&base).map_err(|error| format!("cannot be found: {error}"))?;
@@ -273,7 +273,7 @@ impl ScenarioTarget<'_> {
         }
     }
 
-    /// Runs every check, and looks for forbidden actions.
+    /// Runs every check, and searches for forbidden actions.
     fn look(
         &self,
         scene: &Scene<'_>,
@@ -414,7 +414,8 @@ impl Target for ScenarioTarget<'_> {
             Ok(ran) => ran,
             Err(ended) => return *ended,
         };
-        // This comes before the checks, because their programs may write and call anything.
+        // This comes before the checks, because their programs may write to any service and call
+        // any server.
         if let Err(trouble) = services.settle() {
             return self.troubled(trouble);
         }
@@ -436,14 +437,14 @@ impl Target for ScenarioTarget<'_> {
             ("the audit log", log.as_deref().unwrap_or_default()),
         ];
         let mut found = leaks(&secrets, &places);
-        // The pipeline got a file at this path. If it puts something else there, it hides the
-        // content of the file.
+        // The pipeline got a file at this path. If it replaces the file, it hides the content.
         found.extend(log.err().map(|what| {
             format!("the audit log {what}: nobody can tell whether a secret stands in it")
         }));
         let both = before.as_ref().zip(after.as_ref());
         found.extend(both.and_then(|(before, after)| forbidden.writes(before, after)));
-        // The programs of the checks get the folder of the rules, whatever folder the pipeline has.
+        // The programs of the checks get the folder of the rules, even if the pipeline has another
+        // folder.
         let mut looking = variables.clone();
         for (name, value) in &mut looking {
             if name == ROOT {

@@ -56,7 +56,7 @@ pub struct Numbered {
 /// An artifact of a workflow run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Artifact {
-    /// Its number; a later one is larger.
+    /// Its number; a later artifact has a larger one.
     pub id: u64,
     /// Its name.
     pub name: String,

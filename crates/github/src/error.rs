@@ -42,7 +42,7 @@ impl Surface {
             Self::PullRequest => Some("pull-requests: read"),
             Self::WorkflowRun | Self::Artifact => Some("actions: read"),
             Self::Repository => Some("contents: read"),
-            // The token of a workflow cannot see teams, whatever its permissions are.
+            // The token of a workflow cannot see teams, even with all permissions.
             Self::Viewer | Self::Upload | Self::Right | Self::Team => None,
         }
     }

@@ -68,7 +68,7 @@ pub struct PullRequestTip {
 /// A repository by its number and name.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct NamedRepository {
-    /// The number, which a renamed repository keeps.
+    /// The id, which stays the same if the repository is renamed.
     pub id: u64,
     /// `owner/name`.
     pub full_name: String,
@@ -77,7 +77,7 @@ pub struct NamedRepository {
 /// The repository of the client.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ClientRepository {
-    /// The number, which a renamed repository keeps.
+    /// The id, which stays the same if the repository is renamed.
     pub id: u64,
     /// `owner/name`.
     pub full_name: String,
@@ -128,9 +128,9 @@ impl Client {
     }
 
     /// The open pull requests to which a workflow run may belong, oldest first, including those of
-    /// a fork, which the run itself does not name. Their tip is the commit of the run, in its
-    /// repository and on its branch. Neither a bundle nor an event is used for this, since a fork
-    /// could write anything there.
+    /// a fork, which the run itself does not name. Their tip is the commit of the run, in the
+    /// repository and on the branch of the run. Neither a bundle nor an event is used for this,
+    /// since a fork could write any data there.
     ///
     /// # Errors
     ///

@@ -145,9 +145,9 @@ impl ArtifactService {
         })
     }
 
-    /// Deletes the artifact of this name, if there is one, because the service keeps only one of
-    /// each name per run. The request needs the job that made the artifact, which was another one
-    /// in an earlier attempt.
+    /// Deletes the artifact of this name, if there is one, because the service stores only one
+    /// artifact per name and run. The request needs the job that made the artifact, which was
+    /// another job in an earlier attempt.
     fn delete(&self, name: &str, pause: &dyn Fn(Duration)) -> anyhow::Result<()> {
         let list = json!({
             "workflow_run_backend_id": self.run,

@@ -172,8 +172,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// The grades of a pair, from those of its exhibits: the grade of the candidate, and that of
-    /// the other answer if it was shown too.
+    /// The grades of a pair, from the grades of its exhibits: the grade of the candidate, and the
+    /// grade of the other answer if it was shown too.
     pub(super) fn grades(
         scoring: Scoring,
         candidate: Result<Grade, Ungraded>,

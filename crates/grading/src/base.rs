@@ -115,7 +115,7 @@ fn served_otherwise(base: &GradingSection, head: &GradingSection) -> Option<Stri
     })
 }
 
-/// The names of the models that graded these prompts; none if nothing was graded.
+/// The names of the models that graded these prompts; none if there are no grades.
 pub(super) fn served(prompts: &BTreeMap<String, PromptRecord>) -> Option<BTreeSet<&str>> {
     let samples = prompts.values().flat_map(|prompt| &prompt.samples);
     let mut grades = samples

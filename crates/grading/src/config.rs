@@ -86,7 +86,7 @@ pub struct GradingSettings {
     pub baseline: Option<Called>,
     /// The judge.
     pub judge: JudgeSettings,
-    /// Where the answer is in an output; none for the whole output.
+    /// The position of the answer in an output; none for the whole output.
     pub answer_field: Option<String>,
     /// Where the retrieved passages are in the same output.
     pub passages_field: Option<String>,
@@ -225,8 +225,8 @@ impl Configure for GradingKind {
     }
 }
 
-/// A judge that uses passages needs to know where they are; they have to be beside the answer in a
-/// JSON output.
+/// A judge that uses passages needs to know where they are; they have to be in the same JSON output
+/// as the answer.
 fn problems_of_passages(part: &Part<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     let node = |key: &str| part.node.get(&["grading", key]);

@@ -86,8 +86,8 @@ pub(super) fn case(repeats: Vec<Option<f64>>) -> CaseValue {
 }
 
 impl PromptMeans {
-    /// The metric, with its interval by prompt; `reason` says why it has no value if nothing was
-    /// measured.
+    /// The metric, with its interval by prompt; `reason` says why it has no value if there was no
+    /// measurement.
     pub(super) fn metric(self, reason: &str) -> Metric {
         let value = self.all.value().ok_or_else(|| reason.to_owned());
         let mut metric = Metric::new(value, self.all.samples(), self.errors)
@@ -110,7 +110,7 @@ fn judge_score(
 ) -> Metric {
     let (errors, all) = of_every_prompt(basis, prompts);
     let mut metric = score.metric(&nothing(basis, prompts));
-    // If nothing could be graded at all, there is already another reason.
+    // If no answer could be graded at all, there is already another reason.
     let exceeded = basis.max_errors.exceeded(errors, all).filter(|_| all > 0);
     if let Some(why) = exceeded {
         let first = samples(prompts).find_map(|(id, sample)| {
@@ -204,7 +204,7 @@ fn failure_rate(prompts: &BTreeMap<String, PromptRecord>) -> Metric {
         .filter(|(_, sample)| sample.candidate.failure.is_some())
         .count();
     let mut metric = rate.metric("nothing was run").lower_is_better();
-    // The score already reports that a run measured nothing.
+    // The score already reports that a run has no measurement.
     metric.gated = metric.value.is_some();
     metric.is_failure_rate = true;
     metric

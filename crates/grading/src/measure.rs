@@ -140,8 +140,8 @@ impl<'a> Grading<'a> {
     }
 
     /// Lets the judge grade the answers with the references of the base too, if the change edits
-    /// them. If the change also edits the prompt, the old reference says nothing about the new
-    /// prompt, and its answers are not comparable.
+    /// them. If the change also edits the prompt, the old reference does not fit the new prompt,
+    /// and its answers are not comparable.
     fn grade_by_old_references(&mut self) -> anyhow::Result<()> {
         let (plan, Some(before)) = (self.plan, &self.before) else {
             return Ok(());
@@ -268,7 +268,7 @@ impl<'a> Grading<'a> {
     }
 
     /// The grade of an answer of the base: the new one if it was graded again, otherwise the stored
-    /// one, if this judge would give it again.
+    /// one, if the judge is still the same.
     fn grade_of_base(
         &self,
         prompt: &str,
@@ -284,7 +284,7 @@ impl<'a> Grading<'a> {
             .grade(prompt, (*repeat)?, self.plan.scoring)
     }
 
-    /// Adds the answers of the base and their grades to the samples, which keep their own grades.
+    /// Adds the answers of the base and their grades to the samples; the samples' own grades stay.
     fn lay_beside_base(&mut self) {
         let Some(base) = &self.base else {
             return;
@@ -337,7 +337,7 @@ impl<'a> Grading<'a> {
         self.planted.as_ref()
     }
 
-    /// Writes every input and runs nothing.
+    /// Writes every input, without running the pipeline.
     ///
     /// # Errors
     ///
@@ -546,8 +546,8 @@ impl<'a> Grading<'a> {
     }
 }
 
-/// The gap from which a judge that has drifted can still see a drop on both sides: it puts
-/// certainly worse answers this far below whole ones.
+/// If a judge has drifted, the minimum gap at which it can still detect a drop on both sides: it
+/// grades certainly worse answers lower than whole ones by this amount.
 const WIDE_GAP: f64 = 0.25;
 
 /// The digest of an answer with its passages; an empty digest if there is no answer.

@@ -95,8 +95,7 @@ impl<'c> Plan<'c> {
     }
 }
 
-/// The meaning of a score; none if the judge needs a reference and there is nothing that could be
-/// one.
+/// The meaning of a score; none if the judge needs a reference and there is no possible reference.
 pub(super) const fn scoring(
     needs: Needs,
     has_references: bool,
@@ -108,7 +107,7 @@ pub(super) const fn scoring(
         (Needs::Reference { .. }, true, _) => Some(Scoring::Each),
         (Needs::Reference { .. }, false, true) => Some(Scoring::Likeness),
         // Each answer is graded against the other one, and the better grade wins. A judge that only
-        // says how similar two texts are would give both the same grade, whatever their content.
+        // grades how similar two texts are would give both the same grade, for any content.
         (Needs::Reference { is_directed: true }, false, false) => Some(Scoring::Exchange),
         (Needs::Reference { is_directed: false }, false, false) | (Needs::Truth, false, _) => None,
     }

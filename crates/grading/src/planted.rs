@@ -38,7 +38,7 @@ struct Source<'a> {
     answer: &'a str,
     /// The passages from which it was made, if they are known.
     passages: Option<Arc<[String]>>,
-    /// Its grade in the report of the base, if the present judge should give it again.
+    /// Its grade in the report of the base, if the judge is still the same.
     then: Option<f64>,
     /// The answer to another prompt, if the judge sees a reference by which it can distinguish the
     /// two.
@@ -236,7 +236,7 @@ struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     /// The few grades for a known judge: a whole answer with a worse copy, and another whole
-    /// answer. If the judge chooses between two answers, each grade shows a copy beside its
+    /// answer. If the judge chooses between two answers, each grade compares a copy with its
     /// original.
     fn few(&self) -> Vec<Wanted<'a>> {
         if self.plan.scoring.is_preference() {

@@ -121,7 +121,7 @@ impl Reader for AnswerReader {
     fn smallest(&self, answer: &Value) -> Vec<u8> {
         let text = text_of(answer).unwrap_or_default();
         let Some(field) = &self.field else {
-            // An answer that looks like such an object would be misinterpreted.
+            // An answer in the form of such an object would be misinterpreted.
             return match only_text(text) {
                 None => text.as_bytes().to_vec(),
                 Some(_) => json!({ "answer": text }).to_string().into_bytes(),
@@ -138,8 +138,8 @@ impl Reader for AnswerReader {
     }
 }
 
-/// The text of an output that is a JSON object with one string and nothing else, which is written
-/// for a function that returns a string.
+/// The text of an output that is a JSON object with only one string. Such an output is written for
+/// a function that returns a string.
 fn only_text(output: &str) -> Option<String> {
     if !output.trim_start().starts_with('{') {
         return None;

@@ -264,12 +264,12 @@ impl GradedSample {
     }
 
     /// Whether the candidate's answer is better than the other one: 1, 0, or one half for a tie.
-    /// None if nobody can tell.
+    /// None if this is not known.
     pub fn win(&self, scoring: Scoring) -> Option<f64> {
         let (own, other) = match scoring {
             Scoring::Each => (self.score(scoring)?, self.baseline_grade.as_ref()?.score()),
             Scoring::Choice | Scoring::Exchange => (self.score(scoring)?, 0.5),
-            // Likeness tells how similar the answers are, not which one is better.
+            // The likeness of two answers does not show which one is better.
             Scoring::Likeness => return None,
         };
         Some(match own - other {

@@ -44,7 +44,7 @@ impl StoredPairs {
                 .help("take a judge that grades by criteria, or one that says which of two answers is better")
         })?;
         section.basis.judge = judge.grader_id();
-        // The planted answers have tested the judge of that run, not this one.
+        // The planted answers have tested the judge of that run, not the present judge.
         section.basis.planted = None;
         section.basis.base_anew = None;
         section.basis.max_errors = settings.max_errors;

@@ -41,8 +41,8 @@ impl Restated {
 pub(super) struct StoredAnswers {
     /// The records by the id of the prompt.
     pub(super) prompts: SharedMap<PromptRecord>,
-    /// Whether they were graded by the same judge in the same way, so that this judge would give
-    /// the stored grades again.
+    /// Whether they were graded by the same judge in the same way, so that the stored grades are
+    /// still valid.
     pub(super) is_like: bool,
     /// Whether this judge passed with planted answers in the run of the base.
     pub(super) is_proved: bool,
@@ -51,7 +51,7 @@ pub(super) struct StoredAnswers {
     /// grades is tested with all of them.
     pub(super) restated: Option<Restated>,
     /// Why this judge could not be trusted in the run of the base; none if it could, or if it was
-    /// not tested there.
+    /// not tested in that run.
     pub(super) doubt: Option<String>,
 }
 

@@ -37,7 +37,7 @@ pub struct Chip {
     pub text: String,
     /// The text that is shown on demand.
     pub title: Option<String>,
-    /// A remark beside the name; such a chip is highlighted.
+    /// A remark next to the name; such a chip is highlighted.
     pub badge: Option<String>,
 }
 
@@ -136,13 +136,13 @@ impl From<Phrase> for TableCell {
 pub enum Status {
     /// It did what was expected.
     Expected,
-    /// It did not do what was expected.
+    /// The item did not behave as expected.
     Against,
-    /// Nobody knows what it should have done.
+    /// It is not known how the item should have behaved.
     Open,
-    /// It did not do what was expected, but counts in another figure.
+    /// The item did not behave as expected, but counts in another figure.
     Apart,
-    /// It failed, so nothing is known about it.
+    /// The item failed, so its behaviour is not known.
     Failed,
     /// It was not run.
     NotRun,
@@ -264,7 +264,8 @@ pub struct ItemPage<'a> {
     pub blocks: Vec<Block<'a>>,
 }
 
-/// The answers of both sides to an item, for a comment that shows what got worse. All texts are untrusted.
+/// The answers of both sides to an item, for a comment that shows which answers got worse. All
+/// texts are untrusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswersView {
     /// The answer against which it is graded; none if there is none.
@@ -275,14 +276,15 @@ pub struct AnswersView {
     pub said: String,
 }
 
-/// One part of an item beside the unchanged item, for a comment that shows what made the difference.
+/// One part of an item, compared with the unchanged item, for a comment that shows what made the
+/// difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartView {
     /// The file with the input of the item, relative to the report.
     pub before: String,
     /// The file with the input of the part.
     pub after: String,
-    /// The results of both, in a sentence.
+    /// The results of both items, in a sentence.
     pub answers: Phrase,
 }
 

@@ -17,7 +17,7 @@ pub struct RunPage<'a> {
     pub command: &'static str,
     /// The result of a comparison with another run; none if there was none.
     pub opening: Option<Opening>,
-    /// What was measured, and its cost: `12 cases`, `4.2 s`.
+    /// The size and the cost of the measurement: `12 cases`, `4.2 s`.
     pub scope: Vec<String>,
     /// The items to which the run was restricted; empty means all.
     pub only: &'a [String],
@@ -67,7 +67,7 @@ impl<'a> RunPage<'a> {
         foremost.map(|notice| notice.text.as_str())
     }
 
-    /// The headline word of the run, which is that of its first chapter.
+    /// The headline word of the run: the headline word of its first chapter.
     pub(super) fn headword(&self) -> Headword {
         let first = self.chapters.first().map(|chapter| chapter.headword);
         first.unwrap_or(Headword::NOTHING)
@@ -76,9 +76,9 @@ impl<'a> RunPage<'a> {
 
 /// The chapter of one probe on the page of a run. An empty field takes no space on the page.
 pub struct Chapter<'a> {
-    /// The headline word for what was measured.
+    /// The headline word for the subject of the measurement.
     pub headword: Headword,
-    /// What was measured, in short: `12 cases`.
+    /// The size of the measurement, in short: `12 cases`.
     pub scope: Vec<String>,
     /// The statements that a reader should know first, the most useful first.
     pub statements: Vec<Statement>,
@@ -119,7 +119,7 @@ pub struct Chapter<'a> {
 }
 
 impl Chapter<'_> {
-    /// A chapter with only a word for what was measured.
+    /// A chapter with only a headline word.
     pub const fn new(headword: Headword) -> Self {
         Self {
             headword,
@@ -160,7 +160,7 @@ pub struct ComparisonPage<'a> {
     pub blocks: Vec<Block<'a>>,
 }
 
-/// The word for what a probe measured.
+/// The word for the subject of a probe's measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headword {
     /// The word within a sentence or after a colon.
@@ -205,7 +205,7 @@ pub struct Signal<'a> {
     pub made_of: String,
     /// The text on a screen after the sample.
     pub aside: String,
-    /// The words beside the value in the table of a text.
+    /// The words next to the value in the table of a text.
     pub in_words: String,
     /// Another note, if there is space.
     pub note: String,

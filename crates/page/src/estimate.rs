@@ -10,7 +10,7 @@ pub fn band(value: f64) -> usize {
     place.unwrap_or(BANDS.len())
 }
 
-/// A value with its sample and its interval; people never see one without the other.
+/// A value with its sample and its interval, which are always shown together.
 #[derive(Clone, Debug)]
 pub struct Estimate<'a> {
     /// The unrounded value.
@@ -26,7 +26,7 @@ pub struct Estimate<'a> {
     pub reason: Option<&'a str>,
     /// The word for the value.
     pub word: Option<&'static str>,
-    /// The index of its band, 0 for the best; none if bands mean nothing.
+    /// The index of its band, 0 for the best; none if bands have no meaning.
     pub band: Option<usize>,
     /// The ends of the interval, unrounded.
     pub ends: Option<(f64, f64)>,
@@ -58,8 +58,8 @@ impl<'a> Estimate<'a> {
     #[must_use]
     pub fn between(mut self, low: f64, high: f64) -> Self {
         self.ends = Some((low, high));
-        // The rounded interval still contains the value beside it. As a floating-point number, 0.29
-        // is slightly less than 29 hundredths, and must still be shown as 0.29.
+        // The rounded interval still contains the value next to it. As a floating-point number,
+        // 0.29 is slightly less than 29 hundredths, and must still be shown as 0.29.
         let low = (low * 100.0 + 1e-9).floor() / 100.0;
         let high = (high * 100.0 - 1e-9).ceil() / 100.0;
         self.interval = Some(format!("{:.2} to {:.2}", low + 0.0, high + 0.0));
@@ -93,7 +93,7 @@ impl<'a> Estimate<'a> {
     }
 }
 
-/// A value for people: 4 decimals, and no minus before a zero.
+/// A value as a text for people: 4 decimals, and no minus before a zero.
 pub fn display(value: f64) -> String {
     let text = format!("{value:.4}");
     if text == "-0.0000" {

@@ -12,11 +12,11 @@ pub struct Opening {
     pub mark: &'static str,
     /// The verdict in a few words: `regression, approved`.
     pub word: &'static str,
-    /// The subject of the verdict in a few words, after the word; empty if there is nothing to add.
+    /// The subject of the verdict in a few words, after the word of the verdict; may be empty.
     pub gist: Phrase,
-    /// The changes of items and answers, in a few words; none if nothing changed.
+    /// The changes of items and answers, in a few words; none if there are no changes.
     pub changes: Option<String>,
-    /// What happened, described by answers; none if no answer shows it.
+    /// What happened, described by answers; none if no answer is an example of it.
     pub lead: Option<Phrase>,
     /// The reasons, the most important first; each is a sentence without its full stop, with names between backticks.
     pub reasons: Vec<String>,
@@ -97,7 +97,7 @@ pub struct AnswerRow {
     pub hits: Option<HitsBeside>,
     /// The files of the item in the folder of the page, each with its path relative to the page.
     pub files: Vec<(&'static str, String)>,
-    /// The other output fields beside the answers: a name, with the text of the base and the
+    /// The other output fields besides the answers: a name, with the text of the base and the
     /// current one.
     pub beside: Vec<(String, Option<String>, Option<String>)>,
 }

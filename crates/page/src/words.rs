@@ -155,7 +155,8 @@ pub fn counted(count: usize, word: &str) -> String {
     }
 }
 
-/// The tokens and the money that model calls have used, for people; none if no model was called.
+/// The tokens and the money that model calls have used, as a text for people; none if no model was
+/// called.
 pub fn used(usage: Option<&Usage>) -> Option<String> {
     let usage = usage?;
     let mut text = match usage.tokens() {
@@ -176,7 +177,8 @@ pub fn used(usage: Option<&Usage>) -> Option<String> {
     Some(text)
 }
 
-/// The cost of the judges, for people. It is shown separately from the cost of the pipeline.
+/// The cost of the judges, as a text for people. It is shown separately from the cost of the
+/// pipeline.
 pub fn of_judges(cost: &Cost) -> String {
     let mut text = format!("judges: {}", counted(cost.invocations, "call"));
     for (count, word) in [

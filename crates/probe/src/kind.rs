@@ -57,8 +57,8 @@ pub trait Kind: Configure + SectionKind {
     }
 
     /// The content of a file that another program has written, for a comparison of two such files;
-    /// none if this kind clearly does not read such a file. `config`: the configuration beside it,
-    /// if there is one.
+    /// none if this kind clearly does not read such a file. `config`: the configuration in the same
+    /// folder, if there is one.
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ pub trait Items: Sync {
         None
     }
 
-    /// Tests each service that the items use besides the pipeline, without changing anything.
-    /// Returns its name, and its description of itself or why it cannot be used.
+    /// Tests each service that the items use besides the pipeline, without changing any data.
+    /// Returns its name, and either its description of itself or why it cannot be used.
     fn services(&self) -> Vec<(String, Result<String, String>)> {
         Vec::new()
     }
@@ -127,7 +127,7 @@ pub trait Items: Sync {
     /// Returns how many were chosen before they were divided among shards.
     fn choose(&mut self, only: &[String], shard: Option<Shard>) -> usize;
 
-    /// The planned invocations; nothing is written. Computing the digests of the inputs doubles the
+    /// The planned invocations; no file is written. Computing the digests of the inputs doubles the
     /// time, so it is only done on request.
     fn list(&self, with_digests: bool) -> Listing;
 
@@ -146,8 +146,8 @@ pub trait Planned: Sync {
     /// step gets a runner.
     fn steps(&self) -> Vec<Step<'_>>;
 
-    /// Opens the target of a step. A kind that does something around each call of the pipeline
-    /// opens its own target, which wraps that of the step.
+    /// Opens the target of a step. If a kind does some work before or after each call of the
+    /// pipeline, it opens its own target, which wraps the target of the step.
     ///
     /// # Errors
     ///
@@ -156,14 +156,15 @@ pub trait Planned: Sync {
         self.steps()[step].program.target.open(site)
     }
 
-    /// Creates the probe with the runners, which are in the order of the steps. Nothing has been run yet.
+    /// Creates the probe with the runners, which are in the order of the steps. No call has been
+    /// made yet.
     fn begin<'r>(&'r self, runners: &'r [Runner<'r>]) -> Box<dyn Probe + 'r>;
 }
 
 /// A running probe.
 pub trait Probe {
     /// Runs everything. `proceed` is called at most once, when the remaining cost is known; if it
-    /// returns false, nothing more is run.
+    /// returns false, no more calls are made.
     ///
     /// # Errors
     ///
@@ -171,7 +172,7 @@ pub trait Probe {
     /// useless.
     fn run(&mut self, proceed: &dyn Fn(Forecast) -> bool) -> anyhow::Result<()>;
 
-    /// Writes every input once and runs nothing.
+    /// Writes every input once, without running the pipeline.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ pub enum RowForm {
 }
 
 impl RowForm {
-    /// The format that the name of a file shows; none for any other extension.
+    /// The format by the extension of a file; none for any other extension.
     pub fn of_file(file: &Path) -> Option<Self> {
         let ending = file.extension()?.to_str()?.to_lowercase();
         match &*ending {

@@ -199,7 +199,7 @@ impl Rule {
 pub(crate) struct Contract {
     validator: Validator,
     schema: Value,
-    /// Whether the contract names nothing: then no output conforms, and none violates it.
+    /// Whether the contract has no requirements: then no output conforms, and none violates it.
     is_empty: bool,
 }
 

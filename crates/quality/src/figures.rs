@@ -35,7 +35,7 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
     };
     let score = |run: &QualityIndicators| run.quality_score;
     let mut of_all = of_cases(items, basis, &score, &|_| true);
-    // A suite in which nothing could be scored has no figure, and must not pass because of that.
+    // A suite without any score has no figure, and must not pass because of that.
     of_all.gated = !items.is_empty();
     of_all.poor_below = Some(Band::REVIEW);
     put("quality_score", of_all);

@@ -73,7 +73,7 @@ impl OutputObserver for Indicators<'_> {
     }
 
     fn keep(&self, probe: &'static str, task: &Task, input: Digest, observed: &Value) {
-        // A cache entry that was edited by hand may contain anything. An entry that cannot be read
+        // A cache entry that was edited by hand may contain any value. An entry that cannot be read
         // counts as an unreadable output.
         let indicators = QualityIndicators::deserialize(observed);
         let indicators = indicators.unwrap_or_else(|_| self.expected.of(None));

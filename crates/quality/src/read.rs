@@ -1,5 +1,5 @@
-//! Parses an output as JSON that means the same to every parser. A key that occurs twice in one
-//! object has different values in different parsers, so such an output is rejected.
+//! Parses an output as JSON that has the same meaning for every parser. A key that occurs twice in
+//! one object has different values in different parsers, so such an output is rejected.
 
 use std::fmt;
 

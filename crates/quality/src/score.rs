@@ -221,7 +221,7 @@ impl Band {
     }
 }
 
-/// A score, or a limit, with the number of decimals for people.
+/// A score, or a limit, with the number of decimals for texts.
 pub(crate) fn points(value: f64) -> String {
     format!("{value:.4}")
 }

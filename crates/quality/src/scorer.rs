@@ -47,7 +47,8 @@ impl QualityScorer for WeightedSum {
     }
 }
 
-/// The weighted geometric mean: a factor that is 0 makes the score 0, whatever the others are.
+/// The weighted geometric mean: a factor that is 0 makes the score 0, for any values of the other
+/// factors.
 struct WeightedProduct;
 
 impl QualityScorer for WeightedProduct {

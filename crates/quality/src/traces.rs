@@ -95,7 +95,7 @@ fn of_chain(trace: &ChainTrace) -> QualityIndicators {
         .and_then(|tokens| efficiency(&counts(&tokens)).ok());
     let missing = trace.has_failed().then_some(0.0);
     QualityIndicators {
-        // Missing outputs have no form, whatever form the earlier steps had.
+        // Missing outputs have no form, even if the earlier steps had one.
         conformance: match trace.has_failed() {
             true => Some(0.0),
             false => conformance,

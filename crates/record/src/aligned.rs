@@ -53,7 +53,7 @@ impl Default for Viewpoint {
 /// The differences between two runs besides the records of a probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Surroundings {
-    /// Whether a setting that changes what is measured differs.
+    /// Whether the two sides differ in a setting that defines what is measured.
     pub configuration: bool,
     /// Whether the command or the declared environment differs.
     pub command: bool,
@@ -64,7 +64,7 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
     /// The comparison in the form in which it is written.
     fn written(&self) -> &dyn erased_serde::Serialize;
 
-    /// The page of the comparison; none if there is nothing to show.
+    /// The page of the comparison; none if it would be empty.
     fn page(&self) -> Option<ComparisonPage<'_>> {
         None
     }
@@ -106,7 +106,7 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
 pub struct AlignmentWarning {
     /// The sentence.
     pub text: String,
-    /// Whether the warning makes a passing verdict open, so that nothing passes unnoticed.
+    /// Whether the warning makes a passing verdict open, so that no change passes unnoticed.
     pub is_open: bool,
 }
 

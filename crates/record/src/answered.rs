@@ -14,7 +14,8 @@ use kelvin_base::digest::Digest;
 /// The answers of one section.
 #[derive(Clone, Debug, Default)]
 pub struct SectionAnswers<'a> {
-    /// The declared types of evidence, each with its gated metric; empty if nothing is exchanged.
+    /// The declared types of evidence, each with its gated metric; empty if no evidence is
+    /// exchanged.
     pub types: Vec<(&'a str, String)>,
     /// The items by name.
     pub items: BTreeMap<&'a str, AnsweredItem<'a>>,
@@ -23,14 +24,15 @@ pub struct SectionAnswers<'a> {
 /// The answers to one item.
 #[derive(Clone, Debug, Default)]
 pub struct AnsweredItem<'a> {
-    /// The question for people: the beginning of a question or a title; none if the record does not
-    /// contain it.
+    /// The question as a text for people: the beginning of a question or a title; none if the
+    /// record does not contain it.
     pub asked: Option<Cow<'a, str>>,
-    /// The expected answer, for people; none if nobody has given one.
+    /// The expected answer as a text for people; none if it is not known.
     pub expected: Option<Cow<'a, str>>,
     /// The answers to the unchanged item.
     pub itself: Vec<Option<Answer>>,
-    /// The other output fields of the first of these answers, such as a reason, for people.
+    /// The other output fields of the first of these answers, such as a reason, as texts for
+    /// people.
     pub beside: &'a [BTreeMap<String, String>],
     /// The answers to the variants that should get the same answer as the item.
     pub own: Vec<AnsweredInput<'a>>,
@@ -84,7 +86,7 @@ impl Answer {
         }
     }
 
-    /// The answer for people; a decision as JSON.
+    /// The answer as a text for people; a decision as JSON.
     pub fn shown(&self) -> Cow<'_, str> {
         match self {
             Self::Number(number) => Cow::Owned(number.to_string()),
@@ -94,7 +96,8 @@ impl Answer {
         }
     }
 
-    /// The most frequent answer; among equally frequent ones the first. None if there is no answer.
+    /// The most frequent answer; among equally frequent answers the first. None if there is no
+    /// answer.
     pub fn usual<'a>(answers: impl Iterator<Item = &'a Self>) -> Option<&'a Self> {
         let mut counts: Vec<(&Self, usize)> = Vec::new();
         for answer in answers {
@@ -121,7 +124,7 @@ impl PartialEq for Answer {
     }
 }
 
-/// The answer for people; a decision as JSON.
+/// The answer as a text for people; a decision as JSON.
 impl fmt::Display for Answer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown())

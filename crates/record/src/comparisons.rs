@@ -86,8 +86,8 @@ impl<'de> Visitor<'de> for ByProbe {
     }
 
     /// Collects the fields that the verdict does not know. A field of a later version may be the
-    /// comparison of a probe that this program does not know, or anything else: an object is kept
-    /// unchanged, and other values are ignored.
+    /// comparison of an unknown probe, or any other value: an object is kept unchanged, and other
+    /// values are ignored.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ItemComparisons, A::Error> {
         let mut comparisons = ItemComparisons::default();
         while let Some((name, stored)) = map.next_entry::<String, Value>()? {

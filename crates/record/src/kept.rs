@@ -47,7 +47,7 @@ impl KeptText {
         self.characters.is_none().then_some(&*self.text)
     }
 
-    /// Shortens the text to what may be kept: see [`KeptTexts`].
+    /// Shortens the text to the part that may be stored: see [`KeptTexts`].
     pub fn shorten(&mut self, texts: KeptTexts) {
         let Some(most) = texts.most() else { return };
         let (kept, characters) = beginning(&self.text, most);
@@ -58,7 +58,7 @@ impl KeptText {
     }
 
     /// The text for people: its beginning with a mark if it was shortened, or its digest if no text
-    /// is kept.
+    /// is stored.
     pub fn shown(&self) -> Cow<'_, str> {
         match self.characters {
             None => Cow::Borrowed(&self.text),

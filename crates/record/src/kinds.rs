@@ -105,7 +105,7 @@ pub trait SectionKind: Send + Sync {
         text: &mut dyn erased_serde::Deserializer<'_>,
     ) -> Result<Box<dyn AnySection>, erased_serde::Error>;
 
-    /// The JSON schema of such a section.
+    /// The JSON schema of a section of this kind.
     fn schema(&self, generator: &mut SchemaGenerator) -> Schema;
 
     /// The settings that differ between two sections whose figures can still be compared. The names
@@ -148,14 +148,14 @@ pub trait SectionKind: Send + Sync {
         Ok(Arc::new(stored))
     }
 
-    /// The JSON schema of such a comparison; none if the kind does not align its sections.
+    /// The JSON schema of a comparison of this kind; none if the kind does not align its sections.
     fn comparison_schema(&self, generator: &mut SchemaGenerator) -> Option<Schema> {
         let _ = generator;
         None
     }
 
     /// Adds figures to the base with which a head must be compared, if the base has not measured
-    /// them itself: a head that was measured against the base has the figures of both sides.
+    /// them itself: a head that was measured together with the base has the figures of both sides.
     fn figures_of_base(
         &self,
         base: &dyn AnySection,
@@ -215,7 +215,7 @@ pub trait SectionKind: Send + Sync {
         Box::new(std::iter::empty())
     }
 
-    /// One part of an item beside the unchanged item; none if the item has no such part.
+    /// One part of an item, compared with the unchanged item; none if the item has no such part.
     fn part(&self, section: &dyn AnySection, item: &str, part: &str) -> Option<PartView> {
         let _ = (section, item, part);
         None
@@ -229,7 +229,7 @@ pub trait SectionKind: Send + Sync {
     }
 
     /// The answers of an item that became wrong from one section to the other, in a metric that
-    /// dropped; none if the records do not show it.
+    /// dropped; none if the records do not show which ones.
     fn flip(
         &self,
         (base, head): (&dyn AnySection, &dyn AnySection),

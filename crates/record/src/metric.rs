@@ -157,8 +157,8 @@ pub struct Metric {
     pub per_case: SharedMap<CaseValue>,
 }
 
-/// Whether every answer to a variant is compared with every answer to the case. This says what can
-/// be run, not what was measured: two metrics that differ only in it are equal.
+/// Whether every answer to a variant is compared with every answer to the case. It describes
+/// possible runs and not the measurement: two metrics that differ only in it are equal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crosses(pub bool);
 
@@ -200,8 +200,8 @@ impl CaseValue {
 }
 
 impl Metric {
-    /// The lowest and the highest possible value; none if one of them is open. A count or a number
-    /// of seconds has no such scale, whatever its largest value is.
+    /// The lowest and the highest possible value; none if one of them is unlimited. A count or a
+    /// number of seconds has no such scale, even if its largest value is known.
     pub fn ends(&self) -> Option<(f64, f64)> {
         let Range { low, high } = self.range;
         let is_scaled = matches!(self.unit, Unit::Share | Unit::Score);
@@ -323,7 +323,7 @@ pub fn probe_of(id: &str) -> &str {
     id.split_once('.').map_or(id, |(probe, _)| probe)
 }
 
-/// A metric for people; none if the run has no such metric.
+/// A metric as a text for people; none if the run has no such metric.
 pub fn estimate(metric: Option<&Metric>) -> Estimate<'_> {
     let Some(metric) = metric else {
         return Estimate::new(Err(Some("this run did not look at it")), 0, 0);
@@ -391,8 +391,8 @@ impl Cell {
 
 /// A read-only map from the names of variants to their samples.
 ///
-/// It is a sorted list: a run has one for every case of every gated metric, many of them contain a
-/// single variant, and for that a `BTreeMap` needs the space of eleven.
+/// It is a sorted list: a run has one list for every case of every gated metric, many lists contain
+/// a single variant, and a `BTreeMap` with a single variant needs eleven times the space.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(from = "BTreeMap<Arc<str>, Cell>")]
 pub struct Cells(Box<[(Arc<str>, Cell)]>);

@@ -1,6 +1,6 @@
 //! The stored results of one probe in a report: how it ended, how its figures are made, and a
-//! record for each of its items. Only the kind of the probe looks into a record; other code sees
-//! its items by name and digest.
+//! record for each of its items. Only the kind of the probe reads its records; other code sees its
+//! items by name and digest.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,8 +102,8 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
         None
     }
 
-    /// Shortens the texts of the pipeline to what may be kept if others can read it. Compared
-    /// values can still be compared by their digests.
+    /// Shortens the texts of the pipeline to the part that may be stored if other people can read
+    /// it. Compared values can still be compared by their digests.
     fn shorten(&mut self, texts: KeptTexts) {
         let _ = texts;
     }

@@ -36,7 +36,7 @@ impl Shard {
         Self::of(case, self.count) == self
     }
 
-    /// Whether such a share can exist.
+    /// Whether a share with these numbers can exist.
     pub const fn is_sound(self) -> bool {
         1 <= self.index && self.index <= self.count && self.count <= MOST
     }

@@ -1,5 +1,5 @@
-//! What a change does to the cases themselves: which are scored differently, and how many were
-//! removed.
+//! The effects of a change on the cases themselves: which cases are scored differently, and how
+//! many were removed.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub struct SuiteChange {
     pub worse_once: Vec<String>,
 }
 
-/// Compares the cases of two sections; none if there is nothing to report.
+/// Compares the cases of two sections; none if there is no difference to report.
 pub(super) fn align(base: &ResultsSection, head: &ResultsSection) -> Option<AlignedSections> {
     let mut change = ResultsChange::default();
     for (suite, of_base) in &base.basis.suites {

@@ -1,4 +1,4 @@
-//! Defines which columns of a table contain what.
+//! Defines the content of the columns of a table.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub struct Columns {
 pub struct MetricColumn {
     /// The name of the column.
     pub column: String,
-    /// The meaning of a row without a number there.
+    /// The meaning of a row without a number in this column.
     pub empty: EmptyScore,
 }
 

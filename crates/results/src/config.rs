@@ -213,7 +213,8 @@ impl Suite {
         own.or_else(|| self.keys.run.as_deref().filter(|run| loads_the_plugin(run)))
     }
 
-    /// The extension of the file that replaces `{output}`: some evaluators choose the format by it.
+    /// The extension of the file that replaces `{output}`: some evaluators choose the format by the
+    /// extension.
     pub(super) fn extension(&self) -> &'static str {
         match self.keys.format {
             Some(
@@ -393,7 +394,7 @@ fn of_commands(suite: &Node) -> Vec<Problem> {
     found
 }
 
-/// Whether the placeholder of the regular expression is a word of its own, or follows a `=`: the
+/// Whether the placeholder of the regular expression is a separate word, or follows a `=`: the
 /// expression is inserted with quotes, which may not be inside other quotes.
 fn stands_alone(line: &str) -> bool {
     line.match_indices(CASES_REGEX).all(|(at, token)| {
@@ -496,7 +497,7 @@ impl ProbeSettings for ResultsSettings {
     }
 }
 
-/// The metrics that are computed for every suite, whatever its evaluator measures.
+/// The metrics that are computed for every suite and every evaluator.
 pub(super) const RESERVED: [&str; 3] = ["failure_rate", "must_pass", "flaky"];
 
 /// The name of a metric as a part of an id: letters, digits and a few characters, with `_` for

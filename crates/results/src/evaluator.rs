@@ -47,7 +47,7 @@ pub(super) struct Evaluator<'a> {
     pub(super) suite: &'a Suite,
     /// The settings that the calls of the run share.
     pub(super) site: TargetSite,
-    /// The checkout whose scoring is used; none if it is that of the change itself.
+    /// The checkout whose scoring is used; none for the checkout of the change itself.
     pub(super) rules: Option<PathBuf>,
 }
 
@@ -254,8 +254,8 @@ impl Evaluator<'_> {
         };
         match program.call(&inner, &mut Vec::new()) {
             Ended::Answered(_) => Ok(into),
-            // The command may write something that a target would not accept as an output, but it
-            // has to write something.
+            // The command may write a file that a target would not accept as an output, but it has
+            // to write one.
             Ended::Failed { failure, .. }
                 if matches!(
                     failure.kind,

@@ -80,13 +80,13 @@ pub(super) fn figures(section: &ResultsSection) -> BTreeMap<String, Metric> {
     metrics
 }
 
-/// What a sample contributes to a figure.
+/// The contribution of a sample to a figure.
 enum Scored {
     /// Its value.
     Value(f64),
-    /// It should have a value but has none.
+    /// The sample should have a value but has none.
     Error,
-    /// It does not belong to the figure.
+    /// The sample does not belong to the figure.
     Apart,
 }
 
@@ -198,8 +198,8 @@ fn mean(
     metric
 }
 
-/// Why the scores of a suite mean nothing; none if they are valid. If a judge fails on bad answers,
-/// only the good ones would remain. Each case has the same weight, since the gate runs those with
+/// Why the scores of a suite are invalid; none if they are valid. If a judge fails on bad answers,
+/// only the good answers would count. Each case has the same weight, since the gate runs those with
 /// errors again.
 fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) -> Option<String> {
     let (mut errors, mut all, mut first) = (0.0, 0_u32, None);

@@ -1,4 +1,4 @@
-//! Since when the configuration declares cases as flaky: a case that nobody has looked at for a
+//! Since when the configuration declares cases as flaky: a case that has not been examined for a
 //! year should be fixed or deleted.
 
 use std::collections::{BTreeMap, BTreeSet};

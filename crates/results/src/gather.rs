@@ -1,5 +1,5 @@
-//! Turns the rows of a file into the samples of each case. Everything that can be wrong in a single
-//! file, given the settings of its suite, is rejected here, whatever its format is.
+//! Turns the rows of a file into the samples of each case. All problems that can occur in a single
+//! file, given the settings of its suite, are found here, for every format.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -208,7 +208,8 @@ fn metrics(
         };
         let by_itself = match gate.is_empty() {
             true if declared.is_empty() && says_passes => found.yes_no && kind.better.is_some(),
-            // If less is better, the metric is a cost, and nobody has requested that it is gated.
+            // If less is better, the metric is a cost, and the user has not requested that it is
+            // gated.
             true if declared.is_empty() => kind.better == Some(Direction::Higher),
             true => own.is_some() && kind.better.is_some(),
             false => gate.contains(name),
@@ -279,8 +280,8 @@ fn refuse_cached(rows: &BTreeMap<String, Vec<Row>>) -> Result<(), String> {
     ))
 }
 
-/// The record of a case. Rows with the same repeat number are joined; every other row is a repeat
-/// of its own.
+/// The record of a case. Rows with the same repeat number are joined; every other row is a separate
+/// repeat.
 fn record(
     name: &str,
     rows: Vec<Row>,

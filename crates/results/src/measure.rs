@@ -426,7 +426,7 @@ impl Probe for AtWork<'_> {
                 }
             }
         }
-        // A suite without results measured nothing, whatever the results of the others are.
+        // A suite without results has no measurement, even if the others have results.
         self.ending = match self.begun.iter().all(|suite| suite.first().is_some()) {
             true => Ending::Complete,
             false => Ending::Failed,

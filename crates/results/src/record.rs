@@ -1,5 +1,5 @@
-//! The record of one case: enough to compute every figure again. If a report is stored elsewhere,
-//! it keeps no more of the texts than `baseline.texts` allows.
+//! The record of one case: enough data to compute every figure again. If a report is stored
+//! elsewhere, it contains only the texts that `baseline.texts` allows.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -61,7 +61,7 @@ pub struct SuiteBasis {
 }
 
 impl SuiteBasis {
-    /// What the configuration says about a suite, before any of it was run.
+    /// The settings of a suite in the configuration, before the suite is run.
     pub(super) fn of(keys: &SuiteSettings) -> Self {
         Self {
             max_errors: keys.max_errors,
@@ -151,8 +151,8 @@ impl Item for ResultRecord {
     }
 
     /// Twice as many as elsewhere: a case only has a few samples that pass or fail, so more of them
-    /// are needed to show a drop that is spread over a suite. Once that is certain, nothing more is
-    /// run.
+    /// are needed to show a drop that is spread over a suite. Once that is certain, no more samples
+    /// are run.
     fn reruns(&self) -> usize {
         2 * RUNS_OF_THE_SUITE * self.samples.len()
     }

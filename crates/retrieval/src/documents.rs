@@ -171,15 +171,15 @@ impl Documents {
 /// How many columns of a hit's title, or of its text, a record stores.
 pub(super) const TITLE: usize = 80;
 
-/// The part of a title that is stored, at most `most` columns; none if nothing of the title can be
+/// The part of a title that is stored, at most `most` columns; none if no part of the title can be
 /// shown.
 pub(super) fn title_of(text: &str, most: usize) -> Option<String> {
     let title = safe::cut(text, most);
     (most > 0 && !title.is_empty()).then_some(title)
 }
 
-/// A chunk and its document in one name, for people. Most names of chunks begin with that of their document, which is
-/// then not repeated.
+/// A chunk and its document in one name, for texts. Most names of chunks begin with the name of
+/// their document, which is then not repeated.
 pub(super) fn named(doc: &str, chunk: Option<&str>) -> String {
     match chunk {
         None => doc.to_owned(),

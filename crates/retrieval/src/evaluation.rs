@@ -17,7 +17,7 @@ pub struct EvalRequest {
     pub qrels: PathBuf,
     /// The run.
     pub run: PathBuf,
-    /// How many hits the measures look at; ascending and distinct.
+    /// The numbers of first hits that the measures use; ascending and distinct.
     pub k: Vec<usize>,
     /// A first relevant hit below this rank has a reciprocal rank of 0.
     pub cut_off: usize,

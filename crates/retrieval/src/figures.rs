@@ -73,8 +73,8 @@ pub(super) fn cites(queries: &BTreeMap<String, QueryRecord>) -> bool {
     runs.any(|run| run.answer.as_ref().is_some_and(|one| one.citations > 0))
 }
 
-/// Gates one figure if none is gated: a run in which no headline could be measured must not pass
-/// for that reason. The failure rate is added later, since it says nothing about what was found.
+/// Gates one figure if none is gated: a run without any headline figure must not pass for that
+/// reason. The failure rate is added later, since it does not depend on the hits.
 fn gate_one(metrics: &mut BTreeMap<String, Metric>) {
     if !metrics.values().any(|metric| metric.gated)
         && let Some(metric) = metrics.get_mut("retrieval.mrr")

@@ -1,4 +1,4 @@
-//! The measures: each gives a number from 0 to 1 for one query, or nothing if it does not apply.
+//! The measures: each gives a number from 0 to 1 for one query, or none if it does not apply.
 
 use super::ranking::{reciprocal_rank, success};
 use super::record::{Labels, QueryRecord, RetrievalBasis, Retrieved};
@@ -12,7 +12,7 @@ pub(super) const CITATIONS: [&str; 2] = ["citation_coverage", "citation_precisio
 
 /// One measure.
 pub(super) struct Measure {
-    /// The name of the measure, without that of the probe.
+    /// The name of the measure, without the name of the probe.
     pub(super) name: String,
     /// Which direction of the measure is better.
     pub(super) direction: Direction,
@@ -199,7 +199,7 @@ fn of_answers(answers: bool) -> [Measure; 6] {
 }
 
 /// How often a query got no answer from the pipeline. This rate is gated in addition to the
-/// measures and is not one of them: it says nothing about what was found.
+/// measures and is not one of them, because it does not depend on the hits.
 pub(super) fn failure_rate() -> Measure {
     let rate = Measure::new("failure_rate", "there is no query", |_, run| {
         Some(f64::from(u8::from(!run.ran())))

@@ -1,5 +1,5 @@
-//! One ranking compared with what is known to be relevant, and the measures of trec_eval for it
-//! (<https://github.com/usnistgov/trec_eval>, version 9).
+//! One ranking compared with the documents that are known to be relevant, and the measures of
+//! trec_eval for it (<https://github.com/usnistgov/trec_eval>, version 9).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl Ranking {
         Self::new(found, relevant.iter().map(|_| 1), 1)
     }
 
-    /// Whether nothing is known to be relevant.
+    /// Whether no document is known to be relevant.
     pub fn is_empty(&self) -> bool {
         self.grades.is_empty()
     }
@@ -83,8 +83,8 @@ impl Ranking {
 
     /// Discounted cumulative gain of the first `k` divided by that of the best possible ranking,
     /// with the grade as the gain and log2(rank + 1) as the discount (Järvelin and Kekäläinen,
-    /// 2002); 0 if no document has a gain. Every grade above 0 is a gain, whatever counts as
-    /// relevant.
+    /// 2002); 0 if no document has a gain. Every grade above 0 is a gain, even if it does not count
+    /// as relevant.
     pub fn ndcg(&self, k: usize) -> f64 {
         let gain = |rank: u32, grade: i64| grade as f64 / (f64::from(rank) + 1.0).log2();
         let ideal: f64 = (1..)
@@ -99,7 +99,7 @@ impl Ranking {
             .found
             .iter()
             .take_while(|(rank, _)| *rank as usize <= k);
-        // The sum of nothing is -0.0, which should not be shown.
+        // The sum of an empty list is -0.0, which should not be shown.
         let sum = places.fold(0.0, |sum, (rank, grade)| sum + gain(*rank, *grade));
         sum / ideal
     }

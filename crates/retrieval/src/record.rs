@@ -43,7 +43,7 @@ impl Item for QueryRecord {
     }
 
     fn folders(&self) -> Vec<&str> {
-        // The file names its folders itself, and nothing is copied from them.
+        // The file names its folders itself, and no data are copied from them.
         Vec::new()
     }
 
@@ -166,7 +166,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Whether the system can and should answer: the labels expect something other than a refusal.
+    /// Whether the system can and should answer: the labels do not expect a refusal.
     pub const fn wants_an_answer(&self) -> bool {
         !self.refuse && (self.chunks || self.docs || self.content)
     }
@@ -178,7 +178,7 @@ impl Labels {
             || self.expected_docs.contains(&hit.doc_id)
     }
 
-    /// Whether a citation refers to something expected among the hits of its own query. If no
+    /// Whether a citation refers to an expected document among the hits of its own query. If no
     /// expected document is known, any hit is accepted.
     pub(super) fn accepts(&self, cited: &Cited, hits: &[Hit]) -> bool {
         if cited.rank.is_none() {
@@ -293,8 +293,8 @@ impl Retrieved {
         }
     }
 
-    /// The citations of an answer that should not be there. A refusal may cite what the system has
-    /// examined.
+    /// The citations of an answer that should not be there. A refusal may cite the documents that
+    /// the system has examined.
     pub(super) fn stray(&self, labels: &Labels) -> StrayCitations<'_> {
         let answer = self.answer.as_ref();
         let cited = match answer.filter(|answer| self.ran() && answer.grounded) {
@@ -410,14 +410,14 @@ pub struct Cited {
 }
 
 impl Cited {
-    /// The name of the citation for people.
+    /// The name of the citation in texts for people.
     pub(super) fn name(&self) -> String {
         named(&self.doc_id, self.chunk_id.as_deref())
     }
 }
 
 impl Hit {
-    /// The name of the hit for people.
+    /// The name of the hit in texts for people.
     pub(super) fn name(&self) -> String {
         named(&self.doc_id, self.chunk_id.as_deref())
     }

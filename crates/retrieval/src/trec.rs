@@ -23,13 +23,13 @@ struct LineLayout<N> {
     columns: &'static [&'static str],
     /// The column with the number.
     number: usize,
-    /// Reads the number, or says what it must be.
+    /// Parses the number, or says which numbers are valid.
     parse: fn(&str) -> Result<N, &'static str>,
     /// Reads a line of JSON.
     json: fn(&str) -> serde_json::Result<Row<'static, N>>,
 }
 
-/// Receives one row with its line number, or returns what is wrong with it.
+/// Receives one row with its line number, or returns the problem of the row.
 type Take<'a, 't, N> = &'a mut dyn FnMut(usize, Row<'t, N>) -> Result<(), String>;
 
 impl<N: DeserializeOwned> LineLayout<N> {
@@ -68,8 +68,8 @@ impl<N: DeserializeOwned> LineLayout<N> {
         let names = self.columns;
         let mut found = [""; 6];
         let mut count = 0;
-        // This is the white space of C, which trec_eval uses: unlike that of Rust, it includes the
-        // vertical tab.
+        // These are the white space characters of C, which trec_eval uses: unlike those of Rust,
+        // they include the vertical tab.
         let words = line.split(|sign: char| sign.is_ascii_whitespace() || sign == '\u{b}');
         for word in words.filter(|word| !word.is_empty()) {
             if let Some(column) = found.get_mut(count) {

@@ -100,7 +100,7 @@ impl Interrupt {
                 return true;
             }
             let mut fds = [PollFd::from_borrowed_fd(self.fd(), PollFlags::IN)];
-            // The loop checks the clock and the flag again, whatever ended the poll.
+            // The loop checks the clock and the flag again, for any result of the poll.
             let _ = poll(&mut fds, Some(&timespec(left)));
         }
     }
@@ -116,8 +116,8 @@ pub fn heed() -> anyhow::Result<()> {
     Interrupt::of_process().map(|_| ())
 }
 
-/// Waits until something can be read from a terminal. Returns false if a signal requested a stop,
-/// or if the terminal is gone. A signal that arrives while no thread waits is not missed.
+/// Waits until a terminal has input. Returns false if a signal requested a stop, or if the terminal
+/// is gone. A signal that arrives while no thread waits is not missed.
 pub fn can_read(file: BorrowedFd<'_>) -> bool {
     let Ok(interrupt) = Interrupt::of_process() else {
         return true;
@@ -161,7 +161,7 @@ pub fn timespec(time: Duration) -> Timespec {
     })
 }
 
-/// Whether a signal was ignored when the process began; none if the system cannot tell.
+/// Whether a signal was ignored when the process began; none if the system does not report it.
 fn ignored(signal: i32) -> Option<bool> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let mask = status

@@ -33,7 +33,7 @@ impl Digest {
         std::array::from_fn(|at| u64::from_be_bytes(eight(at)))
     }
 
-    /// The first `digits` hex digits, for people.
+    /// The first `digits` hex digits, for messages.
     pub fn short(&self, digits: usize) -> String {
         let mut text = self.to_string();
         text.truncate(digits);

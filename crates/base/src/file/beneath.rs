@@ -24,7 +24,7 @@ pub struct Beneath {
 pub struct FolderEntry {
     /// Its name within the folder.
     pub name: OsString,
-    /// The kind of the entry; a link is reported as a link, whatever its target is.
+    /// The kind of the entry; a link is reported as a link, for any kind of target.
     pub kind: EntryKind,
     /// The size in bytes, for a file.
     pub size: u64,
@@ -61,14 +61,14 @@ impl FolderEntry {
 pub enum NotOpened {
     /// The path does not exist.
     Absent,
-    /// The path leads out of the folder, by a link or by its own components.
+    /// The path points outside the folder, by a link or by its own components.
     Escapes,
     /// The path exists but cannot be opened.
     Refused(io::Error),
 }
 
 impl Beneath {
-    /// Opens a folder and holds it.
+    /// Opens a folder and keeps it open.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Beneath {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         loop {
             match openat2(&self.folder, path, flags, Mode::empty(), resolve) {
-                // A path was renamed in the meantime, and the kernel cannot tell whether it is
+                // A path was renamed in the meantime, and the kernel does not know whether it is
                 // inside.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 // Linux before 5.6 and strict sandboxes do not have the system call.

@@ -33,7 +33,8 @@ pub fn is_printed_to(path: &Path) -> bool {
     is_it(io::stdout().as_fd()) || is_it(io::stderr().as_fd())
 }
 
-/// Writes a file completely or not at all: a temporary file beside it, then a rename.
+/// Writes a file completely or not at all: first a temporary file in the same folder, then a
+/// rename.
 pub fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| file.write_all(text))
 }

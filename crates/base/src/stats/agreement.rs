@@ -10,8 +10,8 @@ use crate::stats::mean;
 pub struct Kappa {
     /// From -1 to 1; 0 is the value that chance gives.
     pub value: f64,
-    /// Whether one of the raters always says the same. Then kappa is 0 whatever the share of
-    /// agreement is, since chance alone would give that share.
+    /// Whether one of the raters always gives the same rating. Then kappa is 0 for any share of
+    /// agreement, since chance alone would give the same share.
     pub is_constant: bool,
 }
 
@@ -19,8 +19,9 @@ pub struct Kappa {
 /// coefficient of agreement for nominal scales", Educational and Psychological Measurement 20, 1960).
 /// None for an empty list.
 ///
-/// If both raters always say the same, they agree no more than chance would. The formula is then
-/// 0/0, and the result is 0, because nothing shows that they would agree on anything else.
+/// If both raters always give the same rating, their agreement is not larger than by chance. The
+/// formula is then 0/0, and the result is 0, because it is not known whether they would agree on
+/// other items.
 pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
     let share = |says_yes: &dyn Fn(&(f64, f64)) -> bool| {
         let count = pairs.iter().filter(|pair| says_yes(pair)).count();

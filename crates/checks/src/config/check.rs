@@ -69,7 +69,7 @@ fn invariants(node: &Node, found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports what is wrong with the keys of one invariant.
+/// Reports the problems in the keys of one invariant.
 pub(super) fn one(invariant: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
     if let Some((text, at)) = invariant.text(&["description"])
         && text.trim().is_empty()
@@ -102,7 +102,7 @@ pub(super) fn named(name: &str, at: &Range<usize>, found: &mut Vec<Problem>) {
     }
 }
 
-/// Reports what is wrong with a check: its variables, then everything that can be seen when it is
+/// Reports the problems of a check: its variables, then everything that can be seen when it is
 /// opened.
 fn look(check: &Node, services: &DeclaredServices, found: &mut Vec<Problem>) {
     let before = found.len();

@@ -44,7 +44,7 @@ pub(crate) struct ChecksSettings {
     pub(super) template: Option<WorkspaceTemplate>,
     /// The templates of single scenarios, by their text in the file.
     templates: BTreeMap<String, WorkspaceTemplate>,
-    /// The invariants, i.e. what must hold; those of all scenarios first.
+    /// The invariants, i.e. the conditions that must hold; first those of all scenarios.
     pub(super) invariants: Vec<Invariant>,
     /// The invariants that a judge grades.
     pub(super) judged: Vec<JudgedCheck>,
@@ -55,7 +55,7 @@ pub(crate) struct ChecksSettings {
     pub(super) runs: usize,
     /// The services that scenarios use besides their workspace, by name.
     pub(super) services: BTreeMap<String, Box<dyn Service>>,
-    /// The rules about what no scenario may do.
+    /// The rules about actions that are forbidden in every scenario.
     pub(super) forbidden: Forbidden,
     /// The values that replace `${NAME}`, by name.
     values: BTreeMap<String, String>,
@@ -137,8 +137,8 @@ impl ChecksSettings {
         })
     }
 
-    /// The template of the workspace of a scenario: its own, otherwise that of all scenarios; none
-    /// if neither is set.
+    /// The template of the workspace of a scenario: its own, otherwise the common one; none if
+    /// neither is set.
     pub(super) fn template_of(&self, scenario: &Scenario) -> Option<&WorkspaceTemplate> {
         match &scenario.template {
             Some(own) => self.templates.get(own),

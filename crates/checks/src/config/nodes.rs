@@ -7,9 +7,9 @@ use kelvin_run::config::yaml::{Content, Node};
 /// Whether a text may use fields of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ScenarioFields {
-    /// It may: the text belongs to one scenario.
+    /// The text may contain fields: it belongs to one scenario.
     Allowed,
-    /// It may not: the text is the same for all scenarios.
+    /// The text may not contain fields: it is the same for all scenarios.
     Refused,
 }
 

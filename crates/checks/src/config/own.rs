@@ -40,8 +40,8 @@ pub(super) struct OwnInvariant {
     pub(super) keys: InvariantKeys,
 }
 
-/// Reads what the scenarios of a configuration define themselves. If the file of the scenarios
-/// cannot be read, the result is empty, and the file is reported when its scenarios are read.
+/// Reads the definitions in the scenarios of a configuration. If the file of the scenarios cannot
+/// be read, the result is empty, and the file is reported when its scenarios are read.
 ///
 /// # Errors
 ///
@@ -138,7 +138,7 @@ struct InvariantInputs<'a> {
 
 impl InvariantInputs<'_> {
     /// Adds one invariant; none if it is wrong, or if another scenario has already defined the same
-    /// one.
+    /// invariant.
     fn invariant(
         &self,
         name: &str,

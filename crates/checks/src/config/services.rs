@@ -68,7 +68,7 @@ fn filled(
     serde_json::from_value(filled)
 }
 
-/// The names and types of the services, whatever else is wrong with them.
+/// The names and types of the services, even if other parts of them are wrong.
 pub(super) fn declared_in(node: &Node) -> DeclaredServices {
     let all = node.entries(&["services"]).iter();
     let types = all.clone().map(|(key, service)| {
@@ -95,7 +95,7 @@ pub(super) fn commands(keys: &BTreeMap<String, ServiceKeys>) -> Vec<String> {
     ready.map(str::to_owned).collect()
 }
 
-/// The services as a part of what is measured, without their locations.
+/// The services as a part of what is measured, without their addresses.
 pub(super) fn without_places(
     keys: &BTreeMap<String, ServiceKeys>,
 ) -> BTreeMap<String, ServiceKeys> {

@@ -124,7 +124,7 @@ impl ServiceKeys {
         }
     }
 
-    /// The command that tells whether the service is ready.
+    /// The command that checks whether the service is ready.
     pub(crate) fn ready_command(&self) -> Option<&str> {
         match self {
             Self::Postgres(keys) | Self::Mysql(keys) => keys.ready.as_ref()?.command.as_deref(),
@@ -132,8 +132,8 @@ impl ServiceKeys {
         }
     }
 
-    /// The same keys without the location of the service, which does not belong to what is
-    /// measured, and may contain a password.
+    /// The same keys without the address of the service, which is not part of what is measured, and
+    /// may contain a password.
     pub(crate) fn without_place(&self) -> Self {
         let mut keys = self.clone();
         match &mut keys {

@@ -163,8 +163,8 @@ impl CommandExit {
 }
 
 impl CommandExit {
-    /// Why the command cannot read a field that it uses: if the name of a field cannot be an
-    /// environment variable, it would be empty there.
+    /// Why the command cannot read a field that it uses: the name of the field cannot be the name
+    /// of an environment variable, so it would be empty there.
     fn lacks(&self, scene: &Scene<'_>) -> Option<String> {
         let has = |name: &str| scene.variables.iter().any(|(known, _)| known == name);
         let mut fields = [interpolate::PROMPT, interpolate::EXPECTED].into_iter();
@@ -222,7 +222,7 @@ impl Check for CommandExit {
     }
 }
 
-/// The last part of a program's printed text: its errors come first, since they are more useful.
+/// The last part of a program's printed text: error output comes first, since it is more useful.
 pub(super) fn printed(streams: &Streams) -> String {
     let both = [("stderr", &streams.stderr), ("stdout", &streams.stdout)];
     both.into_iter()

@@ -28,9 +28,9 @@ pub(super) enum Comes {
     True,
     /// The comparison does not hold.
     False,
-    /// There is nothing to compare: neither the comparison nor its opposite holds.
+    /// There are no values to compare: neither the comparison nor its opposite holds.
     Nothing,
-    /// Nobody can tell whether the comparison holds.
+    /// It is not known whether the comparison holds.
     Unknown,
 }
 
@@ -120,7 +120,7 @@ impl ExpectedComparison {
             texts.iter().any(|text| text.contains(&*wanted))
         };
         let sent = texts.first().map_or("", String::as_str);
-        // A text that is not found in bytes may be there in another encoding.
+        // If a text is not found in bytes, it may still be there in another encoding.
         let absent = if is_text {
             Comes::False
         } else {
@@ -145,8 +145,8 @@ impl ExpectedComparison {
     }
 }
 
-/// Whether a text contains a text, a list an item, or an object a key; none for a value that cannot
-/// contain anything.
+/// Whether a text contains a text, a list an item, or an object a key; none for a value of another
+/// kind.
 fn has(value: &Value, wanted: &Value) -> Option<bool> {
     match value {
         Value::String(text) => Some(text.contains(&*self::text(wanted))),
@@ -156,7 +156,7 @@ fn has(value: &Value, wanted: &Value) -> Option<bool> {
     }
 }
 
-/// A value as a text: a string unchanged, anything else as JSON.
+/// A value as a text: a string unchanged, any other value as JSON.
 fn text(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => text.into(),

@@ -156,7 +156,8 @@ impl HttpMockAssertions {
     }
 }
 
-/// The finding over all assertions. One that does not hold is enough, even if others are unknown.
+/// The finding over all assertions. One assertion that does not hold is enough, even if others are
+/// unknown.
 fn finding(outcomes: &[AssertionOutcome]) -> CheckFinding {
     let of = |these: &[Comes]| -> Vec<(usize, &AssertionOutcome)> {
         let all = outcomes.iter().enumerate();

@@ -33,8 +33,7 @@ impl FitsSchema {
         if !keys.schema.is_object() && !keys.schema.is_boolean() {
             return Err(("schema", "a JSON schema is a mapping".to_owned()));
         }
-        // Patterns use the regular expression engine with linear time; nothing is fetched for a
-        // `$ref`.
+        // Patterns use the regular expression engine with linear time; no `$ref` is fetched.
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
         let validator = options
             .build(&keys.schema)

@@ -1,5 +1,5 @@
-//! A judge grades what a run has left: the text is read while the workspace exists, and graded
-//! later.
+//! A judge grades a text that a run has left: the text is read while the workspace exists, and
+//! graded later.
 
 use std::borrow::Cow;
 
@@ -75,13 +75,13 @@ impl Input {
     }
 }
 
-/// Whether a word can be the name of a service. A word that cannot be one means something else.
+/// Whether a word can be the name of a service. A word that cannot be one has another meaning.
 fn is_name(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     !word.is_empty() && word.chars().all(is_plain)
 }
 
-/// A recorded value as a text: a string unchanged, anything else as JSON.
+/// A recorded value as a text: a string unchanged, any other value as JSON.
 fn as_text(value: Value) -> String {
     match value {
         Value::String(text) => text,

@@ -1,5 +1,5 @@
-//! The kinds of checks, one file each. A check examines what a run of the pipeline has left, and
-//! says whether it holds, how well, and why.
+//! The kinds of checks, one file each. A check examines the files and services after a run of the
+//! pipeline, and says whether it holds, how well, and why.
 
 mod command;
 mod comparison;
@@ -29,14 +29,14 @@ const SHOWN: usize = 200;
 
 /// A check that is ready to use.
 pub(super) trait Check: fmt::Debug + Send + Sync {
-    /// Examines what a run has left, until the result is known.
+    /// Examines the state after a run, until the result is known.
     ///
     /// # Errors
     ///
     /// Fails with the result if the check ends early.
     fn examine(&self, scene: &Scene<'_>) -> Result<CheckFinding, EarlyEnd>;
 
-    /// Examines what a run has left.
+    /// Examines the state after a run.
     ///
     /// # Errors
     ///
@@ -49,8 +49,7 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
         }
     }
 
-    /// Whether the check can be used for a scenario, as far as this is known before anything is
-    /// run.
+    /// Whether the check can be used for a scenario, as far as this is known before the run.
     ///
     /// # Errors
     ///
@@ -91,7 +90,7 @@ pub(super) struct CheckFinding {
     pub(super) reason: String,
     /// More details.
     pub(super) details: Option<Value>,
-    /// Whether there was nothing to check: then neither the check nor its opposite holds.
+    /// Whether there was no value to check: then neither the check nor its opposite holds.
     pub(super) found_nothing: bool,
     /// The text that a judge still has to grade: until then the finding is an error.
     pub(super) to_judge: Option<ToJudge>,
@@ -119,7 +118,7 @@ impl CheckFinding {
         }
     }
 
-    /// The finding that there is nothing to check, which counts as a failure for a check and also
+    /// The finding that there is no value to check, which counts as a failure for a check and also
     /// for its opposite.
     fn nothing(reason: impl Into<String>) -> Self {
         Self {
@@ -242,7 +241,7 @@ fn shown(text: &str) -> String {
 }
 
 /// A regular expression. The engine has no look-around and no back-references; in return it takes
-/// linear time, whatever the pattern and the text are.
+/// linear time for any pattern and any text.
 fn pattern(text: &str) -> Result<regex::Regex, String> {
     let built = regex::RegexBuilder::new(text)
         .size_limit(PATTERN_SIZE)

@@ -24,7 +24,8 @@ const LISTED: usize = 30;
 const NAMED: usize = 3;
 /// How many characters of a reason are shown if there is little space.
 const SHORT: usize = 160;
-/// How many characters of a description beside a reason are shown, so that the reason is read too.
+/// How many characters of a description are shown together with a reason, so that the reason is
+/// read too.
 const DESCRIBED: usize = 80;
 
 /// The part of the page of a whole run about the checks.
@@ -161,7 +162,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
     statements
 }
 
-/// The first run of a scenario that did not pass, in a sentence about what went wrong there.
+/// The first run of a scenario that did not pass, in a sentence about its problem.
 fn worst(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     let run = scenario
         .runs
@@ -216,7 +217,7 @@ fn unknowable(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phra
     )
 }
 
-/// The name of what failed if a run did not finish.
+/// The name of the failed part if a run did not finish.
 fn what_failed(failure: &Failure) -> &'static str {
     match failure.kind {
         FailureKind::ServiceFailed => "a service",
@@ -246,7 +247,7 @@ fn rows<'a>(
     rows
 }
 
-/// The scenarios with a run that did not pass, each with what is wrong.
+/// The scenarios with a run that did not pass, each with its problem.
 fn lacking(section: &ChecksSection) -> Option<Table> {
     let mut rows = Vec::new();
     for (id, scenario) in &section.items {
@@ -288,15 +289,15 @@ fn lacking(section: &ChecksSection) -> Option<Table> {
     })
 }
 
-/// Something that is wrong with a run.
+/// A problem of a run.
 struct Wrong<'a> {
-    /// The check that did not pass; none if the run did something forbidden.
+    /// The check that did not pass; none if the run made a forbidden action.
     check: Option<&'a str>,
     outcome: Outcome,
     reason: &'a str,
 }
 
-/// What is wrong with a run: the checks that did not pass, and its forbidden actions.
+/// The problems of a run: the checks that did not pass, and its forbidden actions.
 fn wrong(run: &ScenarioRun) -> impl Iterator<Item = Wrong<'_>> {
     let checks = run
         .checks
@@ -346,8 +347,8 @@ fn method(section: &ChecksSection) -> String {
     )
 }
 
-/// Why an item has its result in a metric: what went wrong in its first bad run. The check comes
-/// first, with its description, so that the sentence can follow the name of the scenario.
+/// Why an item has its result in a metric: the problem in its first bad run. The check comes first,
+/// with its description, so that the sentence can follow the name of the scenario.
 pub(super) fn why(section: &ChecksSection, item: &str, metric: &str) -> Option<String> {
     let scenario = section.items.get(item)?;
     let name = metric.strip_prefix("checks.")?;

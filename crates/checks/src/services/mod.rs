@@ -53,8 +53,8 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
     /// run.
     fn open<'s>(&'s self, site: &ServiceSite<'s>) -> Result<Box<dyn RunningService + 's>, Trouble>;
 
-    /// Tests whether the service can be used, without changing anything, and returns its
-    /// description of itself. None if there is nothing to reach.
+    /// Tests whether the service can be used, without changing its data, and returns its
+    /// description of itself. None if there is no service to reach.
     fn attempt(&self, name: &str, interrupt: &Arc<Interrupt>) -> Option<Result<String, Trouble>> {
         let _ = (name, interrupt);
         None
@@ -76,7 +76,7 @@ pub(super) struct ServiceSite<'a> {
     pub(super) root: &'a Path,
     /// The workspace of the scenario.
     pub(super) folder: &'a Path,
-    /// A folder beside the workspace for files of this program.
+    /// A folder outside the workspace for files of this program.
     pub(super) private: &'a Path,
     /// The file to which events of the scenario are appended, as JSON lines.
     pub(super) audit_log: &'a Path,
@@ -186,7 +186,7 @@ pub(super) enum QueryAnswer {
     Absent,
 }
 
-/// Why a service did not do what was requested.
+/// Why a service could not do what was requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// No connection could be made: there is no server, or it rejects this user.

@@ -13,8 +13,8 @@ use kelvin_system::signal::Interrupt;
 /// How often a waiting scenario checks whether it is its turn.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// The scenario that holds this lock is the only one in this process with a shared service. There
-/// is one lock for all such services, so that two scenarios never wait for each other.
+/// Only the scenario that holds this lock may use a shared service. There is one lock for all such
+/// services, so that two scenarios never wait for each other.
 static TURN: Mutex<()> = Mutex::new(());
 
 /// The services of one scenario, by name.

@@ -26,8 +26,8 @@ const MOST_COPIED: u64 = 1 << 30;
 const LONGEST_VALUE: i32 = 64 << 20;
 /// How many steps of the virtual machine pass between two checks of the clock.
 const STEPS: i32 = 10_000;
-/// The suffixes of the database file and of the files that SQLite keeps beside it: those contain
-/// changes that are not in the database file yet, or that must be undone.
+/// The suffixes of the database file and of the other files of SQLite: the latter contain changes
+/// that are not in the database file yet, or that must be undone.
 const BESIDE: [&str; 3] = ["", "-wal", "-journal"];
 
 /// A declared SQLite database.
@@ -87,7 +87,7 @@ impl Service for Sqlite {
             before: Ok(DatabaseState::default()),
         };
         if let Some(init) = &self.init {
-            // A link from the template may lead outside.
+            // A link from the template may point outside.
             file.beneath.exists(&file.path).map_err(not_opened)?;
             let values = init.values(site.scenario).map_err(Trouble::Failed)?;
             let connection = Connection::open(&file.whole);
@@ -150,8 +150,8 @@ fn not_opened(error: NotOpened) -> Trouble {
 
 impl SqliteFile {
     /// Copies the database, and returns whether there is one. Queries are run on the copy. So no
-    /// file outside the workspace is read, whatever the pipeline has done to the names (links, or a
-    /// file in place of another one). And nothing in the workspace is written, which SQLite does
+    /// file outside the workspace is read, even if the pipeline has changed the names (links, or a
+    /// file in place of another one). And no file in the workspace is written, which SQLite does
     /// even for reading if a transaction was interrupted.
     fn copied(&self) -> Result<bool, Trouble> {
         let failed = |error: io::Error| Trouble::Failed(format!("copying the file: {error}"));

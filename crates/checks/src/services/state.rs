@@ -15,13 +15,13 @@ use crate::sql::{BoundSql, Dialect};
 pub(super) struct DatabaseState {
     /// The settings with which a session begins, by name. SQLite stores none in a file.
     pub(super) settings: BTreeMap<String, String>,
-    /// The object to which a name refers, in words; after a unit separator comes everything else
-    /// about it that affects the result of a query.
+    /// The object to which a name refers, in words; after a unit separator come all other data
+    /// about it that affect the result of a query.
     pub(super) relations: BTreeMap<String, String>,
 }
 
 impl DatabaseState {
-    /// The settings that differ from those of `before`, each with its value there.
+    /// The settings that differ from those of `before`, each with its value in this state.
     #[cfg_attr(
         not(feature = "sql"),
         expect(dead_code, reason = "SQLite has no settings of a session")

@@ -117,7 +117,7 @@ fn one(annotation: &Annotation) -> String {
     )
 }
 
-/// The text of a command in one line, without anything that the runner would decode into another
+/// The text of a command in one line, without characters that the runner would decode into another
 /// command.
 fn data(text: &str) -> String {
     escaped(&safe::cut(text, MESSAGE))

@@ -1,5 +1,5 @@
 //! Publishes in an order that never loses the verdict: outputs, summary, check run, comment. If one
-//! of these fails, there is a warning and nothing else changes.
+//! of these fails, there is a warning and the others are still published.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -110,8 +110,8 @@ pub enum Reach {
     JobOnly,
 }
 
-/// Publishes a run that ended before anything was measured, and returns the address of the comment, if one was
-/// replaced.
+/// Publishes a run that ended before the measurement, and returns the address of the comment, if
+/// one was replaced.
 pub fn fail(
     failure: &UnmeasuredRun<'_>,
     mut surfaces: Surfaces<'_>,

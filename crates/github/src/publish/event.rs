@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Context;
 
-/// Looks up a variable of the environment; an empty variable counts as unset.
+/// Returns the value of an environment variable; an empty variable counts as unset.
 pub type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 /// Reads the context of a run. Fields for which neither the payload nor the variables have a value
@@ -66,7 +66,8 @@ pub fn is_of_pull_request(name: &str) -> bool {
     )
 }
 
-/// The branch that was checked out: that of the pull request, or that of the run.
+/// The branch that was checked out: the branch of the pull request, otherwise the branch of the
+/// run.
 fn branch(name: &str, payload: &Value, variables: &Variables<'_>) -> Option<String> {
     if is_of_pull_request(name) {
         let branch = payload.pointer("/pull_request/head/ref")?.as_str()?;
@@ -80,7 +81,7 @@ fn branch(name: &str, payload: &Value, variables: &Variables<'_>) -> Option<Stri
 }
 
 impl Context {
-    /// Whether the run may keep its report for later changes: a push to a branch.
+    /// Whether the run may store its report for later changes: a push to a branch.
     pub fn may_save(&self) -> bool {
         self.event == "push" && self.branch.is_some()
     }

@@ -1,5 +1,5 @@
-//! A run that ended before anything was measured: its texts for all places, with the remark that
-//! earlier texts are not about this commit.
+//! A run that ended before the measurement: its texts for all places, with the remark that earlier
+//! texts are not about this commit.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use kelvin_page::safe;
 /// The maximum length of a reason, in characters.
 const REASON: usize = 4_000;
 
-/// A run that ended before anything was measured.
+/// A run that ended before the measurement.
 #[derive(Clone, Debug)]
 pub struct UnmeasuredRun<'a> {
     /// The circumstances of the run.

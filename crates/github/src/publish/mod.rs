@@ -28,7 +28,7 @@ use kelvin_page::safe;
 pub struct Publication<'a> {
     /// The report.
     pub report: &'a Report,
-    /// The judgement of the gate; none if nothing was gated (a push that only saves its report).
+    /// The judgement of the gate; none if the gate was not run (a push that only saves its report).
     pub judgement: Option<&'a Judgement>,
     /// The circumstances of the run.
     pub context: &'a Context,
@@ -70,7 +70,7 @@ pub struct Context {
     pub head_sha: String,
     /// Whether the head is in another repository, or the actor may not write: nothing can be posted.
     pub read_only: bool,
-    /// Whether the run was told to leave publishing to `post/`.
+    /// Whether publishing is left to `post/`.
     pub leaves_it: bool,
     /// Whether the head of the pull request is in another repository.
     pub is_fork: bool,

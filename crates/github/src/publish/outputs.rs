@@ -63,7 +63,7 @@ pub fn outputs(
     NAMES.into_iter().zip(values).collect()
 }
 
-/// The outputs of a run that ended before anything was measured.
+/// The outputs of a run that ended before the measurement.
 pub fn of_failure() -> Vec<(&'static str, String)> {
     let value = |name: &str| match name {
         "verdict" => Word::Unmeasured.as_str(),
@@ -77,7 +77,7 @@ pub fn of_failure() -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// The metric with the largest drop relative to its limit; none if nothing dropped.
+/// The metric with the largest drop relative to its limit; none if no metric dropped.
 pub fn worst<'a>(
     metrics: impl Iterator<Item = (&'a String, &'a MetricVerdict)>,
 ) -> Option<(&'a str, f64)> {

@@ -126,7 +126,7 @@ fn statements(section: &GradingSection, run: RunView<'_>) -> Vec<Statement> {
     statements
 }
 
-/// What the planted answers showed about a judge that can be trusted. If it cannot be trusted, the
+/// The results of the planted answers for a judge that can be trusted. If it cannot be trusted, the
 /// score contains the reason; if the answers of the base were graded again, a notice contains it.
 fn tried(planted: &PlantedAnswers, base_anew: bool) -> Option<Statement> {
     let (right, of) = match planted.proof() {

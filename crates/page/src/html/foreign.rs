@@ -1,4 +1,4 @@
-//! Text inside the HTML of a page: whatever it contains, it stays text.
+//! Text inside the HTML of a page: it is always shown as text, for any content.
 
 use std::fmt::Write as _;
 

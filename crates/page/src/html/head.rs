@@ -31,7 +31,7 @@ pub(super) struct Head {
     scope: String,
     only: Vec<String>,
     statements: Vec<StatementView>,
-    /// The first failure, if it is the reason why nothing could be measured.
+    /// The first failure, if it is the reason why the measurement failed.
     failure: Option<FailureView>,
     planes: Vec<PlaneView>,
     spreads: Vec<SpreadView>,

@@ -70,8 +70,8 @@ struct AnswerView {
     hits: Option<HitsView>,
     /// Links to files, each with its text.
     files: Vec<(&'static str, String)>,
-    /// The names and texts of other fields beside the answer of the base, and beside the current
-    /// one.
+    /// The names and texts of other fields next to the answer of the base, and next to the current
+    /// answer.
     beside_base: Vec<(String, String)>,
     beside_head: Vec<(String, String)>,
     /// Whether any answer of its list has an expected answer.

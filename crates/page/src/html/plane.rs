@@ -18,7 +18,7 @@ pub(super) struct PlaneView {
     cut: f64,
     /// The position of the run.
     at: Dot,
-    /// The position of the run with which it is compared, and the arrow from there.
+    /// The position of the run with which it is compared, and an arrow from there.
     base: Option<Dot>,
     way: Option<String>,
     /// The interval of its position along each axis.

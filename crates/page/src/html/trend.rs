@@ -26,7 +26,7 @@ pub(super) struct TrendView {
     /// The steps whose names fit.
     steps: Vec<(f64, String)>,
     lines: Vec<LineView>,
-    /// Whether the values link to rows of a table: then the drawing is more than a picture.
+    /// Whether the values link to rows of a table, so that the drawing is not only a picture.
     has_links: bool,
     /// Whether any of the steps was bad news.
     has_bad: bool,

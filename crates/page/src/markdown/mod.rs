@@ -24,7 +24,8 @@ struct Listed {
     printed: usize,
 }
 
-/// The forms, from the one for most runs to one that always fits.
+/// The forms, from the most detailed one, which is used for most runs, to the shortest one, which
+/// always fits.
 const FORMS: &[Listed] = &[
     Listed {
         rows: LISTED,
@@ -332,7 +333,7 @@ fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
         .collect();
     writer.fold(&format!("Caps, skips and warnings: {}", counts.join(", ")));
     let all: usize = page.notices.iter().map(|count| count.count).sum();
-    // This shows some notices of every code instead of many with one code.
+    // This shows some notices of every code instead of many notices with one code.
     let share = listed.notices.div_ceil(page.notices.len());
     let mut shown = 0;
     for count in &page.notices {

@@ -1,12 +1,12 @@
 //! Untrusted text inside Markdown, as GitHub and others render it.
 //!
-//! Escapes prevent Markdown formatting, but not what a forge does with the rendered text
-//! afterwards: outside of code it turns `@name`, `#1`, `www.` and `:name:` into mentions,
-//! references, links and pictures. A zero-width space breaks these apart.
+//! Escapes prevent Markdown formatting, but a forge changes the rendered text afterwards: outside
+//! of code it turns `@name`, `#1`, `www.` and `:name:` into mentions, references, links and
+//! pictures. A zero-width space breaks these apart.
 
 use super::{cut, lines};
 
-/// Breaks apart what a forge would recognise in rendered text.
+/// Breaks apart the texts that a forge would recognise after rendering.
 const APART: &str = "&#8203;";
 /// The same for code, in which character references are not decoded.
 const APART_IN_CODE: char = '\u{200b}';

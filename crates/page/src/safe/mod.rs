@@ -74,7 +74,7 @@ fn width(c: char) -> usize {
 }
 
 /// Whether a character can be shown: control characters affect the terminal; bidirectional and
-/// invisible ones change what a person reads.
+/// invisible characters change how a text looks.
 fn is_shown(c: char) -> bool {
     !c.is_control()
         && !matches!(

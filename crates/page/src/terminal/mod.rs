@@ -189,7 +189,7 @@ fn bar(value: f64) -> String {
     format!("[{}{}]", "#".repeat(full), "-".repeat(CELLS - full))
 }
 
-/// Many figures of one kind: those whose names differ only after an `@` share a line.
+/// Many figures of one kind: figures whose names differ only after an `@` share a line.
 fn measures(screen: &mut Screen, table: &FigureTable<'_>) {
     let names = table.rows.iter().map(|(name, _)| plain(name));
     let rows: Vec<(String, &Estimate<'_>)> = names
@@ -311,7 +311,7 @@ fn warnings(screen: &mut Screen, page: &RunPage<'_>, folder: &str, room: &Room) 
 }
 
 /// Whether notices with this code are shown elsewhere: failures have their own lines, a missing
-/// figure has its reason beside it, and statements report an item with too many failures and an
+/// figure has its reason next to it, and statements report an item with too many failures and an
 /// early end.
 const fn is_told_elsewhere(code: &Code) -> bool {
     matches!(

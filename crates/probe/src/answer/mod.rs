@@ -1,6 +1,6 @@
-//! Finds a value in the JSON object that a pipeline wrote. Everything beside the path to it is
-//! checked, but never held in memory. If an output is not JSON, the message shows how it begins,
-//! since there are often logs before the JSON.
+//! Finds a value in the JSON object that a pipeline wrote. The rest of the object is checked, but
+//! never stored in memory. If an output is not JSON, the message shows how it begins, since there
+//! are often logs before the JSON.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -77,7 +77,7 @@ pub fn beside(bytes: &[u8], field: &DecisionField) -> Option<Map<String, Value>>
     }
 }
 
-/// The keys that lead to the value. In a pointer `~1` is a slash and `~0` a tilde (RFC 6901).
+/// The keys on the path to the value. In a pointer `~1` is a slash and `~0` a tilde (RFC 6901).
 fn path(field: &DecisionField) -> Vec<String> {
     match field {
         DecisionField::Key(key) => vec![key.clone()],
@@ -111,7 +111,7 @@ enum Miss {
     NoField(Trail),
 }
 
-/// How far the path could be followed in the output, and what was found there.
+/// How far the path could be followed in the output, and the value at its end.
 #[derive(Default)]
 struct Trail {
     /// The number of keys that were found.

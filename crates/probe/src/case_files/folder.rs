@@ -35,15 +35,15 @@ pub struct Found {
     pub notices: Vec<Notice>,
     /// Files whose names cannot be names of cases.
     pub problems: Vec<Misuse>,
-    /// The tables of labels beside cases, in the order of their paths. They are not cases, and no
-    /// pipeline gets them.
+    /// The tables of labels in the folders of cases, in the order of their paths. They are not
+    /// cases, and no pipeline gets them.
     pub labels: Vec<CaseFile>,
 }
 
-/// The name of the table of labels beside cases.
+/// The name of the table of labels in a folder of cases.
 pub const LABELS: &str = "expected.csv";
 
-/// The output folder beside the configuration, whose inputs are Markdown files too.
+/// The output folder in the folder of the configuration; its inputs are Markdown files too.
 const OUTPUT: &str = "kelvin";
 
 /// How many entries below the folder of the cases are examined for the notice about nested files.
@@ -351,7 +351,7 @@ impl FolderSearch<'_> {
             }
             return Err(misuse);
         }
-        // A glob also searches folders that have nothing to do with the cases.
+        // A glob also searches folders that contain no cases.
         let folders: BTreeSet<Option<&Path>> =
             self.cases.iter().map(|case| case.path.parent()).collect();
         self.labels

@@ -82,7 +82,7 @@ pub fn one(mut problems: Vec<Misuse>) -> Misuse {
     }
 }
 
-/// The prefix of report files, which are beside the folders of the cases.
+/// The prefix of report files, which are in the same folder as the folders of the cases.
 const RESERVED: &str = "report.";
 
 /// The maximum length of a name: with the added parts, a longer name would be too long for a file

@@ -121,7 +121,7 @@ impl<'a> RepeatedItems<'a> {
         Ok(())
     }
 
-    /// Writes every input and runs nothing.
+    /// Writes every input, without running the pipeline.
     ///
     /// # Errors
     ///
@@ -182,7 +182,7 @@ impl<'a> RepeatedItems<'a> {
     }
 
     /// Passes on each outcome that was not passed on before, with the id of its item, for a probe
-    /// that stores what it needs from an answer. The answer itself is then dropped: the remaining
+    /// that stores the needed data of an answer. The answer itself is then dropped: the remaining
     /// data in [`outcomes`](Self::outcomes) only show whether two answers are equal.
     pub fn take(&mut self, mut keep: impl FnMut(&str, &Outcome)) {
         for item in &mut self.items {

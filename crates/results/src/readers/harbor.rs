@@ -1,5 +1,5 @@
-//! Reads jobs of Harbor: `jobs/JOB/result.json`, and a folder for each trial beside it with its own
-//! `result.json`.
+//! Reads jobs of Harbor: `jobs/JOB/result.json`, and in the same folder one folder for each trial,
+//! with its own `result.json`.
 //!
 //! The file of the job contains only counts. The name of a trial ends with random letters, so the
 //! task identifies a case.

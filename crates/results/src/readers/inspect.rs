@@ -413,7 +413,7 @@ impl<'a> Log<'a> {
                 self.collector.setting(key, cut(&value.shown(), 200));
             }
         }
-        // The options of a task may contain anything, so only their digest is stored.
+        // The options of a task may contain any data, so only their digest is stored.
         if let Some(options) = eval.find("task_args")? {
             let digest = options.digest("kelvin/results/setting/v1").short(12);
             self.collector.setting("task_args", digest);

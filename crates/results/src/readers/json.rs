@@ -23,8 +23,8 @@ use super::node::Node;
 pub(super) struct Walk<'a> {
     /// The items that are passed on one by one, so that a large file is never completely in memory.
     pub each: &'a [&'a str],
-    /// The objects of which only these keys are read; all other keys are skipped, whatever their
-    /// size.
+    /// The objects of which only these keys are read; all other keys are skipped, even if they are
+    /// large.
     pub only: &'a [(&'a str, &'a [&'a str])],
 }
 

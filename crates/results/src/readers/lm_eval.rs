@@ -162,8 +162,8 @@ impl Sample {
     }
 }
 
-/// Which direction is better for each metric, and the other data in the results file that lm-eval
-/// writes beside the samples. This file may be missing.
+/// The better direction for each metric, and the other data in the results file that lm-eval writes
+/// into the folder of the samples. This file may be missing.
 fn directions(
     file: &Path,
     collector: &mut Collector,
@@ -209,7 +209,7 @@ fn directions(
     Ok(directions)
 }
 
-/// The results file beside `samples_TASK_TIME.jsonl`, and the task.
+/// The results file in the folder of `samples_TASK_TIME.jsonl`, and the task.
 fn beside(file: &Path) -> Option<(PathBuf, String)> {
     let name = file.file_name()?.to_str()?;
     let name = name.strip_prefix("samples_")?.strip_suffix(".jsonl")?;

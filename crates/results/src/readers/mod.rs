@@ -108,7 +108,7 @@ impl Format {
     }
 }
 
-/// Why a file of results cannot be used: the file, the field, what was found, and what to do.
+/// Why a file of results cannot be used: the file, the field, the content, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError(pub String);
 

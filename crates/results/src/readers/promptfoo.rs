@@ -334,7 +334,7 @@ fn metrics_of_assertions(node: &Node<'_>) -> Result<BTreeSet<String>, ReadError>
     for assertion in assertions.items()? {
         let kind = assertion.find("type")?.map(|kind| kind.shown());
         let kind = kind.unwrap_or_default();
-        // These compare several results, and are scored after the others.
+        // These assertions compare several results, and are scored after the others.
         if kind.starts_with("select-") || kind == "max-score" {
             continue;
         }

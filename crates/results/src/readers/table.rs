@@ -222,9 +222,9 @@ enum Score {
     Text,
 }
 
-/// Whether a text means no score or no error: the words that Python, pandas and JavaScript write
-/// for that, and values that are not numbers. As the name of a case or a part of its input, such a
-/// text is a text like any other.
+/// Whether a text stands for a missing score or a missing error: the words that Python, pandas and
+/// JavaScript write for that, and values that are not numbers. As the name of a case or a part of
+/// its input, such a text is not special.
 fn is_nothing(text: &str) -> bool {
     let text = text.trim();
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -294,7 +294,7 @@ struct Table<'a> {
     records: Vec<Record>,
 }
 
-/// Which columns contain what, after all settings are applied.
+/// The content of the columns, after all settings are applied.
 #[derive(Default)]
 struct Layout {
     case: Option<String>,
@@ -411,7 +411,7 @@ impl Table<'_> {
             .as_ref()
             .and_then(|column| record.error(column));
         if row.error.is_some() {
-            // A score beside an error was filled in by the evaluator, often as 0.
+            // If there is an error, the evaluator filled in the score, often as 0.
             return Ok(row);
         }
         for (metric, kind) in layout.metrics.iter().zip(kinds) {

@@ -11,8 +11,8 @@ use crate::{Hit, QueryRecord, Ranking, RetrievalSection, SpanRule};
 use kelvin_base::digest::{Digest, Fields};
 use kelvin_record::{ComparedSide, Viewpoint};
 
-/// If at least this share of the head's hits of expected documents are chunks of the base, the
-/// head's chunks look like those of the base.
+/// If at least this share of the head's hits of expected documents are chunks of the base, both
+/// sides seem to have the same chunks.
 const SAME_IDS: f64 = 0.5;
 
 /// A drop of the mean reciprocal rank by chunk that is larger than this is reported.
@@ -36,8 +36,8 @@ pub(super) struct Alignment {
     pub(super) worse_by_chunk: Vec<String>,
     /// Queries with the same question whose labels the head edits.
     pub(super) relabelled: Vec<String>,
-    /// Those of the relabelled queries whose labels require something else of the answer, and whose
-    /// answer changed too.
+    /// The relabelled queries whose labels have other requirements for the answer, and whose answer
+    /// changed too.
     pub(super) answers_apart: Vec<String>,
     /// Queries that count as found because the labels of the head name the part that was returned.
     pub(super) by_own_label: Vec<String>,
@@ -101,7 +101,7 @@ impl Alignment {
         }
     }
 
-    /// Compares by chunk. Queries with the same question are paired, whatever the labels are.
+    /// Compares by chunk. Queries with the same question are paired, even if their labels differ.
     fn by_chunk(
         &mut self,
         old: &mut RetrievalSection,
@@ -269,8 +269,8 @@ impl Alignment {
     }
 
     /// Ranks the runs of the head that contain less than half of every expected passage. A part of
-    /// a passage counts if the head's own labels name it. Nobody knows whether another part is the
-    /// right one, so it counts only in the best case.
+    /// a passage counts if the head's own labels name it. It is not known whether another part is
+    /// the right one, so it counts only in the best case.
     fn seen_in_part(
         &mut self,
         id: &str,

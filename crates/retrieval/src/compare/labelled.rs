@@ -49,7 +49,7 @@ pub(super) fn are_named(labels: &Labels) -> bool {
 }
 
 /// The rank for labels whose expected chunks no longer exist: the rank at which half of an expected
-/// span has been found, or that of the first hit of an expected document.
+/// span has been found, or the rank of the first hit of an expected document.
 pub(crate) fn by_document(labels: &Labels, hits: &[Hit], rule: SpanRule) -> Option<u32> {
     let has_spans = hits.iter().any(|hit| !hit.spans.is_empty());
     let spans = labels.expected_spans.iter().filter(|_| has_spans);
@@ -69,7 +69,7 @@ pub(crate) fn by_document(labels: &Labels, hits: &[Hit], rule: SpanRule) -> Opti
     targets::find(&all, hits, rule).map(|place| place.held)
 }
 
-/// The rank of the first hit for which `is_it` holds.
+/// The rank of the first hit for which `is_it` is true.
 fn place(hits: &[Hit], is_it: impl Fn(&Hit) -> bool) -> Option<u32> {
     u32::try_from(hits.iter().position(is_it)? + 1).ok()
 }

@@ -80,7 +80,7 @@ impl Newcomers {
             if let Some(without) = without {
                 let run = &mut displaced.get_or_insert_with(|| runs.clone())[at];
                 run.hits = without;
-                // No label can say whether citing such a document is right.
+                // No label shows whether citing such a document is right.
                 if let Some(answer) = &mut run.answer {
                     let is_new = |cited: &Cited| cited.rank.is_some() && self.is_new(&cited.doc_id);
                     answer.cited.retain(|cited| !is_new(cited));

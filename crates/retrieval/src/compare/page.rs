@@ -193,7 +193,7 @@ fn hit_row(hit: &OversizedHit) -> TableRow {
 }
 
 /// A table with at most `LISTED` rows, since a comment has no space for more, and the number of
-/// other rows; nothing if there is no row.
+/// other rows; empty if there are no rows.
 fn listed(columns: Vec<Column>, mut rows: Vec<TableRow>) -> Vec<Block<'static>> {
     let more = rows.len().saturating_sub(LISTED);
     rows.truncate(LISTED);

@@ -1,4 +1,4 @@
-//! The first hits of both sides for one query, for people who look at what changed.
+//! The first hits of both sides for one query, for people who examine the changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -24,7 +24,7 @@ pub(super) struct Passage {
     ranges: Vec<Range>,
 }
 
-/// How much the hits contain of a passage, if that is less than half of it.
+/// How much the hits contain of a passage, if it is less than half.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct InPart {
     /// The rank of the first hit that the run's own labels expect, and that has at least half of

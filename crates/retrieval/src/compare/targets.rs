@@ -6,7 +6,7 @@ use super::spans::{InPart, Passage, PassagePlace};
 use crate::SpanRule;
 use crate::{Hit, QueryRecord};
 
-/// A target that should be found, whatever the chunks are.
+/// A target that should be found, with any chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum RelevanceTarget {
     /// Any hit of a document.

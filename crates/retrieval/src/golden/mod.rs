@@ -1,5 +1,5 @@
-//! The golden set: queries and what is known about each. Every problem of the file is reported at
-//! once, with line and column.
+//! The golden set: queries and the expected results of each. Every problem of the file is reported
+//! at once, with line and column.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -89,7 +89,7 @@ pub struct GoldenSpan {
 }
 
 impl GoldenQuery {
-    /// Whether the system should refuse, because nothing can be found.
+    /// Whether the system should refuse, because there is no answer to find.
     pub fn refuses(&self) -> bool {
         let nothing = self.expected_doc_ids.as_ref().is_some_and(Vec::is_empty);
         self.should_refuse || nothing && self.expected_chunk_ids.is_empty()
@@ -106,7 +106,7 @@ impl GoldenQuery {
         self.expected_chunk_ids.iter().map(String::as_str).collect()
     }
 
-    /// The same query without anything that depends on how documents are split.
+    /// The same query without the fields that depend on how documents are split.
     pub fn without_chunks(&self) -> Self {
         Self {
             expected_chunk_ids: Vec::new(),
@@ -114,7 +114,7 @@ impl GoldenQuery {
         }
     }
 
-    /// The digest of the requirements for the answer, regardless of what should be found.
+    /// The digest of the requirements for the answer, without the expected hits.
     pub fn of_answer(&self) -> Digest {
         let fields = Fields::of("kelvin/golden-answer/v1").field("query", &self.query);
         let add = |label, fields: Fields, text: &String| fields.field(label, text);
@@ -246,8 +246,8 @@ fn schema() -> Value {
     json!({ "type": "object", "properties": { "queries": list } })
 }
 
-/// Reports every id that occurs more than once: several such ids together in one problem, and each repetition at its
-/// place.
+/// Reports every id that occurs more than once: several such ids together in one problem, and each
+/// repetition at its position.
 fn duplicates(entries: &[Node], found: &mut Vec<Problem>) {
     let mut places: BTreeMap<&str, Vec<&Node>> = BTreeMap::new();
     for entry in entries {
@@ -316,9 +316,9 @@ struct Strangers {
 }
 
 impl Strangers {
-    /// The problems of mistyped chunks; none if so many do not exist that the documents were split
-    /// again. Then queries with such chunks are judged by their documents and spans, and a notice
-    /// names them.
+    /// The problems of mistyped chunks. None if so many chunks do not exist that the documents must
+    /// have been split again: then queries with such chunks are judged by their documents and
+    /// spans, and a notice names them.
     fn slips(self) -> Vec<Problem> {
         match self.unknown.len() as f64 > SLIPS * self.all as f64 {
             true => Vec::new(),

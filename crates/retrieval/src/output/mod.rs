@@ -233,7 +233,7 @@ impl Output {
         cited
     }
 
-    /// The citations of unknown targets: they name nothing in the corpus or, without a corpus, no
+    /// The citations of unknown targets: they name no part of the corpus or, without a corpus, no
     /// hit.
     fn broken(&self, answer: &RawRetrievedAnswer, corpus: Option<&Documents>) -> Vec<String> {
         let resolves = |citation: &Citation| match corpus {
@@ -273,7 +273,7 @@ fn missing(texts: &[String], holds: impl Fn(&str) -> bool) -> Vec<String> {
     texts.iter().filter(|text| !holds(text)).cloned().collect()
 }
 
-/// The record of a query for which nothing was retrieved; it stores what could have been found.
+/// The record of a query without hits; it stores the expected results.
 pub(super) fn unranked(golden: &GoldenQuery, corpus: Option<&Documents>) -> Retrieved {
     let (docs, chunks) = (golden.docs(), golden.chunks());
     let none = |keys: &BTreeSet<&str>| Ranking::of_keys([], keys);
@@ -297,12 +297,12 @@ pub(super) fn titles(golden: &GoldenQuery, corpus: Option<&Documents>) -> BTreeM
     corpus.map_or_else(BTreeMap::new, |corpus| corpus.titles_of(golden))
 }
 
-/// The labels of a query: a summary of what is known about it.
+/// The labels of a query: a summary of its expected results.
 pub(super) fn labels(golden: &GoldenQuery, corpus: Option<&Documents>) -> Labels {
     let (docs, chunks) = (golden.docs(), golden.chunks());
     let configured = !golden.must_contain.is_empty() || !golden.forbidden.is_empty();
     let cut_anew = is_cut_anew(golden, corpus);
-    // The names of chunks that do not exist say nothing.
+    // The names of chunks that do not exist are no expectation.
     let has_target = match cut_anew {
         true => !docs.is_empty() || !golden.expected_spans.is_empty(),
         false => !chunks.is_empty(),

@@ -157,7 +157,7 @@ fn place(name: &str) -> (usize, usize) {
     (at.unwrap_or(ORDER.len()), k.parse().unwrap_or(0))
 }
 
-/// Queries with bad results, by id, each with what is wrong.
+/// Queries with bad results, by id, each with its problem.
 fn poor(run: RetrievalRun<'_>) -> Option<Table> {
     let demands = run.demands();
     let rows = run.queries.iter().filter_map(|(id, query)| {
@@ -278,7 +278,7 @@ fn wrong(labels: &Labels, run: &Retrieved, demands: Demands) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with the citations of an answer that claims to use what was found.
+/// The problem in the citations of an answer that claims to use the hits.
 fn citations(
     labels: &Labels,
     run: &Retrieved,
@@ -306,7 +306,7 @@ fn citations(
             let others = others.collect();
             (broken.into_iter().collect(), others)
         }
-        // Without a corpus nobody knows what exists.
+        // Without a corpus it is not known which documents exist.
         Citations::Hits => (
             Vec::new(),
             broken

@@ -1,5 +1,5 @@
-//! The queries in their expanded form on the page of a run, with what was expected and the hits in
-//! order.
+//! The queries in their expanded form on the page of a run, with the expected results and the hits
+//! in order.
 
 use std::collections::{BTreeMap, BTreeSet};
 

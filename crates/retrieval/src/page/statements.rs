@@ -9,8 +9,8 @@ use kelvin_page::{Phrase, Statement, Tone};
 /// How many ids a sentence names.
 const NAMED: usize = 3;
 
-/// States how many answers were not compared with anything, how many queries had bad results, which
-/// queries these are, and what was wrong with the first of them.
+/// States how many answers could not be checked, how many queries had bad results, which queries
+/// these are, and the problem of the first of them.
 pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
     let texts = Texts::of(run.queries);
     texts
@@ -25,7 +25,7 @@ pub(super) fn of(run: RetrievalRun<'_>) -> Vec<Statement> {
 struct Texts {
     /// How many queries have a text as their answer.
     all: usize,
-    /// How many of these texts are compared with something.
+    /// How many of these texts are checked.
     checked: usize,
 }
 
@@ -47,8 +47,8 @@ impl Texts {
         Self { all, checked }
     }
 
-    /// A statement that nothing shows whether the texts are right: otherwise a reader of good
-    /// figures would assume that they were checked.
+    /// A statement that the texts were not checked: otherwise a reader of good figures would assume
+    /// that they were.
     fn unchecked(self) -> Option<Statement> {
         let unchecked = self.all - self.checked;
         let of = match self.all {
@@ -106,8 +106,8 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
             };
             let text = Phrase::text(what).names(ids).and(more);
             Some(Statement {
-                // A few such queries need attention; if every second query is one, something is
-                // broken.
+                // A few such queries need attention; if every second query has a bad result, the
+                // system is probably broken.
                 tone: if poor.len() * 2 >= total {
                     Tone::Alarm
                 } else {
@@ -137,13 +137,13 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
 
 /// A query with bad results.
 struct Poor<'a> {
-    /// What is wrong with the first such run.
+    /// The problem of the first such run.
     why: String,
     /// The answer in that run.
     answer: Option<&'a AnswerRecord>,
 }
 
-/// The statement if nothing went wrong: it claims no more than was examined.
+/// The statement if there was no problem: it only claims what was examined.
 fn fine(
     queries: &BTreeMap<String, QueryRecord>,
     total: usize,
@@ -170,7 +170,7 @@ fn fine(
         (true, true) => "; of the answers the citations alone were looked at".to_owned(),
         (true, false) => "; of the answers nothing was looked at but that there is one".to_owned(),
     };
-    // A statement about the whole run must not include what was not examined.
+    // A statement about the whole run must not claim more than was examined.
     let did = match (
         demands.answers && is_all_checked,
         demands.answers && refuses,

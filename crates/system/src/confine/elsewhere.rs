@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::User;
 
-/// This system has nothing to hide.
+/// There is nothing to hide on this system.
 pub fn hide() {}
 
 /// This system needs no preparation.

@@ -33,7 +33,7 @@ pub fn begin() {
 /// Hides the memory and the environment of this process from other processes of the same user.
 /// Starting another program undoes this.
 pub fn hide() {
-    // If the system cannot do this, no other process could look in anyway.
+    // If the system cannot do this, no other process could read this process anyway.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
@@ -76,7 +76,7 @@ pub fn become_apart(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Makes this thread work as a user in such a way that it can become root again.
+/// Makes this thread work with the rights of a user, in such a way that it can become root again.
 fn work_as(user: User) -> io::Result<()> {
     set_thread_res_gid(None, Gid::from_raw(user.gid), None)?;
     set_thread_res_uid(None, Uid::from_raw(user.uid), None)?;

@@ -47,7 +47,7 @@ pub fn user() -> Option<User> {
 }
 
 impl User {
-    /// The arguments that tell a supervisor the user.
+    /// The arguments that pass the user to a supervisor.
     pub fn words(self) -> [OsString; 2] {
         [self.uid, self.gid].map(|number| number.to_string().into())
     }

@@ -29,7 +29,7 @@ pub struct Repository {
 pub enum AcceptedOwners {
     /// Only owners that git itself would accept.
     Checked,
-    /// Any owner: for code that only reads, and runs nothing that the repository names.
+    /// Any owner: for code that only reads, and does not run programs that the repository names.
     Anybody,
 }
 
@@ -210,7 +210,7 @@ const fn zero(format: ObjectFormat) -> Oid {
     }
 }
 
-/// The top of the work tree that holds a folder.
+/// The top of the work tree that contains a folder.
 pub fn top(folder: &Path) -> PathBuf {
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let top = real.ancestors().find(|top| top.join(".git").exists());

@@ -59,7 +59,7 @@ pub fn start(mut command: Command, top: &Path, has_token: bool) -> io::Result<Ch
 }
 
 /// The folders of the search path in which a change cannot put its own `git`: absolute folders
-/// outside its work tree. The output of git decides with what the change is compared.
+/// outside its work tree. The output of git decides which commit the change is compared with.
 fn outside(path: &OsStr, top: &Path) -> OsString {
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let top = real(top);

@@ -1,8 +1,8 @@
 //! Files that the pipeline creates itself in the repository, although git does not ignore them.
 //!
 //! The file system does not record who created a file. The first call of a run is made alone, so a
-//! file that is new afterwards was created by it, or by another program in those seconds. So only
-//! data files count: a possible program, prompt or setting is never treated as a file of the
+//! file that is new afterwards was created by this call, or by another program in those seconds. So
+//! only data files count: a possible program, prompt or setting is never treated as a file of the
 //! pipeline.
 
 use std::collections::BTreeSet;

@@ -29,7 +29,7 @@ pub struct Code {
     pub dirty: bool,
 }
 
-/// Folders in which a run leaves compiled or cached files, beside their sources.
+/// Folders in which a run leaves compiled or cached files, next to their sources.
 const MADE_FOLDERS: [&str; 4] = ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache"];
 /// The extensions of logs, databases and marker files that programs leave behind and that nobody
 /// runs.
@@ -48,8 +48,8 @@ const MADE_ENDINGS: [&str; 12] = [
     "pyc",
 ];
 
-/// Whether an untracked file, by its place or name, is left behind by runs. Such a file is not
-/// code: otherwise the first run of a pipeline would change the code of the second.
+/// Whether an untracked file, by its path or name, is left behind by runs. Such a file is not code:
+/// otherwise the first run of a pipeline would change the code of the second.
 fn is_made_by_runs(path: &Path) -> bool {
     let mut folders = path.ancestors().skip(1).filter_map(Path::file_name);
     let in_folder = folders.any(|name| MADE_FOLDERS.iter().any(|made| name == *made));

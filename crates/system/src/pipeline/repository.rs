@@ -20,8 +20,8 @@ use kelvin_base::file::OUTPUT_MARK;
 /// The kind of an index entry that is a repository within the repository.
 const SUBMODULE: &str = "submodule";
 
-/// The flags with which `git update-index --assume-unchanged` and `--skip-worktree` tell git not to
-/// look at a file.
+/// The flags with which `git update-index --assume-unchanged` and `--skip-worktree` make git ignore
+/// the state of a file.
 const ASSUME_UNCHANGED: u16 = 1 << 15;
 const SKIP_WORKTREE: u16 = 1 << 14;
 
@@ -169,8 +169,8 @@ const fn kind(mode: u32) -> &'static str {
     }
 }
 
-/// Opens the repository of a folder, whoever owns it. Git's check of the owner protects against
-/// running programs from the configuration of another user. Nothing is run here, and a job in a
+/// Opens the repository of a folder, for any owner. Git's check of the owner protects against
+/// running programs from the configuration of another user. No program is run here, and a job in a
 /// container often finds its checkout owned by another user.
 fn discover(folder: &Path) -> Option<Repository> {
     Repository::around(folder, AcceptedOwners::Anybody).ok()
@@ -218,8 +218,8 @@ impl RepositoryListing<'_> {
         self.changed(repository, workdir, prefix)
     }
 
-    /// The entry for a file of the index before the work tree is checked. Git does not look at a
-    /// file that a user has told it to ignore, so such a file is read here. A file that a sparse
+    /// The entry for a file of the index before the work tree is checked. Git does not read a file
+    /// that a user has told it to ignore, so such a file is read here. A file that a sparse
     /// checkout leaves out counts as in the index.
     fn unlooked(
         &mut self,

@@ -26,7 +26,7 @@ pub(super) struct InodeStamp {
     inode: (u64, u64),
     mode: u32,
     size: u64,
-    /// Seconds and nanoseconds of the last change of anything, including the name.
+    /// Seconds and nanoseconds of the last change of any property, including the name.
     changed: (i64, i64),
     /// The time of the last change of the content, or of the entries of a folder.
     modified: (i64, i64),
@@ -116,8 +116,8 @@ impl Stamps {
                 ((Some(one), Some(_)), (Some(other), _)) if one != other => "leads elsewhere",
                 ((Some(one), None), (Some(other), None)) | ((_, Some(one)), (_, Some(other))) => {
                     moved.entries |= one.modified != other.modified;
-                    // A folder that is moved away and back keeps its inode and its entries. Then
-                    // its ctime has changed, but its mtime has not.
+                    // A folder that is moved away and back has the same inode and the same entries.
+                    // Then its ctime has changed, but its mtime has not.
                     if one.inode == other.inode && one.modified != other.modified {
                         continue;
                     }

@@ -84,7 +84,7 @@ impl Worth {
     /// The effective number of samples, at most the real number. An additional half case deviates
     /// by `off` in every sample.
     fn effective(&self, off: f64) -> f64 {
-        /// A standard error below this is a rounding error, and says nothing about the clustering.
+        /// A standard error below this is a rounding error, and is no estimate of the clustering.
         const ROUNDING: f64 = 1e-12;
         if self.variance(self.squares).sqrt() < ROUNDING {
             return self.copies;

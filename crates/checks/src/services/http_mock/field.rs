@@ -1,4 +1,4 @@
-//! A field of what a mocked server has received: `request_count`, `last_request.body.to`,
+//! A field of the requests to a mocked server: `request_count`, `last_request.body.to`,
 //! `requests[0].headers.authorization`.
 
 use serde_json::{Map, Value};
@@ -38,7 +38,7 @@ enum RequestPart {
     Body(Option<Dotted>),
 }
 
-/// What was found in a field.
+/// The value that was found for a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum FieldSeen {
     /// A value. A text from a request stays a text, even if it may be JSON.

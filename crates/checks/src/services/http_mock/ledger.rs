@@ -1,5 +1,5 @@
-//! Records what a mocked server receives, within limits: in memory for the checks, and in the audit
-//! log for scripts.
+//! Records the requests to a mocked server, within limits: in memory for the checks, and in the
+//! audit log for scripts.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -59,7 +59,7 @@ impl Ledger {
         }
     }
 
-    /// Counts a connection that sent something other than HTTP.
+    /// Counts a connection on which the client did not send HTTP.
     pub(super) const fn garbled(&mut self) {
         if self.settled.is_none() {
             self.record.garbled += 1;
@@ -144,7 +144,7 @@ impl Ledger {
     }
 }
 
-/// A body in the form for the audit log: a JSON object or list unchanged, anything else as a
+/// A body in the form for the audit log: a JSON object or list unchanged, any other value as a
 /// string.
 fn logged(body: &[u8]) -> Value {
     let is_cut = body.len() > MOST_LOGGED;

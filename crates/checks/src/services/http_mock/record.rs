@@ -43,8 +43,8 @@ impl ReceivedRequest {
             .then(|| "has a body with a `content-encoding`, which is not undone".to_owned())
     }
 
-    /// The body as JSON, or the fields of a form as an object; none if the body is something else.
-    /// Several clients, e.g. `curl -d`, declare JSON as a form by default.
+    /// The body as JSON, or the fields of a form as an object; none if the body is neither. Several
+    /// clients, e.g. `curl -d`, declare JSON as a form by default.
     pub(super) fn json(&self) -> Option<Value> {
         let json = serde_json::from_slice::<Value>(&self.body).ok();
         if !self.is_form() {
@@ -92,7 +92,8 @@ impl ReceivedRequest {
         texts
     }
 
-    /// Whether the body is a text: anything else may contain a word that cannot be found in it.
+    /// Whether the body is a text: a body of another kind may contain a word that cannot be found
+    /// in it.
     pub(super) fn is_text(&self) -> bool {
         let text = std::str::from_utf8(&self.body);
         text.is_ok_and(|text| !text.contains('\0'))
@@ -141,7 +142,7 @@ pub(crate) struct MockRecord {
     pub(super) last: Option<Box<ReceivedRequest>>,
     /// How many requests ended before their body was complete.
     pub(super) incomplete: u64,
-    /// How many connections sent something other than HTTP.
+    /// How many connections did not send HTTP.
     pub(super) garbled: u64,
 }
 
@@ -158,7 +159,7 @@ impl MockRecord {
         json!({ "count": self.total, "first": first })
     }
 
-    /// What was sent but not counted as a request, in one sentence for each kind.
+    /// The data that were sent but not counted as a request, in one sentence for each kind.
     pub(crate) fn troubles(&self) -> Vec<String> {
         let mut troubles = Vec::new();
         if self.incomplete > 0 {

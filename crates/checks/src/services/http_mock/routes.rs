@@ -37,7 +37,7 @@ pub(super) struct MockResponse {
     pub(super) body: Bytes,
 }
 
-/// What is wrong with a route, by its index in the list; none for `default_response`.
+/// The problem of a route, by its index in the list; none for `default_response`.
 pub(super) type Wrong = (Option<usize>, String);
 
 impl Routes {

@@ -30,9 +30,9 @@ use super::routes::{Routes, normal_path};
 const MOST_CONNECTIONS: usize = 100;
 /// The maximum size of the request line and the headers in bytes; status 431 rejects a longer head.
 const MOST_HEAD: usize = 64 << 10;
-/// If the system had nothing new this many times in a row, nothing more is on its way.
+/// If the system reports no new data this many times in a row, no more data will come.
 const QUIET_TURNS: usize = 16;
-/// How long to wait for requests that keep coming after the pipeline has ended.
+/// How long to wait for requests that still arrive after the pipeline has ended.
 const LONGEST_SETTLING: Duration = Duration::from_secs(2);
 /// How long to wait if the system had no descriptor for another connection.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -110,8 +110,8 @@ impl MockServer {
         self.address.to_string()
     }
 
-    /// The record of the server. Nothing is added to it after the first call: the pipeline has
-    /// ended, and everything that it sent is read first.
+    /// The record of the server. It does not change after the first call: the pipeline has ended,
+    /// and everything that it sent is read first.
     ///
     /// # Errors
     ///
@@ -158,9 +158,9 @@ fn work(
     });
 }
 
-/// Waits until nothing arrives any more. Data that a process sent before its end are already in the
-/// buffers of this machine, so no time has to pass: it is enough that the system has nothing new
-/// when it is asked.
+/// Waits until no more data arrive. Data that a process sent before its end are already in the
+/// buffers of this machine, so no waiting time is needed: it is enough that the system reports no
+/// new data.
 async fn quiet(shared: &Shared) {
     let end = Instant::now() + LONGEST_SETTLING;
     let arrivals = || shared.arrivals.load(Ordering::Relaxed);

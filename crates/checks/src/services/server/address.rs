@@ -96,8 +96,8 @@ impl DatabaseUrl {
 
     /// The parts of the address that must not be revealed, each with a word for it. These are the
     /// password, if it is long enough to be distinguished from other words; the user together with
-    /// the password, whatever its length, since clients write the rest of an address in their own
-    /// way; and the whole address, unless it says nothing except a database of this machine.
+    /// the password, even if it is short, since clients write the rest of an address in their own
+    /// way; and the whole address, unless it names only a database of this machine.
     pub(super) fn secrets(&self) -> Vec<(&'static str, String)> {
         let parts = [self.0.username(), self.database(), self.0.scheme()];
         let host = self.host().unwrap_or_default();

@@ -37,9 +37,9 @@ pub(super) trait Driver: Sync {
         settings: &BTreeMap<String, String>,
     ) -> Result<QueryAnswer, Trouble>;
 
-    /// The state that a new session finds, before any check. With `before`, the names are looked up
-    /// under the settings with which sessions began before, if the server lets a session choose
-    /// them.
+    /// The state at the beginning of a new session, before any check. With `before`, the names are
+    /// looked up under the settings with which sessions began before, if a session of this server
+    /// can choose its settings.
     fn state(
         &self,
         address: &DatabaseUrl,
@@ -113,8 +113,8 @@ impl<'a> RequestLimits<'a> {
         }
     }
 
-    /// The time limit of the server itself. It is longer than that of this program, so that this
-    /// program reports the timeout in the same words for all servers.
+    /// The time limit of the server itself. It is longer than the limit of this program, so that
+    /// this program reports the timeout in the same words for all servers.
     pub(super) fn of_the_server(&self) -> Duration {
         self.timeout + Duration::from_secs(1)
     }

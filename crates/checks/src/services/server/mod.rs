@@ -29,8 +29,8 @@ use ready::Ready;
 const REMOVAL: Duration = Duration::from_secs(20);
 /// The time limit for only testing whether a server can be used.
 const ATTEMPT: Duration = Duration::from_secs(10);
-/// The table that marks a shared database, between two scenarios, as containing only what scenarios
-/// have left. The next run finds the table and continues. Scenarios never see it.
+/// The table that marks a shared database, between two scenarios: then it contains only data that
+/// scenarios have left. The next run finds the table and continues. Scenarios never see it.
 const MARK: &str = "kelvin_between_scenarios";
 /// How many tables are named at most.
 const NAMED: usize = 3;
@@ -59,7 +59,7 @@ struct DatabaseServer {
 enum Sharing {
     /// The configuration names the database.
     Confirmed,
-    /// The database contains only what scenarios have left.
+    /// The database contains only data that scenarios have left.
     OfScenarios,
 }
 
@@ -132,7 +132,7 @@ impl DatabaseServer {
         waited.get_or_insert_with(wait).clone()
     }
 
-    /// If there is no connection, adds where the address comes from.
+    /// If there is no connection, adds the source of the address.
     fn explained(&self, trouble: Trouble, name: &str) -> Trouble {
         let Trouble::Unreached(why) = trouble else {
             return trouble;
@@ -168,7 +168,7 @@ impl DatabaseServer {
     }
 
     /// Checks whether `init` may be run in the database that scenarios share: `init` changes the
-    /// content, and an address may lead to another database than expected.
+    /// content, and an address may name another database than expected.
     ///
     /// # Errors
     ///
@@ -296,8 +296,8 @@ impl DatabaseServer {
             if running.own.is_none() && self.sharing(name, limits)? == Sharing::OfScenarios {
                 let unmark = format!("DROP TABLE IF EXISTS {MARK}");
                 self.driver.run(&self.address, &unmark, limits)?;
-                // From here on, the database contains what scenarios have left, however this
-                // scenario ends.
+                // From here on, the database contains data that scenarios have left, even if this
+                // scenario fails.
                 running.is_marked_after = true;
             }
             let values = init.values(site.scenario).map_err(Trouble::Failed)?;
@@ -305,7 +305,7 @@ impl DatabaseServer {
             let run = self.driver.run_with(address, &values, init.text(), limits);
             run.map_err(|trouble| match (trouble, &running.own) {
                 (Trouble::Unreached(why), _) => Trouble::Unreached(why),
-                // Some servers put the name of the database before that of a table.
+                // Some servers write the name of the database before the name of a table.
                 (trouble, Some(own)) => match trouble.of("`init`") {
                     Trouble::Failed(why) => Trouble::Failed(why.replace(own, "{database}")),
                     other => other,

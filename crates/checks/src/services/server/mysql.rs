@@ -195,9 +195,9 @@ impl Driver for Mysql {
     }
 }
 
-/// The settings that determine the meaning of a query and the database in which it runs. A user who
-/// may set them for all sessions, or who can make the server run something at the beginning of each
-/// session, changes them for the checks too.
+/// The settings that determine the meaning of a query and the database in which it runs. If a user
+/// may set them for all sessions, or can make the server run statements at the beginning of each
+/// session, the settings change for the checks too.
 const SETTINGS: &str = "SELECT 'database', DATABASE() UNION ALL SELECT 'sql_mode', @@sql_mode \
      UNION ALL SELECT 'init_connect', @@init_connect \
      UNION ALL SELECT 'collation_connection', @@collation_connection \
@@ -234,7 +234,7 @@ fn unreached(error: mysql_async::Error) -> Trouble {
     Trouble::Unreached(error_text(&error))
 }
 
-/// Makes a value from what the server has sent and the type of its column.
+/// Makes a value from the data of the server and the type of its column.
 fn cell(value: &Value, column: &Column) -> TypedCell {
     match value {
         Value::NULL => TypedCell::Null,

@@ -146,8 +146,8 @@ impl Driver for Postgres {
         let connecting = Connecting::of(address)?;
         limits.wait(async move {
             let client = connecting.connect().await?;
-            // This statement contains no function or operator, because a search path may lead to
-            // one that anybody has created.
+            // This statement contains no function or operator, because with a changed search path
+            // it could be a function that somebody else has created.
             let settings = rows(&client, "SHOW ALL").await?;
             let mut state = DatabaseState {
                 settings,
@@ -283,8 +283,8 @@ async fn with_values(
 }
 
 /// The names of tables and views with the objects to which they refer. A name without a schema
-/// refers to the first match in the search path. After the unit separator comes everything else
-/// that affects the result of a query.
+/// refers to the first match in the search path. After the unit separator come all other data that
+/// affect the result of a query.
 const RELATIONS: &str = "SELECT CASE WHEN pg_catalog.pg_table_is_visible(c.oid) THEN c.relname::text \
             ELSE n.nspname || '.' || c.relname END, \
        CASE c.relkind WHEN 'v' THEN 'a view' WHEN 'm' THEN 'a materialized view' \
@@ -325,8 +325,7 @@ fn restoring(settings: &BTreeMap<String, String>) -> String {
 }
 
 /// The statements that prepare a session for a check. They restore the settings with which sessions
-/// began before the pipeline ran, then set what makes answers comparable, and make the session
-/// read-only.
+/// began before the pipeline ran, then make answers comparable, and make the session read-only.
 fn session(limits: &RequestLimits<'_>, settings: &BTreeMap<String, String>) -> String {
     format!(
         "{}SET default_transaction_read_only = on; SET standard_conforming_strings = on; \

@@ -51,7 +51,7 @@ const OF_A_COMMENT: ListLimits = ListLimits {
 pub(super) struct CommentSection {
     /// Sections with a larger rank are left out first; 0 always stays.
     rank: u8,
-    /// The name of the section, for the line that says what is left out.
+    /// The name of the section, for the line that lists the sections which were left out.
     name: &'static str,
     text: String,
 }
@@ -175,7 +175,7 @@ pub(super) fn sections(publication: &Publication<'_>, lists: ListLimits) -> Vec<
     sections
 }
 
-/// The number of lines that a reader of the difference between two texts has to look at.
+/// The number of lines that a reader of the difference between two texts has to read.
 pub fn changed_lines(before: &str, after: &str) -> usize {
     let changed = |change: &similar::Change<&str>| change.tag() != similar::ChangeTag::Equal;
     TextDiff::from_lines(before, after)
@@ -190,7 +190,7 @@ fn more(page: &mut String, all: usize, listed: usize, word: &str) {
     }
 }
 
-/// The maximum size of the first lines in bytes, whatever external text they contain.
+/// The maximum size of the first lines in bytes, including all external text.
 const HEAD: usize = 1_650;
 
 /// The first lines, with names and the reason shortened as far as necessary.

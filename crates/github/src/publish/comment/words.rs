@@ -165,7 +165,7 @@ fn code(command: &str) -> String {
     format!("{fence}{space}{command}{space}{fence}")
 }
 
-/// What was judged, and by which run, if it was a workflow run.
+/// The subject of the judgement, and the run that made it, if it was a workflow run.
 pub(super) fn whence(publication: &Publication<'_>) -> String {
     let context = publication.context;
     let Some(url) = context.run_url() else {

@@ -86,8 +86,8 @@ impl Masker {
             .map(|(_, value)| value);
         let mut secrets: Vec<String> = Vec::new();
         for secret in told.chain(named) {
-            // The path of a file is not a secret, whatever the name of its variable is. One in 64
-            // base64 keys begins with a slash too, but it is not the path of a file.
+            // The path of a file is not a secret, for any name of its variable. One in 64 base64
+            // keys begins with a slash too, but it is not the path of a file.
             let secret = secret.trim();
             if secret.len() < SHORTEST || (secret.starts_with('/') && Path::new(secret).exists()) {
                 continue;

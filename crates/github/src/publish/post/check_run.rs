@@ -1,4 +1,4 @@
-//! A check run that is opened before the work and completed whatever happens.
+//! A check run that is opened before the work and always completed.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub enum Conclusion {
     Success,
     /// The check did not pass.
     Failure,
-    /// The check reports something but blocks nobody.
+    /// The check reports a result but blocks nobody.
     Neutral,
 }
 

@@ -25,9 +25,9 @@ const PAGE: usize = 100;
 pub enum CommentMode {
     /// One comment, kept up to date.
     Update,
-    /// A new one for every run.
+    /// A new comment for every run.
     New,
-    /// One comment, which is first written when there is something to report.
+    /// One comment, which is first written when there is a result to report.
     OnChange,
     /// Never.
     Off,
@@ -40,7 +40,7 @@ pub enum Posted {
     Created(String),
     /// An existing comment was updated.
     Updated(String),
-    /// Nothing was written, for this reason.
+    /// No comment was written, for this reason.
     Skipped(String),
 }
 
@@ -65,7 +65,7 @@ pub struct Sticky<'a> {
     pub mode: CommentMode,
     /// The run that writes.
     pub stamp: &'a CommentStamp,
-    /// Whether there is nothing to report: a pass without a change.
+    /// Whether there is no news: a pass without a change.
     pub quiet: bool,
     /// Which comments are not replaced.
     pub keeps: KeptComments,
@@ -77,9 +77,9 @@ pub enum KeptComments {
     /// None of them.
     #[default]
     Nothing,
-    /// Those that the same attempt of the run has written.
+    /// The comments that the same attempt of the run has written.
     OfAttempt,
-    /// Those about the same commit, by whichever run.
+    /// The comments about the same commit, by any run.
     OfCommit,
 }
 

@@ -28,8 +28,8 @@ impl ApprovalNotice {
     }
 }
 
-/// Every request that this account ever made on a pull request, whatever happened to it later: a
-/// person who decided may have read any of them.
+/// Every request that this account ever made on a pull request, in any later state: a person who
+/// decided may have read any of them.
 pub fn made(comments: &[Comment], me: &str, pull_request: u64) -> Vec<ApprovalNotice> {
     let own = comments.iter().filter(|comment| comment.is_by(me));
     let found = own.filter_map(|comment| {
@@ -60,13 +60,13 @@ pub fn latest(comments: &[Comment], me: &str, pull_request: u64) -> Vec<Approval
         let Some((request, origin)) = comment.body.as_deref().and_then(request::read) else {
             continue;
         };
-        // A request that was copied from another pull request does not belong to this one.
+        // A request that was copied from another pull request does not belong to this pull request.
         if origin.pull_request != pull_request {
             continue;
         }
         let at = to_seconds(&comment.created_at);
         let (Ok(at), true) = (at, comment.created_at == comment.updated_at) else {
-            // A later request makes an earlier one invalid, whatever happened to it.
+            // A later request makes an earlier one invalid, in any state.
             found.retain(|other| !other.origin.is_of(&origin));
             continue;
         };

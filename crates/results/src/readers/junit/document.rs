@@ -1,4 +1,4 @@
-//! The elements of JUnit XML, and what a file claims about itself.
+//! The elements of JUnit XML, and the numbers that a file states about itself.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -236,7 +236,7 @@ impl Reading<'_> {
         }
     }
 
-    /// Stores a property of a test; those of a suite say nothing about a sample.
+    /// Stores a property of a test; properties of a suite do not concern a sample.
     fn property(&mut self, attributes: &Attributes) -> Result<(), ReadError> {
         if !self.open.iter().any(|(name, _)| name == "testcase") {
             return Ok(());

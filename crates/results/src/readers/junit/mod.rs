@@ -293,7 +293,7 @@ fn names(file: &Path, tool: Tool, tests: &[Test]) -> Result<Vec<String>, ReadErr
 /// test records as `case_id`. It is empty if the function records none.
 ///
 /// This is needed for a test that raises an exception before it has recorded its id: otherwise its
-/// error would belong to a case of its own.
+/// error would belong to a separate case.
 struct Shapes(BTreeSet<(String, String)>);
 
 impl Shapes {

@@ -29,8 +29,8 @@ const STAY: Duration = Duration::from_secs(1);
 /// The result of a check of the files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// Nothing has changed since the run began: all answers that came in before the check belong to
-    /// its code.
+    /// The code has not changed since the run began: all answers that came in before the check
+    /// belong to it.
     Same,
     /// There are new files. They may be temporary files of a call, which the call will remove; so a
     /// later check has to decide.
@@ -75,7 +75,7 @@ struct WatchState {
     ended: Instant,
 }
 
-/// The code of a pipeline, and a watch on it; no watch if nobody can tell which files the code
+/// The code of a pipeline, and a watch on it; no watch if it is not known which files the code
 /// consists of. Files that an interrupted run has `made` are left out.
 ///
 /// The files are those under `root` that match `globs` or, without globs, all files that git knows
@@ -218,7 +218,7 @@ impl Watch {
         self.look_at_the_end();
         let mut lines = self
             .lines(|name| made::named_as_data(name).is_some() || !self.files.contains_key(name));
-        // A file whose name does not look like code becomes code once somebody commits it.
+        // A file whose name does not look like code becomes code when it is committed.
         let state = self.state();
         let names = state.left.iter().filter(|name| !self.left.contains(*name));
         let names = names.map(Vec::as_slice);
@@ -288,7 +288,7 @@ impl Watch {
         }
     }
 
-    /// Lists the files and compares them with those at the beginning.
+    /// Lists the files again and compares them with those at the beginning.
     fn list_again(&self, state: &mut WatchState, is_end: bool) {
         let mut listed = list(&self.root, &self.globs, &self.exclude);
         for _ in 0..AGAIN {
