@@ -58,7 +58,7 @@ impl Registry {
             .collect()
     }
 
-    /// Returns these kinds in the form that a report needs.
+    /// Returns the kinds in the form that a report needs.
     pub(crate) fn of_sections(self) -> Kinds {
         let kinds = self.0.iter();
         kinds.map(|kind| *kind as &dyn SectionKind).collect()

@@ -9,8 +9,8 @@ use kelvin_system::git;
 use kelvin_system::git::Oid;
 use kelvin_system::git::Repository;
 
-/// The parents as the commit object itself names them. In a shallow clone libgit2 hides the parents
-/// of a boundary commit; the object does not.
+/// The parents according to the commit object itself. In a shallow clone libgit2 hides the parents
+/// of a boundary commit; the object contains them.
 pub(super) fn parents(repo: &Repository, commit: Oid) -> anyhow::Result<Vec<Oid>> {
     let odb = repo.odb().context("failed to open the object database")?;
     let object = odb

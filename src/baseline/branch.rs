@@ -66,7 +66,7 @@ pub(crate) struct Branch<'a> {
     local: bool,
 }
 
-/// A report as it is found on the branch.
+/// A report on the branch.
 #[derive(Debug)]
 pub(crate) struct KeptOnBranch {
     /// The configuration to which the report belongs.

@@ -11,10 +11,11 @@ use kelvin_system::git::Repository;
 /// How the files of a commit are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckoutForm {
-    /// As git writes them into a work tree, e.g. with the line endings that an attribute requires.
+    /// In the form in which git writes them into a work tree, e.g. with the line endings that an
+    /// attribute requires.
     OfAWorkTree,
-    /// As git stores them. If a file was written with the stored line endings, it has this form in
-    /// its author's work tree.
+    /// In the form in which git stores them. If a file was written with the stored line endings, it
+    /// has this form in its author's work tree.
     AsStored,
 }
 

@@ -148,7 +148,7 @@ pub(crate) fn ancestors(
     }
 }
 
-/// Commits with their distance from the start of a walk.
+/// Commits with their distance from the commit where a walk starts.
 pub(crate) type Distances = Vec<(Oid, usize)>;
 
 /// Breadth first over all parents. The second value is the depth at which history was missing.

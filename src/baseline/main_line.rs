@@ -1,4 +1,5 @@
-//! Which commits were once the tip of the default branch, and which are not part of its history.
+//! Finds out which commits were once the tip of the default branch, and which are not part of its
+//! history.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -66,7 +66,7 @@ pub(crate) use withheld::Withheld;
 pub(crate) enum Baseline {
     /// A report, and its source.
     Found(Box<Report>, Provenance),
-    /// No usable report: every source was asked, and has said why it has none.
+    /// No usable report: every source was tried, and has given the reason.
     None(Vec<Tried>),
     /// No usable report, and a source that may have one could not be asked or read.
     Unreachable(Vec<Tried>),

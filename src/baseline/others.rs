@@ -66,7 +66,7 @@ pub(crate) fn others(
         return Ok(Others::default());
     }
     let Ok(configuration) = rename::name(&place, &kept, &ancestors) else {
-        // No report of the branch is of this configuration.
+        // No report of the branch belongs to this configuration.
         return Ok(Others::default());
     };
     let mut others = Others::default();
@@ -89,7 +89,7 @@ pub(crate) fn others(
         }
         read += 1;
         let bytes = tree::blob(&remote, found.blob)?;
-        // If a report cannot be read, it is not known whether it is of this code.
+        // If a report cannot be read, it is not known whether it belongs to this code.
         let Ok(report) = search.registry.report(&bytes) else {
             continue;
         };
@@ -144,7 +144,7 @@ impl Others {
     }
 }
 
-/// Whether a report is of the same code, and measured the same things in the same way.
+/// Whether a report has the same code, and the same measurement.
 fn is_same(base: &Report, other: &Report) -> bool {
     let found = differences(base, other);
     found.told.is_empty()

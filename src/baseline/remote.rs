@@ -170,7 +170,7 @@ impl<'a> Remote<'a> {
             return Ok(());
         }
         self.demand()?;
-        // git itself uses these options to fetch missing objects.
+        // These options are the ones that git itself uses to fetch missing objects.
         let arguments = [
             "-c",
             "fetch.negotiationAlgorithm=noop",

@@ -19,7 +19,7 @@ use kelvin_run::config::Config;
 pub(crate) struct Bill {
     /// How many calls a check makes if nothing comes from the cache, by their purpose.
     pub(crate) calls_by: BTreeMap<&'static str, usize>,
-    /// The cost of all these calls.
+    /// The cost of all calls of a check.
     pub(crate) check: Spent,
     /// The highest cost of a gate that runs its doubtful cases again on both sides.
     pub(crate) gate_at_most: Spent,

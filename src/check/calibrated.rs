@@ -135,8 +135,8 @@ pub(super) fn judge_the_judges(
     verdict.reasons.splice(at..at, reasons);
 }
 
-/// What the file of calibrations says about each judge that asks a language model, before anything
-/// is run.
+/// The entries for each judge that asks a language model, from the file of calibrations; they are
+/// read before the run.
 pub(super) fn on_record(config: &Config) -> Vec<JudgeOnRecord> {
     let records = Records {
         of_head: stored(config),
@@ -162,7 +162,7 @@ pub(super) fn on_record(config: &Config) -> Vec<JudgeOnRecord> {
         .collect()
 }
 
-/// What the file of calibrations says about a judge.
+/// The entry for a judge in the file of calibrations.
 pub(super) struct JudgeOnRecord {
     /// The record in a sentence.
     pub(super) text: String,
@@ -396,6 +396,6 @@ pub(super) fn rule_out(
         metric: metrics.first().cloned(),
         text: safe::line(&text),
     };
-    // This reason explains why the figures mean nothing, so it comes first.
+    // This reason explains why the figures have no meaning, so it is the first one.
     verdict.reasons.insert(0, reason);
 }

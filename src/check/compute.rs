@@ -223,7 +223,8 @@ pub(super) fn same_service_notice(config: &Config) -> Option<Notice> {
     ))
 }
 
-/// Replaces the files of the base's items by those of the head's. `written`: the files of the base.
+/// Replaces the files of the base's items by the files of the head's items. `written`: the files of
+/// the base.
 ///
 /// # Errors
 ///

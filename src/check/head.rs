@@ -43,7 +43,7 @@ pub(super) trait JudgedSide {
         judge: &mut dyn FnMut(&mut dyn JudgedSide, &Config) -> anyhow::Result<Judgement>,
     ) -> anyhow::Result<Option<Judgement>>;
 
-    /// What the reader of the verdict must know if the measurement was not made for this verdict.
+    /// Differences for the reader of the verdict if the measurement was not made for this verdict.
     fn differences(&self, config: &Config) -> Vec<Difference> {
         let _ = config;
         Vec::new()

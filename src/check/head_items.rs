@@ -23,14 +23,14 @@ use kelvin_run::config::Config;
 /// The calls that were made with the code of the base, in addition to its stored answers.
 #[derive(Default)]
 pub(super) struct AskedOfTheBase {
-    /// How many such calls there were.
+    /// How many calls were made with the code of the base.
     pub(super) calls: usize,
     /// The seed of the head, if the base has answered: from then on the base is measured on the
     /// items of the head.
     pub(super) seed: Option<u64>,
     /// The items whose stored answers are kept.
     pub(super) left: BTreeSet<String>,
-    /// The note about these calls for the verdict.
+    /// The note about the calls with the code of the base, for the verdict.
     pub(super) told: Option<Difference>,
     /// How the change edited the items; this is no longer visible once the items are paired.
     pub(super) turnover: BTreeMap<String, Turnover>,

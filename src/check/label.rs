@@ -16,7 +16,7 @@ use kelvin_record::RivalAnswers;
 use kelvin_run::config::{Config, Overrides};
 use kelvin_run::judge::calibration::PeopleRecord;
 
-/// The first part of a person's id in the ledger.
+/// The prefix of a person's id in the ledger.
 const PERSON: &str = "person/";
 /// The prefix of the tag that identifies a pair of answers.
 const PAIR: &str = "pair:";
@@ -216,7 +216,7 @@ impl Labelling {
     }
 
     /// How far the judge of the report agrees with people, for each criterion. Every choice in the
-    /// ledger about a pair of this report counts, whoever made it.
+    /// ledger about a pair of this report counts, by any person.
     ///
     /// # Errors
     ///

@@ -36,7 +36,7 @@ impl Linted {
         self.problems.is_empty()
     }
 
-    /// Everything that prevents a run, one by one.
+    /// The errors that prevent a run, one by one.
     pub(crate) fn errors(&self) -> Vec<Finding> {
         let each = self.problems.iter().flat_map(|error| {
             let misuse = error

@@ -55,7 +55,7 @@ pub(super) fn of_the_base(
     let head_config = registry.configured_by(&head, &config.file).ok()?;
     let (base_config, furnished) = read(registry, &base, config, (commit, with))?;
     let edits = config::edits(&base_config, &head_config).ok()?;
-    // In this case the base was run with the seed of the head.
+    // If the base was run on the cases of the head, it was run with the seed of the head.
     let mut differences = judgement.difference_codes.iter();
     let same_seed = differences.any(|one| matches!(one, Difference::BaseRanCasesOfTheHead { .. }));
     let is_covered = |key: &str| OF_EFFORT.contains(&key) || (key == "seed" && same_seed);

@@ -94,7 +94,7 @@ pub(crate) struct CheckRequest {
     pub(crate) probe: Option<&'static str>,
     /// The cases to measure; empty means all.
     pub(crate) only: Vec<String>,
-    /// The share of these cases to measure; by default all of them.
+    /// The share of the cases to measure; by default all of them.
     pub(crate) shard: Option<Shard>,
     /// The output folder; by default `kelvin` beside the configuration.
     pub(crate) out: Option<PathBuf>,
@@ -160,7 +160,7 @@ impl CheckRequest {
 pub(crate) enum CheckMode {
     /// Run the pipeline on them.
     Run,
-    /// Run the pipeline on them, and reuse the answers of an interrupted run.
+    /// Run the pipeline on the inputs, and reuse the answers of an interrupted run.
     Resume,
     /// Write them, and run nothing.
     DryRun,
@@ -225,7 +225,7 @@ impl Checked {
 pub(crate) struct GateRequest {
     /// The check of the head.
     pub(crate) check: CheckRequest,
-    /// What is known about the commit where the change begins.
+    /// The known data about the commit where the change begins.
     pub(crate) hint: Hint,
     /// The artifacts of earlier workflow runs, if GitHub can be asked.
     pub(crate) artifacts: Option<Artifacts>,
@@ -283,7 +283,7 @@ pub(crate) struct Judged {
     pub(crate) checked: Checked,
     /// The judgement of the gate; written as `gate.json`.
     pub(crate) judgement: Judgement,
-    /// The base, if all of it or some of its cases were measured for this judgement.
+    /// The base, if it was measured for this judgement, as a whole or for some of its cases.
     pub(crate) base: Option<Report>,
 }
 

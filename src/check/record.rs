@@ -86,7 +86,7 @@ pub(crate) struct Recomputed {
 pub(crate) struct Changed {
     /// The figure as it was recorded.
     pub(crate) stored: Option<Metric>,
-    /// The figure as it is computed today.
+    /// The figure, computed with the current formulas.
     pub(crate) now: Option<Metric>,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn recompute(id: &str, stored: Report) -> Recomputed {
         .map(|(kind, section)| (kind.name(), kind.recompute(section.boxed())))
         .collect();
     let is_made = |id: &str| findings.iter().any(|(name, _)| *name == probe_of(id));
-    // The figures of a probe that this program does not know stay as they are.
+    // If this program does not know a probe, the figures of the probe are not changed.
     let others = stored.metrics.iter().filter(|(id, _)| !is_made(id));
     let others: BTreeMap<String, Metric> = others
         .map(|(id, metric)| (id.clone(), metric.clone()))

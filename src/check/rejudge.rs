@@ -44,7 +44,7 @@ pub(crate) fn rejudge(
                 found = Some((kind, section, rejudging));
                 break;
             }
-            // Another probe of the report may still have answers.
+            // Other probes in the report may still have answers.
             Err(error) => refused = refused.or(Some(error)),
         }
     }
@@ -87,7 +87,7 @@ pub(crate) fn rejudge(
     }
     let found = rejudging.run(&runners)?;
     let mut report = stored.clone();
-    // The notices about the former grades are made again.
+    // The notices about the former grades are removed and made again.
     let former = kind.recompute(section.boxed()).notices;
     report.notices.retain(|notice| !former.contains(notice));
     let ending = found.section.ending();

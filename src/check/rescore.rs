@@ -71,7 +71,7 @@ pub(crate) struct RescoredChain {
     pub(crate) version: String,
     /// How many traces are in the mean.
     pub(crate) n: usize,
-    /// How many of these have failed.
+    /// How many traces have failed.
     pub(crate) failed: usize,
     /// How many traces are in no mean, because a person still has to decide about them.
     pub(crate) gated: usize,
@@ -165,7 +165,7 @@ fn report(
     let mut found = false;
     for (kind, section) in request.registry.known(&stored.probes) {
         if let Some(section_now) = kind.rescored(section, rules)? {
-            // The notices about the former scores are made again.
+            // The notices about the former scores are removed and made again.
             let former = kind.recompute(section.boxed()).notices;
             report.notices.retain(|notice| !former.contains(notice));
             report.probes.put(kind.name(), section_now);

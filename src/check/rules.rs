@@ -47,7 +47,7 @@ pub(super) fn of_the_base(config: &Config, request: &GateRequest) -> Option<Rule
 }
 
 impl RulesBefore {
-    /// Whether the old rules find the same baseline as these.
+    /// Whether the old rules lead to the same baseline as the new ones.
     pub(super) fn finds_as(&self, config: &Config) -> bool {
         self.config.baseline == config.baseline && self.config.name == config.name
     }
@@ -133,8 +133,8 @@ pub(super) fn edited_rules(config: &Config, request: &GateRequest, is_passed: bo
     let commit = baseline::short(oid);
     let base = match files.remove(0) {
         Ok(Some(base)) => base,
-        // A new configuration brings its own rules. If there is a report to compare with, the base
-        // had other rules somewhere else, e.g. in a folder that the change moves.
+        // A new configuration brings new rules. If there is a report to compare with, the base must
+        // have had its rules in another place, e.g. in a folder that the change moves.
         Ok(None) => {
             return vec![warning(
                 code,

@@ -63,7 +63,8 @@ pub(crate) fn finished(
         .map_err(|error| Misuse::new(format!("`{shown}` cannot be a baseline: {error:#}")).into())
 }
 
-/// Whether a report of this configuration is saved, as far as this clone knows; no remote is asked.
+/// Whether the branch of reports in this clone has a report of this configuration; the remote is
+/// not contacted.
 pub(crate) fn is_one_kept(config: &Config) -> bool {
     let Ok(repo) = baseline::open(&config.root) else {
         return false;
@@ -210,7 +211,7 @@ fn of_another(config: &Config, report: &Report) -> Option<String> {
             )
         });
     }
-    // Another version may describe settings differently, and a run that was made elsewhere had no
+    // Another version may describe settings differently, and a run in another tool had no
     // configuration.
     let is_told = report.tool.version == env!("CARGO_PKG_VERSION")
         && report.run.seed == config.seed

@@ -105,7 +105,7 @@ pub(super) fn judge(
     reasons.splice(at..at, edits);
     match request.advisory {
         true => judgement.verdict.let_pass(),
-        // Only a whole check shows everything that has regressed.
+        // Only a check of all items finds all regressions.
         false if request.check.only.is_empty() => {
             approval::settle(request.approval.as_ref(), config, &mut judgement);
         }
@@ -576,7 +576,7 @@ fn doubt_order(head: &Report, verdict: &mut Verdict) {
     }
     let warns = Some(Effect::Warn);
     let reason = why::reason(ReasonCode::OrderMatters, warns, &notice.text);
-    // This reason puts the figures in doubt, so it comes before the reasons about figures.
+    // This reason puts the figures in doubt, so it is placed before the reasons about figures.
     verdict.reasons.insert(0, reason);
 }
 

@@ -122,7 +122,7 @@ pub(super) fn with<T>(
                 watch,
                 reader: step.reader,
                 observer: events,
-                // The first step is the pipeline; the later steps work on its answers.
+                // The first step calls the pipeline; the later steps evaluate its answers.
                 observing: observer
                     .filter(|_| at == 0 && step.reader.is_observed())
                     .map(|observer| Observing {
@@ -205,7 +205,7 @@ impl Stage<'_> {
     }
 
     /// Checks whether the code of the pipeline is unchanged since the run began. If it has changed,
-    /// nobody knows which code gave which answer, so no result of the run is kept.
+    /// it is not known which code gave which answer, so no result of the run is stored.
     fn confirm(&self) -> anyhow::Result<()> {
         if let Some(watch) = self.watch {
             watch.look_at_the_end();
@@ -329,8 +329,8 @@ impl Stage<'_> {
         assemble(kinds, run, findings, notices)
     }
 
-    /// The findings of each probe. They are computed once for all callers until the next run:
-    /// copies share the records.
+    /// The findings of each probe. They are computed once and shared by all callers, until the next
+    /// run.
     fn findings(&self) -> Vec<Findings> {
         let mut found = self.found.borrow_mut();
         // A signal may come at any time, and also stops a runner that is idle.
@@ -416,8 +416,8 @@ pub(super) fn assemble(
     Report::new(run, sections, metrics, notices)
 }
 
-/// Says which files of the code changed during the run, and what to do. Such a run has no figures, because nobody knows which
-/// code gave which answer.
+/// Says which files of the code changed during the run, and what to do. Such a run has no figures,
+/// because it is not known which code gave which answer.
 fn changed_notice(changes: &str) -> Notice {
     Notice::new(
         NoticeCode::Changed,

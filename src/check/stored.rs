@@ -12,17 +12,18 @@ use kelvin_gate::verdict::{Verdict, Word};
 use kelvin_gate::{Gate, Next, align};
 use kelvin_run::config::Config;
 
-/// Searches for such reports of a base.
+/// Searches for stored reports of the base's code.
 type Find<'s> = dyn Fn(&Report) -> Others + 's;
 
-/// Finds the reports. They are searched for only if the verdict is inconclusive without them.
+/// Finds stored reports of the base's code. The search is only made if the verdict is inconclusive
+/// without them.
 #[derive(Default)]
 pub(super) struct StoredReports<'s> {
     find: Option<Box<Find<'s>>>,
     found: Others,
 }
 
-/// One of the stored reports, prepared for the comparison with the head.
+/// A stored report of the base's code, prepared for the comparison with the head.
 pub(super) struct ReportBeside {
     aligned: AlignedReports,
     first_is_copied: bool,

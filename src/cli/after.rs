@@ -42,7 +42,7 @@ pub(super) fn after(
     // If the configuration has changed and cannot be read now, some hints are left out.
     let configured = configured.ok();
     let mut text = String::new();
-    // The failures of a copied report are those of the base, and their files do not exist here.
+    // The failures of a copied report are failures of the base, and their files do not exist here.
     let first = page.first_failure().filter(|_| !checked.is_a_copy());
     let mut by_hand = first
         .zip(configured.as_ref())

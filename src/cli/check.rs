@@ -122,7 +122,7 @@ pub(super) fn probes(registry: Registry) -> PossibleValuesParser {
 }
 
 impl CheckArgs {
-    /// The arguments for a check of these items.
+    /// The arguments for a check that is restricted to some items.
     pub(super) fn of_items(config: PathBuf, only: Vec<String>) -> Self {
         Self {
             config,
@@ -251,7 +251,7 @@ fn forecast(args: &CheckArgs, registry: Registry) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// All lines of the list, with remarks.
+/// The list as text, with remarks.
 fn page(listing: &Listing) -> String {
     let mut page = String::new();
     for ListedVariant { case, variant, .. } in &listing.variants {

@@ -162,7 +162,7 @@ fn shown(pair: &BlindPair, number: usize, all: usize, criterion: &str) -> Vec<St
     lines
 }
 
-/// How far the judge agrees with people, in a line.
+/// The agreement of the judge with people, in one line.
 pub(super) fn sentence(record: &PeopleRecord) -> String {
     let PeopleRecord {
         judge,

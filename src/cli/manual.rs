@@ -106,7 +106,7 @@ const FIRST: [&str; 8] = [
     "demo", "init", "check", "gate", "compare", "view", "doctor", "import",
 ];
 
-/// The other commands, grouped by the reason why somebody uses them.
+/// The other commands, grouped by their purpose.
 const OTHERS: [(&str, &[&str]); 4] = [
     (
         "In workflows",

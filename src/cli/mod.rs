@@ -203,7 +203,7 @@ pub fn main(registry: Registry) -> ExitCode {
     exit.into()
 }
 
-/// The command line for these kinds of probes: `--probe` accepts their names, and shows the
+/// The command line for the given kinds of probes: `--probe` accepts their names, and shows the
 /// question of each.
 fn command(registry: Registry) -> clap::Command {
     let named =
@@ -331,8 +331,8 @@ fn complain(error: &anyhow::Error) {
     }
 }
 
-/// Writes to standard error. In a workflow, no line of it is executed as a command, whatever text a
-/// configuration, a case or an input has added to it.
+/// Writes to standard error. In a workflow, no line of the text is executed as a command, even if
+/// it comes from a configuration, a case or an input.
 fn write_error(text: &str) {
     let text = match on_github() {
         true => commands::inert(text),

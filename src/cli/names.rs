@@ -11,7 +11,7 @@ const MOST: usize = 160;
 pub(super) struct Names(usize);
 
 impl Names {
-    /// The column for these names and their title.
+    /// The column for some names, with their title.
     pub(super) fn of<'a>(title: &str, names: impl Iterator<Item = &'a str>) -> Self {
         let columns = names.map(|name| safe::columns(&safe::cut(name, MOST)));
         Self(columns.max().unwrap_or_default().max(title.len()))

@@ -30,7 +30,7 @@ pub(crate) struct LedgerEntry {
     pub(crate) judge_score: f64,
     /// The id of the judge.
     pub(crate) grader_id: String,
-    /// What the answer cost, in US dollars.
+    /// The cost of the answer, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) cost_usd: Option<f64>,
     /// How long the answer took, in milliseconds.

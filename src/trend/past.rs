@@ -19,7 +19,7 @@ pub(crate) enum Place {
     Branch,
     /// In the local history.
     History,
-    /// In a folder with traces that another tool has recorded.
+    /// The report comes from a folder with traces that another tool has recorded.
     Traces,
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum LeftOutReason {
 }
 
 impl LeftOutReason {
-    /// Describes such reports in words for people.
+    /// Describes the reports that are left out for this reason, in words for people.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Shard => "of a single shard",

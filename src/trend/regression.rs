@@ -84,7 +84,7 @@ pub(crate) struct Compared {
     pub(crate) notices: Vec<String>,
 }
 
-/// One chain or unit in both versions.
+/// A chain or a unit, with the values of both versions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct RegressionRow {
     /// The chain.

@@ -47,7 +47,7 @@ pub(super) struct ArtifactReport {
     pub(super) artifact: KeptArtifact,
 }
 
-/// Finds the report of the nearest of these commits, or says why no report can be used.
+/// Finds the report of the nearest commit among the given ones, or says why no report can be used.
 pub(super) fn find(
     registry: Registry,
     artifacts: &Artifacts,

@@ -22,7 +22,7 @@ pub(in crate::check) struct Desk {
     pub(in crate::check) comments: Vec<Comment>,
     /// The requests for approval that were made on it and still count.
     pub(in crate::check) notices: Vec<ApprovalNotice>,
-    /// All requests for approval that were ever made on it.
+    /// All requests for approval that were ever made on the pull request.
     made: Vec<ApprovalNotice>,
 }
 

@@ -67,8 +67,8 @@ pub(crate) enum ChangeStage {
     Merging,
 }
 
-/// Adopts what was decided about a regression, or says what has to be decided and by whom. Other verdicts stay as they
-/// are.
+/// Applies the decision about a regression, or says which decision is needed and who may make it.
+/// Other verdicts are not changed.
 pub(super) fn settle(site: Option<&ApprovalSite>, config: &Config, judgement: &mut Judgement) {
     let verdict = &judgement.verdict;
     let is_approvable = match verdict.verdict {

@@ -96,7 +96,8 @@ fn demand_own(client: Option<&Client>, context: &Context, name: &str) -> anyhow:
         return Ok(());
     };
     match client.artifacts_of(run, name) {
-        // In a later attempt of the run, this artifact is its own earlier upload.
+        // In a later attempt of the run, the artifact that exists already was uploaded by an
+        // earlier attempt.
         Ok(there) if is_first(context) && !there.is_empty() => {
             let refused = Misuse::new(format!("this run has an artifact `{name}` already"))
                 .help("give each job a name of its own with the input `name`");

@@ -142,7 +142,7 @@ pub(crate) fn ci(
         }
     };
     if let (Some(judgement), Some(client), false) = (&mut judgement, &client, request.dry_run) {
-        // This comes before anything is published, so that every text says where to approve, and
+        // This is done before the first publication, so that every text says where to approve, and
         // until when.
         let asked = match context.read_only {
             // A run without write access leaves asking to `post/`.

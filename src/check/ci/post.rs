@@ -30,8 +30,8 @@ use kelvin_page::safe;
 ///
 /// # Errors
 ///
-/// Fails if the run or its bundle is not valid. By then, the pull request shows everything that can
-/// be said about it.
+/// Fails if the run or its bundle is not valid. The pull request then already shows all information
+/// that is available.
 pub(crate) fn post(
     request: &PostRequest<'_>,
     surfaces: Surfaces<'_>,
@@ -193,7 +193,7 @@ fn replace(
             },
         };
         let reach = match (was_skipped, may_have_published) {
-            // While a run waits for a label or a comment, it says nothing about a commit that was
+            // While a run waits for a label or a comment, it has no result for a commit that was
             // measured before.
             (true, _) => Reach::OtherCommits,
             (false, true) => Reach::EarlierRuns,

@@ -21,7 +21,7 @@ use kelvin_run::config::{Config, Overrides};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NeedStatus {
-    /// A run does not fail because of it.
+    /// The run needs no change: it will not fail because of this.
     Ok,
     /// The need is not met; a run can still continue, but does less.
     Warn,
@@ -211,7 +211,8 @@ pub(crate) fn is_something_missing(registry: Registry, config: &Config) -> bool 
     let findings = project(config, &request);
     findings.iter().any(|finding| match finding.status {
         NeedStatus::Missing => true,
-        // A run can continue without these, but the pipeline may need them.
+        // A run can continue without the environment variables and models, but the pipeline may
+        // need them.
         NeedStatus::Warn => matches!(finding.subject, "env" | "models"),
         NeedStatus::Ok => false,
     })

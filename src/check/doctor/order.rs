@@ -17,7 +17,7 @@ pub(super) fn look(config: &Config, registry: Registry, findings: &mut Vec<Docto
         if !config.configures(kind.name()) || kind.observes() {
             continue;
         }
-        // Another finding has already reported files that cannot be read.
+        // Files that cannot be read were already reported by another finding.
         let Ok(items) = kind.read(config) else {
             continue;
         };

@@ -43,7 +43,7 @@ pub(super) fn look(
                     "- run: git config --global --add safe.directory \"$GITHUB_WORKSPACE\"",
                 )
             } else if baseline::Unknown::is_in(&error) {
-                // There is already a repository, so the advice must not say to make one.
+                // A repository exists, so the advice must not be to make one.
                 DoctorFinding::missing("checkout", format!("{}", error.root_cause()))
             } else {
                 let (to, lines) = match on_github {

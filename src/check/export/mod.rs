@@ -147,7 +147,7 @@ impl LeftOut {
     }
 }
 
-/// One invocation of a data set.
+/// One invocation, as an example in a data set.
 #[derive(Clone, Debug, PartialEq)]
 struct Example {
     /// `PROBE/CASE/baseline/1`: an invocation has the same id in every export.

@@ -10,7 +10,7 @@ use kelvin_base::digest::Digest;
 
 /// The sides: training examples, and test examples that show whether the training has helped.
 pub(super) const NAMES: [&str; 2] = ["test", "train"];
-/// One of this many items is a test example.
+/// One of this many items is on the test side of the split.
 const ONE_IN: u64 = 5;
 
 /// Chooses a side for each example.
@@ -51,7 +51,7 @@ fn input(example: &Example) -> Digest {
     Digest::of(text.as_bytes())
 }
 
-/// The first of the names that belong to the same group.
+/// The representative of the group that a name belongs to.
 fn leader(leaders: &BTreeMap<String, String>, name: &str) -> String {
     let mut name = name;
     while let Some(next) = leaders.get(name) {

@@ -90,7 +90,7 @@ fn same(one: &FoundShard, other: &FoundShard) -> Result<(), Misuse> {
         }
     }
     probes_agree(one, other)?;
-    // The digests cover these values, so they differ only if somebody edited a report by hand.
+    // The digests include these values, so they differ only if somebody edited a report by hand.
     let rest = one.share.cases == other.share.cases
         && (a.run.ending == Ending::DryRun) == (b.run.ending == Ending::DryRun)
         && digests.0 == digests.1;

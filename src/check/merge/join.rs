@@ -124,8 +124,8 @@ fn item_seconds(found: &[FoundShard]) -> BTreeMap<String, BTreeMap<String, Vec<f
     all
 }
 
-/// The notices of the shards about their items, without duplicates. Notices that follow from the
-/// figures are made anew.
+/// The notices of the shards about their items, without duplicates. Notices about figures are made
+/// again from the joined figures.
 fn notices(found: &[FoundShard]) -> Vec<Notice> {
     let mut most: BTreeMap<&Notice, usize> = BTreeMap::new();
     let told_anew: Vec<BTreeSet<Notice>> = found

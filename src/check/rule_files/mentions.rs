@@ -12,7 +12,7 @@ const ROOT: &str = "KELVIN_ROOT";
 const MOST_READ: u64 = 1 << 20;
 /// How many files are searched; a check that names more is treated as if it read everything.
 const MOST_FILES: usize = 2_000;
-/// The first words of lines that import another module without its file extension.
+/// The keywords with which a line imports another module, without the file extension of the module.
 const OF_IMPORTS: [&str; 8] = [
     "import",
     "from",
@@ -186,7 +186,7 @@ impl<'f> Reached<'f> {
         self
     }
 
-    /// Adds a file, and the files that it names.
+    /// Adds a file, and all files that its text names.
     pub(super) fn reach(&mut self, path: &Path) {
         if let Some(path) = self.files.all.get(path) {
             self.add(path);

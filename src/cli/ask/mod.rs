@@ -174,9 +174,9 @@ fn read(prompt: &str) -> io::Result<String> {
     let mut stderr = anstream::stderr();
     write!(stderr, "{prompt}")?;
     stderr.flush()?;
-    // This call reads the whole line, so it has to wait first; a blocking read would not end at a
-    // signal. A pipe whose writer has closed it still contains the written lines, so it is read
-    // without waiting.
+    // Reading a line blocks, and a signal would not end it, so the program first waits for input. A
+    // pipe whose writer has closed it still contains the written lines, so it is read without
+    // waiting.
     if io::stdin().is_terminal() && !signal::can_read(io::stdin().as_fd()) {
         return Err(ErrorKind::Interrupted.into());
     }

@@ -95,7 +95,7 @@ pub(super) fn main(args: &DemoArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// The first free name for a folder.
+/// A name for a folder that does not exist yet.
 fn free() -> PathBuf {
     let names = (2..).map(|number| PathBuf::from(format!("kelvin-demo-{number}")));
     let mut names = std::iter::once(PathBuf::from("kelvin-demo")).chain(names);

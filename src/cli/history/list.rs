@@ -11,7 +11,7 @@ use kelvin_base::cost::Cost;
 use kelvin_page::{counted, duration, safe, used};
 use kelvin_record::{Direction, probe_of};
 
-/// How many metrics have a column of their own, unless every metric is asked for.
+/// How many metrics have a column by default; with an option, all of them have one.
 const COLUMNS: usize = 3;
 
 /// The runs of each configuration, one per line, and then the values of each metric over time as a

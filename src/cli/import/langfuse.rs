@@ -120,7 +120,7 @@ pub(super) fn take(value: &Value, spans: &mut Vec<RecordedSpan>) -> Result<(), S
     spans.push(span);
     observations().try_for_each(|found| {
         let mut inside = found.clone();
-        // In a file with one trace, the parts need not name their trace.
+        // If a file has only one trace, its parts need not name the trace.
         if let Value::Object(fields) = &mut inside {
             let has_own = ["traceId", "trace_id"]
                 .iter()

@@ -224,7 +224,7 @@ fn read(
     ))
 }
 
-/// The first of these names that no case uses for a field.
+/// The first of the given names that no case uses for a field.
 fn free_field(cases: &[TraceCase], names: &[&str]) -> String {
     let is_free = |name: &&&str| cases.iter().all(|case| !case.fields.contains_key(**name));
     names

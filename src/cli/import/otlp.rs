@@ -82,7 +82,7 @@ fn walk(value: &Value, spans: &mut Vec<RecordedSpan>, refused: &mut usize) {
     }
 }
 
-/// The value of the first of these fields that the object has.
+/// The value of the first of the given fields that the object has.
 fn field<'a>(value: &'a Value, names: &[&str]) -> Option<&'a Value> {
     names.iter().find_map(|name| value.get(*name))
 }

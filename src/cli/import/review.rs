@@ -53,7 +53,7 @@ impl ReviewedCase {
     }
 }
 
-/// Everything that was found in the files.
+/// The findings of the rules in the files, for review.
 #[derive(Debug, Default)]
 pub(super) struct ReviewList {
     pub(super) spans: usize,

@@ -159,7 +159,7 @@ impl FoundDocuments {
         }
     }
 
-    /// Adds a document, or counts it if it has no text.
+    /// Adds a document; a document without text is only counted.
     pub(super) fn push(&mut self, text: Option<&str>) {
         match text.filter(|text| !text.trim().is_empty()) {
             Some(text) => self.texts.push(text.to_owned()),

@@ -8,7 +8,7 @@ use kelvin_base::exit::Misuse;
 
 /// Determines the scenarios, the workspace and the check.
 pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<()> {
-    // Without such a file there is one scenario: the agent is started once.
+    // If the project has no file of scenarios, there is one scenario: the agent is started once.
     let scenarios = survey.data.iter().find(|file| {
         let has = |name| field(&file.record, &[name], &is_text).is_some_and(|field| field == name);
         file.path.ends_with(".jsonl") && has("id") && has("prompt")

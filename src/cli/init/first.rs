@@ -1,4 +1,5 @@
-//! The first report: after the files are written, the pipeline is measured on its first items, if the person agrees.
+//! Makes the first report: after the files are written, the pipeline is measured on a few items, if
+//! the person agrees.
 
 use super::kind::PipelineKind::Decides;
 use super::steps::Steps;

@@ -1,4 +1,4 @@
-//! Which types of units should govern the decision.
+//! Determines the types of units that should govern the decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -25,7 +25,7 @@ use kelvin_system::pipeline::{Made, Watch};
 /// How many lines are shown of an output, and of the text that the pipeline printed.
 const LINES: usize = 40;
 
-/// How many columns of such a line are shown.
+/// How many columns of a long line are shown.
 const COLUMNS: usize = 160;
 
 /// The result of the pipeline for the first case.
@@ -198,7 +198,7 @@ pub(super) fn failed(case: &str, failure: &Failure) -> anyhow::Error {
     )
 }
 
-/// Which end of a long text is left out.
+/// The end of a long text that is left out.
 enum End {
     Head,
     Tail,

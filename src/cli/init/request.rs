@@ -39,7 +39,7 @@ pub(super) struct Request {
     pub(super) gitignore: Option<bool>,
     pub(super) workflow: Option<bool>,
     pub(super) on: WorkflowTrigger,
-    /// Whether the program should find out as much as possible without asking.
+    /// Whether the program should find out as much as possible without asking questions.
     pub(super) yes: bool,
     pub(super) force: bool,
 }

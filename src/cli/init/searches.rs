@@ -16,7 +16,7 @@ pub(super) fn settle(steps: &mut Steps<'_>, survey: &Survey) -> anyhow::Result<(
         "Which file has the questions, each with the documents that should be found?",
     )?;
     let Some(file) = survey.file(&path) else {
-        // A golden set in YAML already uses these names.
+        // A golden set in YAML already uses the expected names.
         return steps.config().map(|_| ());
     };
     let record = &file.record;

@@ -1,4 +1,4 @@
-//! All questions in order, and the files at the end.
+//! All questions in order; after them, the files are written.
 
 use std::collections::BTreeSet;
 use std::io::Write;

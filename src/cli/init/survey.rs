@@ -46,7 +46,7 @@ pub(super) struct Survey {
 pub(super) struct DataFile {
     /// The path below the folder of the configuration.
     pub(super) path: String,
-    /// The first record of the file.
+    /// The first record in the file.
     pub(super) record: Map<String, Value>,
 }
 
@@ -215,7 +215,7 @@ fn asks_for_its_conversation(text: &str) -> bool {
     names.any(|name| name.trim() == "conversation_id")
 }
 
-/// The first of these fields that a record has with a fitting value, in the record's spelling.
+/// The first of the given fields that a record has with a fitting value, in the record's spelling.
 pub(super) fn field(
     record: &Map<String, Value>,
     names: &[&str],

@@ -47,7 +47,7 @@ pub(super) fn configuration(said: &Request) -> String {
     )
 }
 
-/// An answer, or a valid value in its place.
+/// The user's answer or, without one, a valid value.
 fn or(said: Option<&String>, fine: &str) -> String {
     quote(said.map_or(fine, String::as_str))
 }
@@ -242,7 +242,7 @@ pub(super) fn harmless(names: &[String]) -> String {
     }
 }
 
-/// The other options; every line after `# ` is YAML with the default value.
+/// The other options as comments; without the `# `, every line is YAML with the default value.
 const OPTIONS: &str = "
 # ---- Everything below has a default; the values shown are the defaults. ----
 

@@ -82,7 +82,7 @@ impl WorkflowTrigger {
                  \x20   if: {condition}\n"
             )
         });
-        // Which changes can be detected later depends mostly on the noise of the base.
+        // The noise of the base mostly determines which changes can be detected later.
         format!(
             "# Measures with a token that can only read; the workflow `kelvin-post` publishes and keeps what came of it.\n\
              name: kelvin\n\

@@ -25,7 +25,8 @@ pub(super) fn are_all(request: &Request, target: &Target) -> bool {
     is_alone && target.config.is_file()
 }
 
-/// Whether the workflows exist exactly as they would be written, so that a second `init` succeeds.
+/// Whether the workflows exist with exactly the text that would be written, so that a second `init`
+/// succeeds.
 pub(super) fn are_written(request: &Request, target: &Target) -> bool {
     let is_there = |(path, text): &(PathBuf, String)| {
         std::fs::read(path).is_ok_and(|there| there == text.as_bytes())

@@ -1,4 +1,4 @@
-//! Everything that can be viewed: the report in the output folder, and the runs of the history.
+//! All reports that can be viewed: the report in the output folder, and the runs of the history.
 
 use std::fs;
 use std::path::PathBuf;
