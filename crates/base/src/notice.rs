@@ -146,7 +146,7 @@ impl Notice {
         self
     }
 
-    /// Whether a person should see the notice before those about limits and skips.
+    /// Whether the notice is shown before those about limits and skips.
     pub const fn is_warning(&self) -> bool {
         !self.minor && !matches!(self.code, Code::Cap | Code::Skip | Code::IgnoredFile)
     }

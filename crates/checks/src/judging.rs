@@ -23,7 +23,7 @@ const GUARD: f64 = 1e-9;
 pub(super) struct JudgedCheck {
     /// The name of the invariant.
     pub(super) name: String,
-    /// The judge as it is configured.
+    /// The settings of the judge in the configuration.
     pub(super) settings: JudgeSettings,
     /// The judge.
     pub(super) judge: Box<dyn Judge>,

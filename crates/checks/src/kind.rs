@@ -1,4 +1,4 @@
-//! The checks as the rest of the program knows them.
+//! Connects the checks with the rest of the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;

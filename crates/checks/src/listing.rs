@@ -49,7 +49,8 @@ pub(super) fn list_workspace(beneath: &Beneath) -> io::Result<WorkspaceListing> 
     Ok(listing)
 }
 
-/// Everything below the folder except folders, with relative paths; and whether that is everything.
+/// All entries below the folder except folders, with relative paths, and whether the list is
+/// complete.
 fn entries(beneath: &Beneath) -> io::Result<(Vec<(PathBuf, FolderEntry)>, bool)> {
     let mut found = Vec::new();
     let mut looked_at = 0;
@@ -159,7 +160,7 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string()
 }
 
-/// The first `most` characters of a file, and whether that is the whole file.
+/// The first `most` characters of a file, and whether the file has no more.
 fn beginning(beneath: &Beneath, path: &Path, most: usize) -> Result<(String, bool), String> {
     let opened = beneath.open(path).map_err(|error| match error {
         NotOpened::Absent => "it is not there any more".to_owned(),

@@ -94,7 +94,7 @@ impl InvariantCheck {
     ///
     /// # Errors
     ///
-    /// Fails with what the scenario lacks, or what it has that cannot be used.
+    /// Fails with the missing part of the scenario, or with a part that cannot be used.
     pub(super) fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         match self {
             Self::Shared(check) => check.suits(scenario),

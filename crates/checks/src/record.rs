@@ -46,7 +46,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The outcome as it is written.
+    /// The outcome as a word.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
@@ -291,7 +291,7 @@ impl ScenarioRun {
     }
 }
 
-/// The first `most` characters of a text, with a mark if there are more.
+/// The first `most` characters of a text; if there are more, a mark follows.
 fn beginning(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -40,7 +40,7 @@ impl RuleFiles {
         }
     }
 
-    /// The first of these files that has changed since then.
+    /// The first file in the list that has changed since the run began.
     pub(super) fn changed<'f>(&self, files: &'f BTreeSet<PathBuf>) -> Option<&'f Path> {
         let differs = |file: &&PathBuf| {
             let before = self.digests.get(*file);

@@ -76,7 +76,7 @@ impl Scenario {
         text + "\n"
     }
 
-    /// The value of a name such as `KELVIN_PARAM_USER`.
+    /// The value of a variable such as `KELVIN_PARAM_USER`.
     ///
     /// # Errors
     ///

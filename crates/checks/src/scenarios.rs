@@ -119,7 +119,7 @@ fn suits(all: &[Scenario], settings: &ChecksSettings, rules: &Path) -> Result<()
         }
         let is_own = scenario.template.is_some();
         let template = settings.template_of(scenario);
-        // It was already checked whether the folder for all scenarios exists.
+        // The folder for all scenarios was already checked.
         if let Some(template) = template.filter(|one| is_own || one.has_fields()) {
             let place = if is_own {
                 "template"

@@ -102,7 +102,7 @@ pub(super) fn read_beneath(beneath: &Beneath, path: &Path) -> Result<Vec<u8>, Un
         return Err(Unread::Absent(format!("is {what}")));
     }
     let mut bytes = Vec::new();
-    // The bytes are counted as they are read, since the file may still grow.
+    // The bytes are counted while they are read, because the file may still grow.
     let read = file.take(MOST_READ + 1).read_to_end(&mut bytes);
     if read.map_err(failed)? as u64 > MOST_READ {
         let most = MOST_READ >> 20;

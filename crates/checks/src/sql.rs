@@ -23,7 +23,7 @@ pub(crate) struct BoundSql {
 }
 
 impl BoundSql {
-    /// One statement with the placeholders that the driver knows.
+    /// The statement, with the placeholders of the driver.
     ///
     /// # Errors
     ///
@@ -46,8 +46,8 @@ impl BoundSql {
         Self::of(text, dialect, &|_, name| {
             let name = name.to_lowercase();
             match dialect {
-                // Each value is in a table of the session with one row, whose column has the type
-                // of the value.
+                // For each value, the session has a table with one row; its column has the type of
+                // the value.
                 Dialect::Postgres => format!("(SELECT value FROM pg_temp.{name})"),
                 Dialect::Mysql => format!("@{name}"),
                 Dialect::Sqlite => format!("(SELECT value FROM temp.{name})"),

@@ -194,7 +194,7 @@ impl ScenarioTarget<'_> {
         let printed = printed.into_inner();
         let reply = match ended {
             Ended::Answered(reply) => reply,
-            // Agents leave their work in the workspace; then their printed text is their answer.
+            // Agents leave their work in the workspace, so their printed text is their answer.
             Ended::Failed { failure, reply } if failure.kind == FailureKind::OutputMissing => {
                 if printed.is_cut {
                     let failure = Box::new(Failure::too_large(self.site.max_output_bytes));
@@ -414,8 +414,8 @@ impl Target for ScenarioTarget<'_> {
             Ok(ran) => ran,
             Err(ended) => return *ended,
         };
-        // This comes before the checks, because their programs may write to any service and call
-        // any server.
+        // The services are settled before the checks, because the programs of the checks may write
+        // to any service and call any server.
         if let Err(trouble) = services.settle() {
             return self.troubled(trouble);
         }

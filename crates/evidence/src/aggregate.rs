@@ -44,7 +44,7 @@ pub(super) enum CaseDetail {
 
 /// The cases from which figures are made.
 pub(super) struct Figures<'a> {
-    /// Everything besides the records on which the figures depend.
+    /// The settings on which the figures depend besides the records.
     pub(super) settings: &'a Settings<'a>,
     /// The records of the cases.
     pub(super) cases: &'a BTreeMap<String, CaseRecord>,

@@ -1,4 +1,4 @@
-//! Everything besides the records on which the figures depend.
+//! The data on which the figures depend besides the records.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,10 +72,10 @@ impl Basis {
     }
 }
 
-/// Everything that is needed to compute figures from records.
+/// The data that are needed to compute figures from records.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
-    /// Everything besides the records on which the figures depend.
+    /// The data on which the figures depend besides the records.
     pub basis: &'a Basis,
     /// How the run ended.
     pub ending: Ending,

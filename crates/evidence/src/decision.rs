@@ -116,7 +116,7 @@ const MOST_BESIDE: usize = 200;
 /// How many characters of a field name are stored at most.
 const NAME_BESIDE: usize = 60;
 
-/// The first fields besides the decision, by name. Empty fields are left out.
+/// The first fields in the output besides the decision, sorted by name. Empty fields are left out.
 pub(super) fn fields_beside(output: &[u8], decision: &DecisionField) -> BTreeMap<String, String> {
     let fields = answer::beside(output, decision).unwrap_or_default();
     let told = fields.into_iter().filter_map(|(name, value)| {

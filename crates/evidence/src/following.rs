@@ -93,7 +93,7 @@ impl<'a> CaseOwnAnswers<'a> {
         Some(apart.sum::<Option<f64>>()? / self.count as f64)
     }
 
-    /// The mean distance between these answers and those of another case.
+    /// The mean distance between the own answers of this case and those of another case.
     fn apart(&self, other: &Self, scorer: &dyn Scorer) -> Option<f64> {
         let apart = other
             .answers

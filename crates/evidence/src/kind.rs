@@ -1,4 +1,4 @@
-//! The evidence probe as the rest of the program knows it.
+//! Connects the evidence probe with the rest of the program.
 
 use std::sync::Arc;
 

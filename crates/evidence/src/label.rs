@@ -56,8 +56,7 @@ impl Label {
         refused
     }
 
-    /// How far a decision agrees with the label, from 0 to 1; none if a judge would have to be
-    /// asked.
+    /// How far a decision agrees with the label, from 0 to 1; none if only a judge could say that.
     pub(crate) fn agreement(&self, decision: &Value, scorer: &dyn Scorer) -> Option<f64> {
         let readings = self.readings.iter();
         let accepted = readings.filter(|reading| scorer.accepts(reading).is_ok());

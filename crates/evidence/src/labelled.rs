@@ -1,4 +1,4 @@
-//! How far the answers agree with the labels of the cases, if there are labels.
+//! Compares the answers with the labels of the cases, if there are labels.
 //!
 //! A failed call counts as a completely wrong answer, because it does not help a user who expects
 //! an answer.
@@ -147,7 +147,7 @@ pub(super) fn agreement(case: &CaseRecord, label: &Label, scorer: &dyn Scorer) -
     stats::mean(&agreements(label, samples, scorer))
 }
 
-/// How far each run agrees, from 0 to 1; a run without an answer counts as 0.
+/// The agreement of each run, from 0 to 1; a run without an answer counts as 0.
 fn agreements<'s>(
     label: &Label,
     samples: impl Iterator<Item = &'s Sample>,

@@ -25,7 +25,7 @@ pub(crate) struct SeenPlace<'a> {
     /// How stable the decision was with the deciding element at this position. In a list that keeps
     /// its order: how often neutral text at this position moved the decision.
     pub(crate) value: f64,
-    /// Whether an element there is of a governing type.
+    /// Whether an element at this position has a governing type.
     pub(crate) governs: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which invocations a run needs, and where their outcomes are stored.
+//! Lists the invocations that a run needs, and stores their outcomes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use kelvin_run::Task;
 use kelvin_run::config::Config;
 use kelvin_run::judge::Scorer;
 
-/// Everything that a measurement needs to know about its cases.
+/// The data that a measurement needs about its cases.
 pub(crate) struct Survey<'a> {
     /// The general settings.
     pub config: &'a Config,
@@ -21,7 +21,7 @@ pub(crate) struct Survey<'a> {
     pub corpus: &'a Corpus,
     /// The indices of the cases to measure, in ascending order.
     pub places: &'a [usize],
-    /// Whether the first of these cases is the first of all chosen cases; in another shard it is
+    /// Whether the first case to measure is the first of all chosen cases; in another shard it is
     /// not.
     pub begins: bool,
     /// Compares decisions.

@@ -219,8 +219,8 @@ impl ChangedAnswers {
         if count == 1 { &self.item } else { &self.items }
     }
 
-    /// The first of these items in a sentence without its full stop; none if there are no such
-    /// items.
+    /// The first item whose answer differs, in a sentence without its full stop; none if there is
+    /// no such item.
     pub fn lead(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
         let told = Phrase::of_name(&first.item);
@@ -244,7 +244,7 @@ impl ChangedAnswers {
         })
     }
 
-    /// Advice to the reader about these answers.
+    /// Advice to the reader about the answers that differ.
     pub fn advice(&self) -> Option<Phrase> {
         let first = self.answers.first()?;
         let look = Phrase::text(format!(
@@ -258,7 +258,7 @@ impl ChangedAnswers {
         })
     }
 
-    /// All these answers, for a page.
+    /// All answers that differ, for a page.
     pub fn list(&self) -> Option<AnswerList> {
         let title = self.sentence();
         let once = (self.once && self.other > 0).then(|| {
@@ -377,7 +377,7 @@ pub fn gone_wrong(
     flips
 }
 
-/// The first of these answers in a sentence without its full stop; none if there is none.
+/// The first answer that became wrong, in a sentence without its full stop; none if there is none.
 pub fn lead(flips: &[Flip], verdict: &Verdict) -> Option<Phrase> {
     let first = flips.first()?;
     let (was, is) = beside_each_other(&first.base, &first.head);

@@ -13,15 +13,15 @@ use crate::compare::Comparison;
 pub struct UnseenType {
     /// The name of the type.
     pub of_type: String,
-    /// How many swaps of it there are.
+    /// How many swaps of the type there are.
     pub swaps: usize,
-    /// How many of them move the decision.
+    /// How many swaps of the type move the decision.
     pub moved: usize,
     /// The word for the items in which the type may decide.
     #[serde(skip)]
     items: String,
-    /// Another way to show the loss, as a part of a sentence; empty if only more items would show
-    /// it.
+    /// Another way to detect the loss, as a part of a sentence; empty if only more items would
+    /// help.
     #[serde(skip)]
     or_more: String,
 }

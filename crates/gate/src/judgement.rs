@@ -85,7 +85,7 @@ pub enum AnswersShown {
         /// The place where a reader finds the other cases, in words that follow their number.
         others: &'static str,
     },
-    /// All that are in the verdict.
+    /// All cases in the verdict.
     All,
 }
 

@@ -1,5 +1,5 @@
-//! One sentence for each reason: the metric, its two values, the cases that caused the drop, and
-//! how certain that is.
+//! Makes a sentence for each reason: the metric, its two values, the cases that caused the drop,
+//! and how certain the drop is.
 
 use super::governing::TypeDecision;
 use super::look::{BoundsSource, Look, UPPER_CONFIDENCE};
@@ -85,7 +85,7 @@ impl Subject<'_> {
         }
     }
 
-    /// The lost values, if the rest was judged in spite of them.
+    /// A note on the lost values, if the rest was judged in spite of them.
     pub(super) fn losses(&self) -> String {
         let counts = &self.verdict.coverage;
         format!(

@@ -234,7 +234,7 @@ pub struct BrokenCase {
 }
 
 impl MetricVerdict {
-    /// How far the drop exceeds the limit; none if it does not.
+    /// By how much the drop exceeds the limit; none if it does not exceed it.
     pub fn beyond(&self) -> Option<f64> {
         let beyond = match &self.swaps {
             Some(swaps) => swaps.drop - swaps.limit,

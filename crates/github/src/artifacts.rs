@@ -56,7 +56,7 @@ pub struct Numbered {
 /// An artifact of a workflow run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Artifact {
-    /// Its number; a later artifact has a larger one.
+    /// The id of the artifact; a later artifact has a larger one.
     pub id: u64,
     /// Its name.
     pub name: String,
@@ -138,7 +138,7 @@ impl Client {
         self.named(&path, name)
     }
 
-    /// The artifacts of one run by their name, the newest first.
+    /// The artifacts of one run with a given name, the newest first.
     ///
     /// # Errors
     ///

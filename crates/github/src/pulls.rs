@@ -47,12 +47,12 @@ pub struct PullRequest {
     /// The labels that are on it.
     #[serde(default)]
     pub labels: Vec<LabelName>,
-    /// How many commits it has; none in a list of pull requests.
+    /// How many commits the pull request has; none in a list of pull requests.
     #[serde(default)]
     pub commits: Option<usize>,
 }
 
-/// One end of a pull request.
+/// The head or the base of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PullRequestTip {
     /// The commit.

@@ -1,4 +1,5 @@
-//! One request over the wire, without retries or interpretation, with a time limit and a size limit.
+//! Sends a request and receives the answer, without retries or interpretation, with a time limit
+//! and a size limit.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -14,11 +14,11 @@ use kelvin_run::{Runner, Task};
 /// The prompt and the repeat of a sample.
 pub(super) type SampleKey = (Arc<str>, usize);
 
-/// The name of an exhibit among those of its prompt, from the number of its pair and its number
-/// within the pair.
+/// The name of an exhibit within its prompt, from the number of its pair and its number within the
+/// pair.
 pub(super) type ExhibitName<'a> = &'a dyn Fn(usize, usize) -> Option<Arc<str>>;
 
-/// The names of the exhibits of a sample: the candidate's answer is the exhibit itself; the other
+/// The names of the exhibits of a sample: the candidate's answer has no variant name; the other
 /// answer is a variant of it.
 pub(super) fn of_samples(_: usize, exhibit: usize) -> Option<Arc<str>> {
     (exhibit > 0).then(|| Arc::from("baseline"))
@@ -114,7 +114,7 @@ pub(super) struct Pair<'a> {
 pub(super) struct Grades {
     /// The grade of the candidate, or why there is none.
     pub(super) candidate: Result<Grade, Unscored>,
-    /// The grade of the other answer, if it has one.
+    /// The grade of the other answer, if there is one.
     pub(super) other: Option<Grade>,
 }
 

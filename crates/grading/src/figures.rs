@@ -86,8 +86,7 @@ pub(super) fn case(repeats: Vec<Option<f64>>) -> CaseValue {
 }
 
 impl PromptMeans {
-    /// The metric, with its interval by prompt; `reason` says why it has no value if there was no
-    /// measurement.
+    /// The metric, with its interval by prompt; `reason` is used if there was no measurement.
     pub(super) fn metric(self, reason: &str) -> Metric {
         let value = self.all.value().ok_or_else(|| reason.to_owned());
         let mut metric = Metric::new(value, self.all.samples(), self.errors)

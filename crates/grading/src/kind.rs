@@ -1,4 +1,4 @@
-//! The grading probe as the rest of the program knows it.
+//! Connects the grading probe with the rest of the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -73,7 +73,7 @@ impl<'c> Plan<'c> {
         self.places.iter().map(|place| &self.prompts[*place])
     }
 
-    /// The ids and texts of these prompts: each text is the prompt alone.
+    /// The ids and the texts of the prompts to run.
     pub(super) fn inputs(&self) -> impl Iterator<Item = (&str, Cow<'_, str>)> {
         self.asked()
             .map(|prompt| (prompt.id.as_str(), Cow::Borrowed(prompt.prompt.as_str())))

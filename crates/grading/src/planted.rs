@@ -38,7 +38,7 @@ struct Source<'a> {
     answer: &'a str,
     /// The passages from which it was made, if they are known.
     passages: Option<Arc<[String]>>,
-    /// Its grade in the report of the base, if the judge is still the same.
+    /// The grade of the answer in the report of the base, if the judge is still the same.
     then: Option<f64>,
     /// The answer to another prompt, if the judge sees a reference by which it can distinguish the
     /// two.

@@ -20,7 +20,7 @@ pub(super) struct AnswerReader {
 
 /// The key of the text in an answer that was read with its passages.
 const TEXT: &str = "answer";
-/// The key of the passages in such an answer.
+/// The key of the passages in an answer that was read with its passages.
 const PASSAGES: &str = "passages";
 
 /// The text of an answer that was read.
@@ -151,7 +151,7 @@ fn only_text(output: &str) -> Option<String> {
     }
 }
 
-/// One JSON object with all the fields of two.
+/// A JSON object with all the fields of two objects.
 fn merged(one: &[u8], other: &[u8]) -> Vec<u8> {
     fn merge(into: &mut Value, from: Value) {
         match (into, from) {

@@ -16,7 +16,7 @@ pub(super) enum Next<'a> {
 }
 
 impl Next<'_> {
-    /// There is no answer for the comparison, which is not an error.
+    /// A sample without any answer for the comparison, which is not an error.
     pub(super) fn nothing(why: &str) -> Self {
         Self::Missing(Unscored::new(UnscoredCode::NoBaseline, why), None)
     }
@@ -29,8 +29,8 @@ pub(super) struct Restated {
 }
 
 impl Restated {
-    /// The change from the states of the base to those of this run; none if each of these was also
-    /// seen for the base.
+    /// The change between the states of the base and the states of this run; none if each of these
+    /// was also seen for the base.
     pub(super) fn between(then: BTreeSet<String>, now: BTreeSet<String>) -> Option<Self> {
         let is_told = !then.is_empty() && !now.is_empty();
         (is_told && !now.is_subset(&then)).then_some(Self { then, now })
@@ -41,8 +41,8 @@ impl Restated {
 pub(super) struct StoredAnswers {
     /// The records by the id of the prompt.
     pub(super) prompts: SharedMap<PromptRecord>,
-    /// Whether they were graded by the same judge in the same way, so that the stored grades are
-    /// still valid.
+    /// Whether the stored grades come from the same judge and the same way of grading, so that they
+    /// are still valid.
     pub(super) is_like: bool,
     /// Whether this judge passed with planted answers in the run of the base.
     pub(super) is_proved: bool,

@@ -240,14 +240,14 @@ pub struct HeatRow {
     pub name: String,
     /// A remark beside the name.
     pub badge: Option<&'static str>,
-    /// One cell for each column of all groups; none if there is nothing to show.
+    /// A cell for each column of all groups; none if the cell is empty.
     pub cells: Vec<Option<HeatCell>>,
 }
 
 /// A cell of a [`HeatGrid`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeatCell {
-    /// How far the mean is from its ideal value, in `[0, 1]`; none if that is not known.
+    /// The distance of the mean from its ideal value, in `[0, 1]`; none if not known.
     pub off: Option<f64>,
     /// The mean.
     pub mean: f64,
@@ -300,7 +300,7 @@ pub struct Trend {
     pub steps: Vec<TrendStep>,
     /// The noun for a step.
     pub step: &'static str,
-    /// The first step of the period of the page.
+    /// The step at which the period of the page begins.
     pub begin: usize,
     /// Whether a table of the same page has these values; then a text page leaves the plot out.
     pub is_tabled: bool,
@@ -308,7 +308,7 @@ pub struct Trend {
     pub lines: Vec<TrendLine>,
 }
 
-/// One step of the horizontal axis.
+/// A step of the horizontal axis.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrendStep {
     /// Its name below the axis.
@@ -337,11 +337,11 @@ impl From<String> for TrendStep {
     }
 }
 
-/// One line: a value for each step that has one, with the number of samples behind it.
+/// A line: a value for each step that has one, with the number of its samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrendLine {
     /// The name of the line.
     pub name: Phrase,
-    /// One point for each step of the trend.
+    /// A point for each step of the trend.
     pub points: Vec<Option<(f64, usize)>>,
 }

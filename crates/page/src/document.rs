@@ -100,9 +100,10 @@ pub struct Chapter<'a> {
     pub lists: Vec<Table>,
     /// The failed invocations.
     pub failed: Vec<FailedInvocation<'a>>,
-    /// The first failed invocation, if the failures are not listed because each counts in a score.
+    /// The first failed invocation, if the page has no list of failures because each of them counts
+    /// in a score.
     pub first_failure: Option<FailedInvocation<'a>>,
-    /// All other figures, grouped by subject.
+    /// The tables with all other figures, grouped by subject.
     pub tables: Vec<FigureTable<'a>>,
     /// A map of means.
     pub heat: Option<HeatGrid>,
@@ -169,7 +170,8 @@ pub struct Headword {
     pub title: &'static str,
     /// The meaning of the word.
     pub meaning: &'static str,
-    /// Whether the word judges the system under test; otherwise it says how much was measured.
+    /// Whether the word is a judgement about the system under test; otherwise it describes how much
+    /// was measured.
     pub is_judgement: bool,
 }
 
@@ -207,7 +209,7 @@ pub struct Signal<'a> {
     pub aside: String,
     /// The words next to the value in the table of a text.
     pub in_words: String,
-    /// Another note, if there is space.
+    /// A second note, which is shown if there is space.
     pub note: String,
 }
 
@@ -271,7 +273,7 @@ pub(crate) type PlaceOf<'a> = dyn Fn(&str) -> Option<usize> + 'a;
 pub struct ItemList<'a> {
     /// The title: `Cases`.
     pub title: &'static str,
-    /// A note on the order of the items and on their details.
+    /// A note that explains the order of the items and their details.
     pub note: &'static str,
     /// The parts of an item that are left out first if there are too many: `variants that did as
     /// expected`.
@@ -302,7 +304,7 @@ pub struct Spread {
     pub items: &'static str,
     /// The ends of the scale.
     pub ends: (f64, f64),
-    /// One value for each item that has one.
+    /// The values of all items that have a value.
     pub values: Vec<f64>,
 }
 
@@ -328,7 +330,7 @@ pub struct Article<'a> {
     pub title: Phrase,
     /// The contents of the page, in short.
     pub scope: Vec<String>,
-    /// What a reader should know first.
+    /// The most important statements for the reader.
     pub statements: Vec<Statement>,
     /// The parts of the page.
     pub blocks: Vec<Block<'a>>,

@@ -35,7 +35,7 @@ impl FailedInvocation<'_> {
 pub struct NoticeCount<'a> {
     /// The code.
     pub code: &'a Code,
-    /// Whether a person should see them before notices about limits and skips.
+    /// Whether the notices are shown before those about limits and skips.
     pub is_warning: bool,
     /// The number of notices.
     pub count: usize,

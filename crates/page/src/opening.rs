@@ -68,7 +68,8 @@ pub const ANSWERS: usize = 500;
 /// external.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerList {
-    /// The number of these items, as a sentence without its full stop; none if there are none.
+    /// The number of the items in the list, as a sentence without its full stop; none if the list
+    /// is empty.
     pub title: Option<String>,
     /// Other sentences about the answers.
     pub notes: Vec<String>,
@@ -124,7 +125,7 @@ pub struct RankedRow {
     pub title: Option<String>,
     /// Whether it is expected.
     pub is_expected: bool,
-    /// Its rank on the other side; none if the other side does not have it.
+    /// The rank of the hit on the other side; none if the other side does not have it.
     pub other_rank: Option<u32>,
 }
 

@@ -20,7 +20,7 @@ pub enum Tone {
     Calm,
 }
 
-/// One thing that a reader should know.
+/// A statement for the reader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
     /// The tone of the statement.

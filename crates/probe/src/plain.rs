@@ -15,7 +15,7 @@ use kelvin_run::config::Config;
 use kelvin_run::targets::Address;
 use kelvin_run::{Outcome, Program, Reader, Runner, Step};
 
-/// The items of such a probe, and how it uses the answers.
+/// The items of a probe without variants, and how the probe uses the answers.
 pub struct PlainItems<'c, I> {
     /// The configuration, which sets the number of repeats.
     pub config: &'c Config,
@@ -151,12 +151,12 @@ impl<I: Item> Probe for PlainAtWork<'_, '_, I> {
 pub struct ChosenItems {
     /// The named items, or all items if none is named; ascending.
     pub all: Vec<usize>,
-    /// The part of these items that this shard runs; ascending.
+    /// The indices of the items that this shard runs; ascending.
     pub ours: Vec<usize>,
 }
 
 impl ChosenItems {
-    /// Chooses among items with these ids.
+    /// Chooses among items with the given ids.
     pub fn of<'i>(
         ids: impl Iterator<Item = &'i str>,
         only: &[String],

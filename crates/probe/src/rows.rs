@@ -131,7 +131,7 @@ pub fn strange_names(mapping: Option<&Node>, fields: &RowFields) -> Vec<Problem>
         .collect()
 }
 
-/// An item as it is in the file.
+/// An unchecked item from the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawRow {
     /// The line where it begins, from 1.
@@ -182,7 +182,7 @@ fn objects(text: &str, form: RowForm) -> Result<Vec<Row>, Vec<Problem>> {
         RowForm::Lines | RowForm::Table(_) => "line",
     };
     for row in split(text, form)? {
-        // Two elements on one line cannot both keep their line number.
+        // If two elements are on one line, only one of them can have this line number.
         let line = rows.last().map_or(0, |last| last.line + 1).max(row.line);
         match serde_json::from_str(&row.text) {
             Ok(Value::Object(mut object)) => {

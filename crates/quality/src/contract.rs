@@ -107,7 +107,8 @@ impl OutputType {
         }
     }
 
-    /// The keys of a schema that limit the length of this type; none if it has no length.
+    /// The keys of a schema that limit the length of this type; none if values of this type have no
+    /// length.
     const fn lengths(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::String | Self::Document => Some(("minLength", "maxLength")),
@@ -214,7 +215,7 @@ impl Contract {
         if !schema.is_object() && !schema.is_boolean() {
             return Err("a JSON schema is a mapping".to_owned());
         }
-        // This regular expression engine takes linear time.
+        // This regular expression engine needs only linear time.
         let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
         let validator = options
             .build(&schema)

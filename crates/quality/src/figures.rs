@@ -50,7 +50,7 @@ pub(super) fn figures(items: &Items, basis: &QualityBasis) -> BTreeMap<String, M
         let globs = globs_of(globs);
         let mut metric = of_cases(items, basis, &score, &|case| globs.is_match(case));
         metric.poor_below = Some(Band::REVIEW);
-        // The gate already has these pairs.
+        // The gate already counts these pairs.
         for case in metric.per_case.values_mut() {
             case.cells = Cells::default();
         }

@@ -1,4 +1,4 @@
-//! The quality score as the rest of the program knows it.
+//! Connects the quality score with the rest of the program.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -312,7 +312,7 @@ impl Probe for Watching<'_> {
         Ok(())
     }
 
-    /// The other probes run their cases again, and their answers are then observed.
+    /// The other probes run their cases again, and the answers are then observed.
     fn repeat(&mut self, _wanted: &WantedRepeats) -> anyhow::Result<()> {
         Ok(())
     }

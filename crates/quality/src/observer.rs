@@ -13,7 +13,7 @@ use kelvin_base::digest::Digest;
 use kelvin_run::targets::Reply;
 use kelvin_run::{OutputObserver, Task};
 
-/// Examines outputs as they are read, and stores the indicators.
+/// Examines the outputs when they are read, and stores the indicators.
 pub(super) struct Indicators<'c> {
     expected: &'c Expected,
     kept: Mutex<BTreeMap<(&'static str, Task), KeptIndicators>>,

@@ -19,7 +19,7 @@ const NOTE: &str = "Means over the cases; the value of a case is the mean over t
 const LISTED: usize = 30;
 /// How many ids a sentence names.
 const NAMED: usize = 3;
-/// With fewer runs, a drop of 0.05 in one case cannot be distinguished from chance.
+/// With fewer runs than this, a drop of 0.05 in one case cannot be distinguished from chance.
 const FEW_RUNS: usize = 10;
 
 /// The chapter about the quality on the page of a whole run.
@@ -144,7 +144,7 @@ fn bounds(band: Band) -> &'static str {
     }
 }
 
-/// The figures with their names, the score first.
+/// The figures with their names; the score comes first.
 fn rows<'a>(
     section: &'a QualitySection,
     metrics: &'a BTreeMap<String, Metric>,

@@ -24,7 +24,7 @@ impl Factor {
     /// Every factor, in the order in which they are added.
     pub(crate) const ALL: [Self; 3] = [Self::Conformance, Self::Completeness, Self::Efficiency];
 
-    /// The name as it is written.
+    /// The name of the factor in texts.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Conformance => "conformance",
@@ -63,7 +63,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// The weight of one factor, as it is written.
+    /// The configured weight of one factor.
     pub(crate) const fn of(&self, factor: Factor) -> f64 {
         match factor {
             Factor::Conformance => self.conformance,
@@ -202,7 +202,7 @@ impl Band {
         }
     }
 
-    /// The name as it is written.
+    /// The name in texts.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Good => "good",

@@ -11,7 +11,7 @@ use super::score::{Factor, Weights};
 use kelvin_base::digest::Digest;
 use kelvin_record::ScoredInvocation;
 
-/// One way to compute a score from weighted factors.
+/// A way to compute a score from weighted factors.
 pub(crate) trait QualityScorer: Sync {
     /// The name in the configuration, e.g. `weighted_sum`.
     fn name(&self) -> &'static str;

@@ -26,7 +26,7 @@ pub struct AlignedSections {
 pub struct AlignedSection {
     /// The records; items that are paired have the same digest on both sides.
     pub section: Box<dyn AnySection>,
-    /// The figures of the probe, by id. They replace all its earlier figures.
+    /// The figures of the probe, by id. They replace all earlier figures of this probe.
     pub metrics: BTreeMap<String, Metric>,
 }
 
@@ -40,7 +40,7 @@ pub struct Viewpoint {
     pub at_best: bool,
 }
 
-/// By default, the base's labels count, and the unknown part as bad as possible.
+/// By default, the labels of the base are used, and the unknown part counts as bad as possible.
 impl Default for Viewpoint {
     fn default() -> Self {
         Self {
@@ -79,7 +79,7 @@ pub trait ItemComparison: fmt::Debug + Send + Sync {
         &[]
     }
 
-    /// How many of these items are edited in another way as well, and so are already counted as
+    /// How many relabelled items are edited in another way as well, and so are already counted as
     /// edited.
     fn edited_too(&self) -> usize {
         0

@@ -62,7 +62,7 @@ pub struct AnsweredSwap<'a> {
     pub donor: Option<&'a str>,
 }
 
-/// One answer, in the form in which it is compared and shown.
+/// An answer, in the form in which it is compared and shown.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// A number.

@@ -39,7 +39,8 @@ pub trait SectionKind: Send + Sync {
     /// The words for one item and for several items.
     fn nouns(&self) -> (&'static str, &'static str);
 
-    /// The words for the items of a section, if the program that made it has its own words.
+    /// The nouns for the items of a section, if the program that made the section has its own
+    /// nouns.
     fn nouns_of(&self, section: &dyn AnySection) -> Nouns {
         let _ = section;
         self.nouns().into()
@@ -204,8 +205,8 @@ pub trait SectionKind: Send + Sync {
         chapter
     }
 
-    /// The pages of the items that have one, each with its folder. They are made one by one, since
-    /// there may be thousands.
+    /// The pages of all items that have a page, each with its folder. They are made one by one,
+    /// since there may be thousands.
     fn item_pages<'a>(
         &self,
         section: &'a dyn AnySection,

@@ -19,7 +19,7 @@ pub struct ScoredInvocation {
     pub repeat: usize,
     /// The digest of the input of the item; none if it is not known, as for a variant.
     pub input: Option<Digest>,
-    /// The score; none if it has none.
+    /// The score; none if the invocation has no score.
     pub score: Option<f64>,
     /// The parts of the score, by name.
     pub indicators: BTreeMap<String, f64>,
@@ -60,7 +60,7 @@ pub struct RivalAnswers {
     pub grader: String,
 }
 
-/// One answer that a judge has graded.
+/// An answer that a judge has graded, with its grade.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradedPair {
     /// The id of the prompt.

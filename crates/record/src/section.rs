@@ -77,8 +77,8 @@ pub trait Item: Clone + fmt::Debug + PartialEq + Serialize + Send + Sync + 'stat
         BTreeMap::new()
     }
 
-    /// The names of the nested folders with the item's files, the outermost first; empty if it has
-    /// none.
+    /// The names of the nested folders with the item's files, the outermost first; empty if the
+    /// item has no folder.
     fn folders(&self) -> Vec<&str> {
         Vec::new()
     }
@@ -165,7 +165,7 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// The items in the form for a comparison, by id.
     fn compared(&self) -> BTreeMap<&str, ComparedItem<'_>>;
 
-    /// The ids of the items whose own notices say that their repeats count as only one run.
+    /// The ids of the items whose notices say that their repeats count as only one run.
     fn kept(&self) -> Vec<&str>;
 
     /// Whether another section was made in the same way from the same set of items, so that the items of both can be
@@ -179,7 +179,7 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// Removes some items, by their ids.
     fn leave_out(&mut self, ids: &BTreeSet<String>);
 
-    /// Like [`Item::shorten`], for all of its items.
+    /// Like [`Item::shorten`], for all items of the section.
     fn shorten(&mut self, texts: KeptTexts);
 
     /// The same section without its items.
@@ -367,7 +367,7 @@ pub struct ComparedItems<'a> {
     pub by_name: BTreeMap<&'a str, ComparedItem<'a>>,
 }
 
-/// One item: a case, a query.
+/// An item, for example a case or a query.
 #[derive(Clone, Debug)]
 pub struct ComparedItem<'a> {
     /// The digest of the item's content. If it differs on the other side, the item was edited.

@@ -10,7 +10,7 @@ use kelvin_base::digest::Fields;
 const MOST: usize = 256;
 
 /// One of several shares of the cases. The share of a case depends only on its name and on the
-/// number of shares, so adding or removing a case moves no other case.
+/// number of shares, so if a case is added or removed, no other case moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shard {
     /// The number of this share, from 1.

@@ -173,7 +173,7 @@ pub struct ResultsSettings {
 /// One suite and its command as an address.
 #[derive(Clone, Debug)]
 pub struct Suite {
-    /// The keys as they are written.
+    /// The keys in the form of the configuration.
     pub keys: SuiteSettings,
     /// How the whole suite is run; empty if an earlier step has made the file.
     pub address: Address,

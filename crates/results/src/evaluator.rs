@@ -93,7 +93,7 @@ impl Target for Evaluator<'_> {
             ..*call
         };
         let ended = program.call(&inner, output);
-        // Only the content of the file counts, as the reader of its format interprets it.
+        // Only the results in the file count, as the reader of its format interprets them.
         output.clear();
         let (reply, failure) = match ended {
             Ended::Answered(reply) => (reply, None),

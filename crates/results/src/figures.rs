@@ -93,7 +93,7 @@ enum Scored {
 /// The cases that a figure covers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
-    /// All cases except the flaky ones.
+    /// The figure covers all cases except the flaky ones.
     Gated,
     /// The cases that have to pass.
     MustPass,
@@ -231,8 +231,8 @@ fn too_many_errors(section: &ResultsSection, suite: &str, basis: &SuiteBasis) ->
     })
 }
 
-/// Which score an erroneous sample lacks although it has others, and advice; empty if it has no
-/// score at all, since then the evaluator says why.
+/// The missing score of an erroneous sample that has other scores, and advice; empty if the sample
+/// has no score at all, since then the evaluator says why.
 fn without_a_score(sample: &ResultSample, basis: &SuiteBasis) -> String {
     let gated = basis.metrics.iter().filter(|(_, metric)| metric.gated);
     let (has, lacks): (Vec<&String>, Vec<&String>) = gated

@@ -106,7 +106,7 @@ impl Items for Suites<'_> {
                 .field("command", program.bytes())
         });
         SectionFingerprint {
-            // Only the evaluator knows the cases.
+            // The items are only known to the evaluator.
             items: None,
             command: Some(fields.digest()),
         }
@@ -283,7 +283,7 @@ impl BegunSuite<'_> {
         nouns_of_tool(self.first().map_or("", |run| &run.tool))
     }
 
-    /// The first run that has results.
+    /// The first run with results.
     fn first(&self) -> Option<&SuiteRun> {
         self.runs.iter().find_map(|run| run.result.as_ref().ok())
     }

@@ -181,8 +181,8 @@ fn worst(section: &ResultsSection, suite: &str, name: &str, metric: &Metric) -> 
     })
 }
 
-/// How bad a case is: its largest loss in any gated metric with a known scale, and whether it has
-/// errors.
+/// A number for how bad a case is: its largest loss in any gated metric with a known scale, and
+/// whether it has errors.
 fn badness(id: &str, record: &ResultRecord, metrics: &[&Metric]) -> (usize, f64) {
     let errors = record
         .samples

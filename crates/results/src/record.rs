@@ -114,7 +114,7 @@ pub struct ResultRecord {
 }
 
 impl ResultRecord {
-    /// Both digests, which differ if two runs use one name for different cases.
+    /// Both digests of a case, which differ if two runs use one name for different cases.
     pub(super) const fn digests(&self) -> (Option<Digest>, Option<Digest>) {
         (self.input, self.scoring)
     }

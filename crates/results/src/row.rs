@@ -7,7 +7,7 @@ use kelvin_record::Direction;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One sample of one case, as an evaluator wrote it.
+/// A sample of a case, in the form of the evaluator.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     /// The stable name of the case: never an index, and never a text that a pull request edits.
@@ -58,7 +58,7 @@ pub struct MetricKind {
 pub struct Results {
     /// The evaluator, e.g. `promptfoo`.
     pub tool: String,
-    /// Its version, if the file contains it.
+    /// The version of the tool, if the file contains it.
     pub tool_version: Option<String>,
     /// The metrics of the rows.
     pub metrics: BTreeMap<String, MetricKind>,

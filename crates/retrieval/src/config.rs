@@ -81,7 +81,7 @@ pub enum SpanRule {
 }
 
 impl SpanRule {
-    /// The rule as it is written in the configuration.
+    /// The name of the rule in the configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::HalfTogether => "half_together",

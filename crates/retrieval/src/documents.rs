@@ -52,7 +52,7 @@ impl KnownDocuments {
         })
     }
 
-    /// Whether a document is one of them.
+    /// Whether the set contains a document.
     pub(super) fn has(&self, name: &str) -> bool {
         let wanted = digits(name);
         let (known, _) = self.0.as_bytes().as_chunks::<DIGITS>();

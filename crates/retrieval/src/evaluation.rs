@@ -28,7 +28,7 @@ pub struct EvalRequest {
 /// The result of an evaluation.
 #[derive(Debug)]
 pub struct Evaluation {
-    /// The name of the probe whose figures these are.
+    /// The name of the probe to which the figures belong.
     pub probe: &'static str,
     /// The figures with their records.
     pub findings: Findings,

@@ -1,4 +1,4 @@
-//! The retrieval probe as the rest of the program knows it.
+//! Connects the retrieval probe with the rest of the program.
 
 use std::path::PathBuf;
 use std::sync::Arc;

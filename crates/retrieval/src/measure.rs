@@ -35,7 +35,7 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// The digest of all questions and all known facts about them.
+    /// The digest of all questions and of all expected results.
     pub(crate) fn digest(&self) -> Digest {
         let fields = Fields::of("kelvin/golden-set/v1");
         let add =
@@ -250,8 +250,8 @@ pub fn notices(section: &RetrievalSection) -> Vec<Notice> {
     notices
 }
 
-/// Reads the whole output, if the retrieval probe can parse it: which parts of it are judged
-/// depends on the query.
+/// Reads the whole output, if the retrieval probe can parse it. Which parts are judged depends on
+/// the query.
 pub(crate) struct HitsReader;
 
 impl Reader for HitsReader {

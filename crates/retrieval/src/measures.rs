@@ -14,7 +14,7 @@ pub(super) const CITATIONS: [&str; 2] = ["citation_coverage", "citation_precisio
 pub(super) struct Measure {
     /// The name of the measure, without the name of the probe.
     pub(super) name: String,
-    /// Which direction of the measure is better.
+    /// The better direction of the measure.
     pub(super) direction: Direction,
     /// Whether the gate judges the measure by default, if it has a value.
     pub(super) headline: bool,

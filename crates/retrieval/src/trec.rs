@@ -144,7 +144,7 @@ fn quoted(text: &str) -> String {
 /// The judgements of every query, by its id.
 #[derive(Clone, Debug, Default)]
 pub struct Qrels {
-    /// The judgements by the id of their query.
+    /// The judgements, by the id of the query.
     pub queries: BTreeMap<String, Judgements>,
 }
 

@@ -59,7 +59,7 @@ pub(super) struct CacheHit {
     pub(super) observed: Option<Box<Value>>,
 }
 
-/// The first line of an entry.
+/// The header of an entry, which is its first line.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct EntryHead {
@@ -133,7 +133,8 @@ impl Cache {
         for folder in [&self.answers, &self.unfinished] {
             fs::create_dir_all(folder)?;
         }
-        // The first file makes backup programs skip the folder, and the second makes git skip it.
+        // The tag file makes backup programs skip the folder, and the ignore file makes git skip
+        // it.
         for (name, text) in [(TAG, TAG_TEXT), (".gitignore", "*\n")] {
             match fs::File::create_new(folder.join(name)) {
                 Ok(mut file) => file.write_all(text.as_bytes())?,
@@ -147,7 +148,7 @@ impl Cache {
                 .and_then(|data| data.modified())
                 .map(|time| SystemTime::now().duration_since(time).unwrap_or_default());
             if age.is_ok_and(|age| age > ABANDONED_AFTER) {
-                // Another run may have removed it in the meantime.
+                // Another run may have removed the file in the meantime.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -273,7 +274,8 @@ fn read(mut file: fs::File, key: &Digest) -> Option<CacheHit> {
     if size > LARGEST {
         return None;
     }
-    // One extra byte lets the read that detects the end succeed without a larger buffer.
+    // The buffer has one extra byte: the last read, which detects the end, then needs no larger
+    // buffer.
     let mut entry = Vec::with_capacity(usize::try_from(size).ok()? + 1);
     file.read_to_end(&mut entry).ok()?;
     let end = entry.iter().position(|byte| *byte == b'\n')?;

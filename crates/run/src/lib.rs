@@ -90,13 +90,13 @@ pub trait Reader: Sync {
         true
     }
 
-    /// Whether the answers are those of a judge, whose cost is not counted as cost of the pipeline.
+    /// Whether the answers come from a judge, whose cost is not counted as cost of the pipeline.
     fn is_of_a_judge(&self) -> bool {
         false
     }
 }
 
-/// One invocation to make: its input, and the place of its files.
+/// One invocation to make: its input, and the folder of its files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Task {
     /// The name of the case.

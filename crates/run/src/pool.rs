@@ -60,7 +60,7 @@ pub(super) fn run<T: Send>(
     Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
-/// Stops the other threads when one of them panics.
+/// If one of the threads panics, stops the others.
 struct StopOnPanic<'a>(&'a AtomicBool);
 
 impl Drop for StopOnPanic<'_> {
@@ -106,7 +106,7 @@ fn make_room(jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
         return jobs;
     };
     let raised = limit.maximum.map_or(wanted, |most| most.min(wanted));
-    // Programs that the pipeline starts inherit the limit, so it is raised only as far as needed.
+    // Programs that the pipeline starts inherit the limit, so it is raised only as much as needed.
     let asked = Rlimit {
         current: Some(raised),
         maximum: limit.maximum,

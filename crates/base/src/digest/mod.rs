@@ -22,7 +22,7 @@ impl Digest {
         &self.0
     }
 
-    /// The first 8 bytes, big-endian: a position on a ring, never an identity.
+    /// The first 8 bytes as a big-endian number: a position on a ring, never an identity.
     pub fn point(&self) -> u64 {
         self.points()[0]
     }

@@ -1,4 +1,5 @@
-//! Files with their path in the error: whole reads, atomic writes, safe names for folders.
+//! Reads and writes files with their path in the error: whole reads, atomic writes, safe names for
+//! folders.
 
 pub mod beneath;
 

@@ -46,7 +46,7 @@ pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
     })
 }
 
-/// How far two raters agree who assign categories.
+/// The agreement of two raters who assign categories.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CategoryKappa {
     /// The share of the pairs in which both say the same.

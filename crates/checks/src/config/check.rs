@@ -14,7 +14,7 @@ use kelvin_run::config::{Part, Problem, Slip};
 /// A `matrix` with more combinations than this is a mistake.
 const MOST_COMBINATIONS: usize = 10_000;
 
-/// Everything that is wrong with the values. Values of a wrong type are skipped.
+/// All problems of the values. Values of a wrong type are skipped.
 pub(super) fn problems(part: &Part<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     if !part.is_configured {

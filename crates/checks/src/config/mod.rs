@@ -31,7 +31,7 @@ use kelvin_run::{Program, config};
 /// Shorter values occur in too many texts by accident.
 const SHORTEST_VALUE: usize = 4;
 
-/// Everything that this probe needs to know, checked before the run.
+/// The settings that this probe needs, checked before the run.
 #[derive(Debug)]
 pub(crate) struct ChecksSettings {
     /// The address of the pipeline.
@@ -63,7 +63,7 @@ pub(crate) struct ChecksSettings {
     commands: Vec<String>,
     /// The files that define what is measured.
     files: Vec<(&'static str, PathBuf)>,
-    /// The keys that define what is measured, as they are in the file, with defaults.
+    /// The keys that define what is measured, in the form of the file, with defaults.
     written: Map<String, Value>,
     /// The digest of everything in the services on which the answer of a scenario depends.
     of_services: Digest,
@@ -76,7 +76,7 @@ pub(super) enum ScenarioSource {
     Cases(String),
     /// A file with one scenario in every line.
     File(String),
-    /// There is one scenario: the run itself.
+    /// There is one scenario, which is the run itself.
     Alone,
 }
 
@@ -85,7 +85,8 @@ pub(super) enum ScenarioSource {
 pub(super) struct Invariant {
     /// Its name.
     pub(super) name: String,
-    /// Its text in the scenarios that define it; none if it applies to all scenarios.
+    /// The text of the invariant in the scenarios that define it; none if it applies to all
+    /// scenarios.
     pub(super) own: Option<Value>,
     /// The check that tests it.
     pub(super) check: InvariantCheck,
@@ -115,8 +116,8 @@ impl ChecksSettings {
         }
     }
 
-    /// Everything on which the answer of a scenario depends besides the scenario and the code: the
-    /// checks and the values of their variables.
+    /// The digest of all data on which the answer of a scenario depends besides the scenario and
+    /// the code: the checks and the values of their variables.
     pub(super) fn reader_digest(&self) -> Digest {
         let fields = Fields::of("kelvin/reader/checks/v1")
             .field("checks", looked_at(&self.written).to_string());

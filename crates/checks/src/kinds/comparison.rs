@@ -28,7 +28,7 @@ pub(super) enum Comes {
     True,
     /// The comparison does not hold.
     False,
-    /// There are no values to compare: neither the comparison nor its opposite holds.
+    /// There are no values to compare, so neither the comparison nor its opposite is true.
     Nothing,
     /// It is not known whether the comparison holds.
     Unknown,

@@ -53,7 +53,7 @@ pub(super) trait Check: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// Fails with what the scenario lacks, or what it has that cannot be used.
+    /// Fails with the missing part of the scenario, or with a part that cannot be used.
     fn suits(&self, scenario: &Scenario) -> Result<(), String> {
         let _ = scenario;
         Ok(())
@@ -84,7 +84,7 @@ impl From<CheckFinding> for EarlyEnd {
 pub(super) struct CheckFinding {
     /// Whether the check holds, or why that is not known.
     pub(super) outcome: Outcome,
-    /// How well the check holds, in `[0, 1]`; none if that is not known.
+    /// How well the check holds, in `[0, 1]`; none if not known.
     pub(super) score: Option<f64>,
     /// The reason, in words.
     pub(super) reason: String,

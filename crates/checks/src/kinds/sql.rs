@@ -20,7 +20,7 @@ pub(super) struct Sql {
     query: BoundSql,
     /// The value that the query has to return; none if the scenario's `expected` is used.
     equals: Option<Value>,
-    /// The value of `equals` as it is in the file, for messages.
+    /// The value of `equals` in the form of the file, for messages.
     written: Option<Value>,
     coerce: bool,
     timeout: Duration,

@@ -12,7 +12,7 @@ use crate::scenario::{Scenario, plain};
 use crate::scene::Scene;
 use crate::selector::Selector;
 
-/// For longer texts the edit distance would take too long.
+/// For longer texts, computing the edit distance would take too long.
 const LONGEST: usize = 20_000;
 
 /// The text of a selector, or the finding that there is none.

@@ -112,7 +112,7 @@ fn view<'a>(basis: &ChecksBasis, one: &ShownScenario<'a>) -> ItemView<'a> {
     }
 }
 
-/// The task and the expected value, as far as the record contains them.
+/// The task and the expected value, if the record contains them.
 fn of_the_question(scenario: &ScenarioRecord) -> Option<Block<'_>> {
     let mut texts = Vec::new();
     if !scenario.prompt.is_empty() {

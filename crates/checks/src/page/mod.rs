@@ -67,7 +67,7 @@ pub(super) fn chapter<'a>(
     chapter
 }
 
-/// What a reader should know first.
+/// The most important statements for the reader.
 fn statements(section: &ChecksSection) -> Vec<Statement> {
     let of = |wanted: Outcome| -> Vec<&str> {
         let items = section.items.iter();
@@ -162,7 +162,7 @@ fn statements(section: &ChecksSection) -> Vec<Statement> {
     statements
 }
 
-/// The first run of a scenario that did not pass, in a sentence about its problem.
+/// The first run of a scenario that did not pass, as a sentence about its problem.
 fn worst(section: &ChecksSection, scenario: &ScenarioRecord) -> Option<Phrase> {
     let run = scenario
         .runs
@@ -191,8 +191,8 @@ fn named(basis: &ChecksBasis, name: &str) -> Phrase {
     }
 }
 
-/// The description of an invariant, if there is little space; none if it has none, or if no
-/// invariant has this name.
+/// A short description of an invariant; none if it has no description, or if no invariant has this
+/// name.
 fn description(basis: &ChecksBasis, name: &str) -> Option<String> {
     let invariant = basis.invariants.get(name)?;
     let description = safe::cut(&cut(&invariant.description), DESCRIBED);
@@ -225,7 +225,7 @@ fn what_failed(failure: &Failure) -> &'static str {
     }
 }
 
-/// The figures with their names, those of all checks first.
+/// The figures with their names, first those of all checks.
 fn rows<'a>(
     section: &'a ChecksSection,
     metrics: &'a BTreeMap<String, Metric>,

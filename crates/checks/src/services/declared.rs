@@ -15,7 +15,7 @@ pub(crate) struct DeclaredServices {
 }
 
 impl DeclaredServices {
-    /// The services with these names, each with its type.
+    /// The services with the given names, each with its type.
     pub(crate) fn of<'a>(all: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
         let types = all.map(|(name, kind)| (name.into(), kind.into())).collect();
         Self {

@@ -89,7 +89,7 @@ pub(super) trait RunningService {
     /// The word under `type`.
     fn kind(&self) -> &'static str;
 
-    /// The address of the service; none if it has none.
+    /// The address of the service; none if the service has no address.
     fn url(&self) -> Option<String>;
 
     /// Texts that must not be shown, because they are secret or differ from run to run, each with
@@ -159,7 +159,7 @@ pub(super) trait RunningService {
 /// A query with its limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Query<'a> {
-    /// One statement, with the placeholders of the database.
+    /// A statement, with the placeholders of the database.
     pub(super) text: &'a str,
     /// The values that are bound to the placeholders, in order.
     pub(super) values: &'a [Value],
@@ -178,11 +178,11 @@ pub(super) struct Query<'a> {
 /// The answer to a query.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum QueryAnswer {
-    /// The first column of the first row.
+    /// The value in the first column of the first row.
     Value(TypedCell),
     /// The query has returned no row.
     NoRows,
-    /// There is no database, although the pipeline should have made one.
+    /// The database is missing, although the pipeline should have made one.
     Absent,
 }
 

@@ -182,7 +182,7 @@ impl SqliteFile {
             }
             let mut copy =
                 File::create(self.copies.join(format!("copy{ending}"))).map_err(failed)?;
-            // The bytes are counted as they are read, since the file may still grow.
+            // The bytes are counted while they are read, because the file may still grow.
             let bytes = io::copy(&mut file.take(MOST_COPIED + 1), &mut copy).map_err(failed)?;
             if bytes > MOST_COPIED {
                 return too_large();
@@ -295,7 +295,7 @@ impl<'a> ConnectionLimits<'a> {
         let guarded = connection.progress_handler(STEPS, Some(is_over));
         let guarded = guarded.and_then(|()| {
             connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
-            // With this setting, a view of a hostile schema can only use harmless functions.
+            // With this setting, a hostile view can only use harmless functions.
             connection.pragma_update(None, "trusted_schema", false)
         });
         guarded

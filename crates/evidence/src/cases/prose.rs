@@ -36,7 +36,7 @@ pub enum BlockPlace {
         /// Whether only headings come before the paragraph.
         first: bool,
     },
-    /// In a list, a quote or a footnote.
+    /// The paragraph is in a list, a quote or a footnote.
     Nested,
     /// A cell of a table, below its head.
     Cell {

@@ -23,7 +23,7 @@ pub use keys::{is_file_of_records, unit_type};
 
 pub use keys::{AllPairs, Counts, OptIn, SwapCount};
 
-/// Everything that this probe needs to know, checked before the run.
+/// The settings that this probe needs, checked before the run.
 #[derive(Clone, Debug)]
 pub struct EvidenceSettings {
     /// The address of the pipeline.
@@ -42,7 +42,7 @@ pub struct EvidenceSettings {
     pub written: Map<String, Value>,
     /// The seed for the choice of perturbations; the pipeline never gets it.
     pub seed: u64,
-    /// Which perturbations are made, and how many.
+    /// The perturbations to make, and how many of each.
     pub perturbations: Perturbations,
     /// How often each baseline is run, including the first invocation; none if the noise floor is
     /// not measured.
@@ -98,7 +98,7 @@ impl RecordTurns {
 pub struct RecordUnits {
     /// Their type; normalised.
     pub unit_type: String,
-    /// The field or the JSON pointer, as it is written.
+    /// The field or the JSON pointer, in the spelling of the configuration.
     pub place: String,
     /// Whether messages of a conversation may be moved.
     pub reorder: bool,
@@ -117,7 +117,7 @@ impl RecordUnits {
     }
 }
 
-/// Which perturbations are made, and how many.
+/// The perturbations to make, and how many of each.
 #[derive(Clone, Debug)]
 pub struct Perturbations {
     /// The names of the enabled optional kinds, in the order of the registry.

@@ -21,7 +21,7 @@ pub(super) struct ByItself {
     /// answer to the same input.
     repeated: usize,
     repeated_otherwise: usize,
-    /// The number of cases with such a different answer.
+    /// The number of cases in which the same evidence got different answers.
     cases: usize,
     /// Answers to the same evidence in another presentation, and how many of them differ.
     presented: usize,

@@ -1,4 +1,4 @@
-//! The cases as the page of a run shows them when they are opened.
+//! Shows the cases in the expanded form on the page of a run.
 
 use std::collections::BTreeMap;
 

@@ -158,7 +158,7 @@ mod known_values_tests;
 /// From this value on, invariance and following count as high.
 pub const QUADRANT: f64 = 0.70;
 
-/// One of the two signals, each of which has its own words.
+/// The words for one of the two signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalWords {
     /// The decision stays the same while the governing evidence is the same.

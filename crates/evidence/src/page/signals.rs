@@ -8,7 +8,7 @@ use kelvin_record::{Metric, estimate, family};
 
 /// The figures, and their combined meaning.
 pub(super) struct Signals<'a> {
-    /// How far the answers agree with the labels; none if no case has a label.
+    /// The agreement of the answers with the labels; none if no case has a label.
     agreement: Option<Estimate<'a>>,
     pub(super) invariance: Estimate<'a>,
     pub(super) sensitivity: Estimate<'a>,
@@ -180,7 +180,7 @@ pub(super) fn breakdowns<'a>(run: &EvidenceRun<'a>) -> Vec<Breakdown<'a>> {
         label: "by kind",
         rows: lowest_first(run, "evidence.invariance"),
     }];
-    // With a single governing type, the parts by type would only repeat the whole.
+    // If there is only one governing type, the parts by type would only repeat the whole.
     if run.governing_types.len() > 1 {
         breakdowns.push(Breakdown {
             label: "by type",

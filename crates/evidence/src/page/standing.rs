@@ -202,8 +202,8 @@ pub(super) struct AnswerCounts<'a> {
     pub(super) times: usize,
     /// The total number of answers.
     pub(super) all: usize,
-    /// For each case, the share of the most frequent answer among its own answers: those to the
-    /// unperturbed case, and to the variants that should not move the decision.
+    /// For each case, how large the share of the most frequent answer is among its own answers: the
+    /// answers to the unperturbed case, and to the variants that should not move the decision.
     own_shares: Vec<f64>,
 }
 

@@ -8,7 +8,7 @@ use kelvin_page::counted;
 
 /// The smallest number of swaps whose donors have another answer that is needed for a conclusion.
 pub(super) const ENOUGH_SWAPS: usize = 5;
-/// How many cases need such swaps at least.
+/// How many cases with swaps whose donor has another answer are needed at least.
 pub(super) const ENOUGH_CASES: usize = 3;
 /// The mean contrast must be at least this share of the noise. Below it, two answers of the same
 /// case differ nearly as much as the answers of two cases, so swaps allow no conclusion.
@@ -27,7 +27,7 @@ const IGNORED_UP_TO: f64 = 0.35;
 pub(super) struct SwapCounts {
     /// The number of samples that have a distance.
     pub samples: usize,
-    /// The number of these samples in which the decision moved.
+    /// The number of samples in which the decision moved.
     pub moved: usize,
     /// The number of samples whose donor has another answer: these could move the decision.
     pub could: usize,
@@ -35,7 +35,7 @@ pub(super) struct SwapCounts {
     pub followed: usize,
     /// The number of swaps whose donor has another answer, without repeats.
     pub(super) variants: usize,
-    /// The number of cases with such swaps.
+    /// The number of cases with swaps whose donor has another answer.
     pub(super) cases: usize,
     /// The contrasts and the noise, each summed over the samples that could move the decision.
     contrast: f64,

@@ -192,7 +192,7 @@ pub(super) fn of<'a>(run: &EvidenceRun<'a>) -> Vec<FigureTable<'a>> {
     tables
 }
 
-/// In how many variants the decision moved.
+/// The number of variants in which the decision moved, in words.
 fn moved_of(metric: &Metric) -> String {
     let moved = metric.value.unwrap_or_default() * metric.n as f64;
     format!(": moved in {} of {}", moved.round(), metric.n)

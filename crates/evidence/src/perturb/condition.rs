@@ -19,7 +19,7 @@ pub(super) struct Conditions {
 /// The form of conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ConditionForm {
-    /// In the same sentence as "requires:".
+    /// The conditions are in the same sentence as "requires:".
     Inline,
     /// As a list below that sentence.
     List,

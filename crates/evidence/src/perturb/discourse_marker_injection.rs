@@ -27,7 +27,8 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
         WANTED,
         "sentence that follows another one",
         |text| {
-            // The first sentence of a paragraph follows no other sentence.
+            // The first sentence of a paragraph cannot have a marker, because no sentence comes
+            // before it.
             let blocks = text.sentences(list).into_iter();
             let following = blocks.flat_map(|block| block.into_iter().skip(1));
             text.sites(following, |sentence| first_word(sentence, list))
@@ -45,7 +46,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     )
 }
 
-/// The first word of a sentence that can get a marker.
+/// The first word of a sentence, if the sentence can get a marker.
 fn first_word(sentence: &str, list: &Words) -> Option<Range<usize>> {
     let first = words(sentence).into_iter().next()?;
     // A sentence such as "However, ..." or "Note: ..." already has a marker.

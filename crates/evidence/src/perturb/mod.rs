@@ -148,7 +148,7 @@ impl Figure {
     }
 }
 
-/// One way to perturb a case.
+/// A kind of perturbation, which changes a case in one way.
 pub struct Perturbation {
     /// The name in the configuration, in the reports and in the folder names, e.g. `reorder`.
     pub name: &'static str,
@@ -354,7 +354,7 @@ impl Draft {
 /// The variants that a kind proposes for a case.
 #[derive(Debug, Default)]
 pub struct Proposal {
-    /// The drafts in the order of their numbers.
+    /// The drafts, sorted by their numbers.
     pub drafts: Vec<Draft>,
     /// A notice for every limit and skip; [`Planner`] adds the case and the kind.
     pub notices: Vec<Notice>,
@@ -430,7 +430,7 @@ pub struct Added {
 /// effect on the text.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// The variants in the order of the registry and of their numbers.
+    /// The variants, sorted by the registry and by their numbers.
     pub variants: Vec<Variant>,
     /// The notices about this case; each names it.
     pub notices: Vec<Notice>,

@@ -85,7 +85,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
 /// A range in which units can be inserted, by its number, and the ring from which they are drawn.
 type OpenRun<'a> = (usize, &'a Ring<UnitPlace>);
 
-/// Draws units whose contents differ from each other and from those of the case.
+/// Draws units whose contents differ from each other and from the contents in the case.
 fn chosen(
     (runs, open): (&[Range<usize>], &[OpenRun<'_>]),
     own: &[Digest],

@@ -63,7 +63,8 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     proposal
 }
 
-/// One draw of sections and positions; a section is inserted twice only if the bank has too few.
+/// Draws the sections and their positions; a section is inserted twice only if the bank has too
+/// few.
 fn padded(
     subject: &PerturbedCase<'_>,
     (runs, open): (&[Range<usize>], &[usize]),

@@ -59,14 +59,14 @@ impl UnitPlace {
 pub(super) struct PeerRule {
     /// The digest of the text below the heading, without regard to white space.
     pub(super) sense: Digest,
-    /// The first position of a unit with this text, in the order of the case names.
+    /// The first position of a unit with this text; the cases are sorted by name.
     pub(super) place: UnitPlace,
 }
 
 /// The units of the corpus, by content and by type.
 ///
-/// Each content is on a ring once, with the first case that has it. A case never draws a content
-/// that it already has, so that first case is always another case.
+/// Each content is on a ring once, together with the first case that contains it. A case never
+/// draws one of its own contents, so the drawn content always comes from another case.
 pub struct Peers {
     /// The units from which `pad_content` draws, by content: those of Markdown files under the
     /// empty name, and the elements of arrays under their type, since they are inserted only into

@@ -100,8 +100,8 @@ pub(crate) struct SweptPlaces {
     pub(crate) units: Range<usize>,
 }
 
-/// Each array with several units, and the turns if there are several, from the array and the turn
-/// of each unit.
+/// Makes a sweep of each array with several units, and of the turns if there are several. The input
+/// is the array and the turn of each unit.
 pub(crate) fn sweeps(units: impl Iterator<Item = (Option<u32>, Option<u32>)>) -> Vec<Sweep> {
     let units: Vec<(Option<u32>, Option<u32>)> = units.collect();
     let mut sweeps = Vec::new();

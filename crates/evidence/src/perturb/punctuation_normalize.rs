@@ -34,7 +34,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     })
 }
 
-/// One punctuation mark that can be written in another way.
+/// A punctuation mark that can be written in another way.
 struct Mark {
     sort: Sort,
     /// Whether the mark becomes typographic; otherwise it becomes plain.

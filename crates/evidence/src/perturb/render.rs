@@ -202,8 +202,8 @@ fn push_in_record(
         Piece::Peer(place, beside) => {
             let (from, unit) = place.find(corpus);
             let Some((theirs, slot)) = from.record().zip(place.slot(corpus)) else {
-                // All cases of a run have the same format; a Markdown section would be inserted as
-                // a text.
+                // All cases of a run have the same format. Otherwise, a Markdown section would be
+                // inserted here as a text.
                 return text.push_str(&serde_json::Value::from(from.body(unit)).to_string());
             };
             let span = match case.units[*beside as usize].fixed {

@@ -109,7 +109,7 @@ fn classes(units: &[Unit]) -> Vec<usize> {
         .collect()
 }
 
-/// The number of orders of these units: `n! / (m1! m2! ...)`, at most 2^40.
+/// The number of orders of the given units: `n! / (m1! m2! ...)`, at most 2^40.
 fn arrangements(classes: &[usize]) -> usize {
     let mut counts = vec![0; classes.len()];
     let mut product = 1_usize;

@@ -10,7 +10,7 @@ use crate::cases::outline::outline;
 /// Details of a variant that its pieces do not show.
 pub(super) type Detail = Vec<(&'static str, String)>;
 
-/// One way to rewrite a unit.
+/// A rewrite of a unit, in one way.
 pub(super) struct Rewrite {
     /// Its replacements.
     pub(super) edits: Edits,

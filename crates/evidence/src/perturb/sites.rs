@@ -192,7 +192,7 @@ pub(super) fn is_capitalised(sentence: &str) -> bool {
     sentence.starts_with(char::is_uppercase)
 }
 
-/// The first word of a sentence in lower case, if the word cannot be a name.
+/// The first word of a sentence in lower case, if it cannot be a name.
 pub(super) fn lowered(word: &str, list: &Words) -> String {
     let known = list
         .openers

@@ -53,9 +53,9 @@ struct Index {
 struct TypeCount {
     /// The number of units of the type.
     units: usize,
-    /// The number of these units that were recognised as a rule.
+    /// The number of units that were recognised as a rule.
     read: usize,
-    /// The first case that has a unit of the type.
+    /// The first case with a unit of this type.
     first: usize,
 }
 

@@ -5,7 +5,7 @@ use kelvin_run::config::yaml::{Content, Node};
 
 use super::NeutralSection;
 
-/// One value of a list, parsed from the YAML tree.
+/// A value in a list, parsed from the YAML tree.
 pub(super) enum WordEntry {
     Section(NeutralSection),
     Pair(String, String),

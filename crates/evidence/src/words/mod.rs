@@ -7,7 +7,7 @@ mod pack;
 use std::fmt;
 use std::path::Path;
 
-/// All lists from which perturbations draw.
+/// The lists from which perturbations choose words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Words {
     /// Neutral sections for `pad_length`; at least [`LEAST_FILLER`].
@@ -57,8 +57,8 @@ pub struct Words {
 pub struct NeutralSection {
     /// The heading, without `##`.
     pub heading: String,
-    /// The section as it is inserted: the heading line, an empty line, the text. Lines end in `\n`,
-    /// and there is no white space at the end.
+    /// The section in the form in which it is inserted: the heading line, an empty line, the text.
+    /// Lines end in `\n`, and there is no white space at the end.
     pub markdown: String,
 }
 

@@ -34,8 +34,8 @@ struct WordOrigin {
 }
 
 impl WordLists {
-    /// The lists with which every run starts. They are read once, since a command reads several
-    /// configurations.
+    /// The lists that are built into this program. They are read once, since a command reads
+    /// several configurations.
     pub(super) fn shipped() -> Result<Self, Misuse> {
         static READ: OnceLock<WordLists> = OnceLock::new();
         if let Some(lists) = READ.get() {

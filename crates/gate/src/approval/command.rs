@@ -15,9 +15,9 @@ const PLACEHOLDER: &str = "REASON";
 pub struct ApprovalCommand {
     /// The act that the comment asks for.
     pub act: Act,
-    /// The id of the request that the comment names; none if it names none.
+    /// The id of the request in the comment; none if the comment has no id.
     pub names: Option<String>,
-    /// The reason; empty if it has no readable text.
+    /// The reason in the comment; empty if it has no readable text.
     pub reason: String,
 }
 
@@ -61,7 +61,7 @@ fn is_id(word: &str) -> bool {
 /// Whether a reason has readable content: it has a visible letter or digit, and is not the
 /// placeholder of the comment that asks.
 fn says_something(reason: &str) -> bool {
-    // Unicode classifies these characters as letters, but they are invisible.
+    // These characters are letters according to Unicode, but they are invisible.
     let is_blank = |sign: char| matches!(sign, '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}');
     let is_seen = |sign: char| sign.is_alphanumeric() && !is_blank(sign);
     reason.trim() != PLACEHOLDER && reason.chars().take(REASON).any(is_seen)

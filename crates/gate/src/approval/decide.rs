@@ -17,7 +17,7 @@ pub struct Deed {
     pub at: i64,
     /// The act.
     pub act: Act,
-    /// The id of the request that a comment names; none if it names none, and for a label.
+    /// The id of the request in a comment; none if the comment has no id, and for a label.
     pub names: Option<String>,
     /// The reason in a comment.
     pub reason: String,

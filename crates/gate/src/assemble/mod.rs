@@ -19,7 +19,7 @@ use super::verdict::{Urgency, Verdict, Word};
 use crate::compare::{CasePair, Change, Comparison, MetricPair, Presence, loss};
 use kelvin_record::{Direction, Nouns, probe_of};
 
-/// Everything from which a verdict is made.
+/// The inputs from which a verdict is made.
 pub(super) struct Assembly<'a> {
     pub(super) policy: &'a Policy,
     /// Why the two sides cannot be compared; none if they can.

@@ -181,7 +181,7 @@ impl Assembly<'_> {
             return beside;
         }
         let effect = match policy {
-            // In this case the metric's own reason already says so.
+            // If an edit is the cause, the metric's own reason already says so.
             _ if verdict.cause == Cause::Edited => return beside,
             _ if !is_thin(pair) => None,
             Attention::Gate => Some(self.policy.on_edited),

@@ -33,12 +33,13 @@ pub struct ItemAnswers {
     pub expected: Option<String>,
     /// The answers to the unchanged item.
     pub itself: (Vec<Option<Answer>>, Vec<Option<Answer>>),
-    /// The other output fields of the first of these answers, as texts for people.
+    /// The other output fields of the first answers, as texts for people.
     pub beside: (FieldsBeside, FieldsBeside),
     /// The answers to the variants of both sides that should get the same answer as the item,
     /// repeat by repeat.
     pub own: (Vec<Option<Answer>>, Vec<Option<Answer>>),
-    /// The names of these variants on the base and on the head.
+    /// The names of the variants that should get the same answer as the item, on the base and on
+    /// the head.
     pub own_names: (Vec<String>, Vec<String>),
     /// The answers to the variants in which evidence was exchanged.
     pub swaps: Vec<SwapAnswers>,

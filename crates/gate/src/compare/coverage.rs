@@ -35,9 +35,9 @@ pub struct Coverage<'a> {
 pub struct Extent {
     /// Cells that the base measured.
     pub base: usize,
-    /// Of the base's cells, those that the head measured with the same input.
+    /// How many of the base's cells the head measured with the same input.
     pub paired: usize,
-    /// Of the base's cells, those for which the head has no value, or that were withdrawn.
+    /// How many of the base's cells have no value on the head, or were withdrawn.
     pub lost: usize,
     /// How many of the base's cells have another input on the head.
     pub turned: usize,

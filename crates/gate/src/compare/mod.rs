@@ -22,7 +22,7 @@ pub use turnover::{Turnover, Unpaired};
 /// Two values that differ by at most this count as equal.
 const GUARD: f64 = 1e-9;
 
-/// One side: the content of its report that is compared.
+/// The part of one side's report that is compared.
 #[derive(Clone, Debug)]
 pub struct Measured<'a> {
     /// The figures, by id.
@@ -86,24 +86,24 @@ pub struct MetricPair<'a> {
     pub reason: Option<&'a str>,
     /// Every case that at least one side has, by name; empty for a metric without values by case.
     pub cases: BTreeMap<&'a str, CasePair<'a>>,
-    /// How much of it both sides measured.
+    /// How much of the metric both sides measured.
     pub coverage: Coverage<'a>,
 }
 
 /// Which side has a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// Both sides have it, with the same meaning.
+    /// Both sides have the metric, with the same meaning.
     Both,
-    /// Only the head has it: it is new.
+    /// Only the head has the metric: it is new.
     HeadOnly,
-    /// Only the base has it: coverage was lost.
+    /// Only the base has the metric: coverage was lost.
     BaseOnly,
-    /// Both sides have it, but with opposite directions.
+    /// Both sides have the metric, but with opposite directions.
     Turned,
 }
 
-/// One case of a metric on both sides.
+/// A case of a metric, with the values of both sides.
 #[derive(Clone, Debug)]
 pub struct CasePair<'a> {
     /// How the case changed.
@@ -166,7 +166,7 @@ impl DerefMut for CellPairs<'_> {
     }
 }
 
-/// One variant on both sides, or the case itself.
+/// A variant on both sides, or the case itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellPair<'a> {
     /// The variant's name on the base; none for the case itself.
@@ -261,7 +261,7 @@ fn mean(values: &[Option<f64>]) -> Option<f64> {
 }
 
 impl<'a> MetricPair<'a> {
-    /// Counts the cases by how they changed.
+    /// Counts the cases by the way in which they changed.
     #[cfg(test)]
     pub fn counts(&self) -> ComparableCounts {
         let mut counts = ComparableCounts::default();

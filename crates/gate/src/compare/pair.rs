@@ -203,8 +203,8 @@ fn case<'a>(
     }
 }
 
-/// The number of samples of a case without cells on a side: as many as one run of it has on both
-/// sides, however often it was run.
+/// The number of samples of a case without cells on a side: as many as one run of the case has on
+/// both sides, even if it was run several times.
 fn samples(base: &CaseValue, head: &CaseValue) -> usize {
     if base.cells.is_empty() || head.cells.is_empty() {
         base.samples_of_a_run().min(head.samples_of_a_run())

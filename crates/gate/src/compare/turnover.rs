@@ -60,7 +60,7 @@ impl Turnover {
         found
     }
 
-    /// Whether neither side has any such item.
+    /// Whether there are no such items on either side.
     pub const fn is_empty(&self) -> bool {
         self.base == 0 && self.added == 0
     }

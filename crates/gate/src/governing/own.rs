@@ -249,7 +249,8 @@ fn numbers(base: &SuiteSide<f64>, head: &SuiteSide<f64>) -> Vec<bool> {
         .collect()
 }
 
-/// For each case: the mean, the sum of the squared distances to it, and the degrees of freedom.
+/// For each case: the mean, the sum of the squared distances from the mean, and the degrees of
+/// freedom.
 fn spreads(side: &SuiteSide<f64>) -> Vec<(f64, f64, f64)> {
     let cases = side.own.iter();
     cases

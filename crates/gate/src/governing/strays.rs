@@ -24,9 +24,9 @@ const MOST_NEW: f64 = 0.1;
 /// The answers of the head to swaps of a type that no case has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strays {
-    /// How many swaps have such an answer.
+    /// How many swaps have an answer that no case has.
     pub(super) swaps: usize,
-    /// One of the answers, as JSON.
+    /// One of these answers, as JSON.
     pub(super) example: String,
 }
 

@@ -111,7 +111,7 @@ impl TypeDecision {
 /// so few swaps now; none if that costs more than adding other cases, or if no swap moves.
 fn more_swaps(moved: usize) -> Option<usize> {
     /// With five to nine informative swaps, a loss fails the gate in two of three simulated suites;
-    /// with this many, in nearly all.
+    /// with this many swaps, in nearly all.
     const ENOUGH: usize = 2 * super::rule::FEWEST_TELLING;
     const MOST_TIMES: usize = 5;
     let times = ENOUGH.div_ceil(moved.max(1));
@@ -119,7 +119,7 @@ fn more_swaps(moved: usize) -> Option<usize> {
 }
 
 impl TypeFigures {
-    /// The other way to show a loss, if some swaps already move the decision; otherwise empty.
+    /// A further way to show a loss, if some swaps already move the decision; otherwise empty.
     pub fn or_more_swaps(&self) -> String {
         let is_counted = self.likely_loss.is_some();
         match more_swaps(self.moved_base).filter(|_| is_counted) {

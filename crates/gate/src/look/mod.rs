@@ -1,4 +1,4 @@
-//! One look at one metric: is the head worse than the base by more than its noise explains?
+//! Makes one look at one metric: is the head worse than the base by more than its noise explains?
 //!
 //! Every value is a loss: a larger value is worse. The suite is fixed, so the relevant noise is the
 //! noise of running the same suite again, not of drawing other cases.
@@ -31,7 +31,7 @@ const FEW_CELLS: f64 = 3.0;
 /// The statistical power for which the minimum detectable drop is computed.
 const POWER: f64 = 0.80;
 
-/// One case with the values of both sides.
+/// A case with the values of both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PairedCase {
     /// The cells that both sides ran: the variants with the same input, or the case itself.
@@ -102,7 +102,7 @@ pub enum LookOutcome {
     Regression,
     /// The head is not worse by more than is allowed.
     Pass,
-    /// Neither of these is certain yet.
+    /// It is not certain yet whether the head is worse.
     Inconclusive,
 }
 
@@ -126,7 +126,7 @@ pub enum BoundsSource {
     Declared,
     /// All values of both sides are equal.
     Identical,
-    /// There are repeats, and none of them varied.
+    /// There are repeats, but their values did not vary.
     Still,
     /// The variation between repeats.
     Repeats,
@@ -145,7 +145,7 @@ pub struct Look {
     pub basis: BoundsSource,
     /// The mean loss of the base over the cells that both sides have.
     pub base: f64,
-    /// The mean loss of the head over these cells.
+    /// The mean loss of the head over the cells that both sides have.
     pub head: f64,
     /// Head minus base: positive is worse.
     pub drop: f64,
@@ -153,7 +153,7 @@ pub struct Look {
     pub lower: Option<f64>,
     /// The drop is at most this, with confidence 0.90; none if no bound is known.
     pub upper: Option<f64>,
-    /// This metric's share of alpha, for the lower bound.
+    /// The share of alpha that this metric may use, for the lower bound.
     pub alpha: f64,
     /// The smallest true drop that would be detected four times in five; none if no drop would be.
     pub detectable: Option<f64>,
@@ -161,7 +161,7 @@ pub struct Look {
     pub resolution: f64,
     /// How many cases were judged.
     pub cases: usize,
-    /// How many cells these cases have.
+    /// How many cells the judged cases have.
     pub cells: usize,
     /// How many of the cases moved.
     pub moved: usize,

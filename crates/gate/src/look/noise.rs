@@ -27,7 +27,7 @@ pub(super) struct DropSpread {
     unrepeated: f64,
     /// The uncertainty of the rest of the drop.
     rest: MeanError,
-    /// How far stored reports of the base differ; runs of today do not reduce it.
+    /// How far stored reports of the base differ; additional runs do not reduce this part.
     between: Option<Between>,
 }
 

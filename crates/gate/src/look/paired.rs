@@ -262,8 +262,8 @@ fn crossed(cells: &[&Draws], means: &[f64]) -> (NoisePart, Option<NoisePart>, (f
         }
     }
     let own = NoisePart {
-        // This is the mean over the cells; cells without repeats are assumed to vary like the
-        // others.
+        // The variance is the mean over the cells; cells without repeats are assumed to vary like
+        // the others.
         variance: (known > 0.0).then(|| sum / known / count),
         runs: most as f64,
     };

@@ -130,7 +130,7 @@ impl Usual {
         if self.scale <= 0.0 {
             return moved;
         }
-        // Only the side that was repeated has a known variance.
+        // Only the side with repeats has a known variance.
         let known = match case.sides().1.is_single() {
             true => case.base(),
             false => case.head(),

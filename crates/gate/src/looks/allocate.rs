@@ -71,7 +71,7 @@ struct CaseRuns {
     head: Repeats,
 }
 
-/// One possible run of a case on a side: its own input, its variants, or both.
+/// A possible run of a case on a side: its own input, its variants, or both.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CaseShare {
     Input,

@@ -31,11 +31,11 @@ const ALPHA_BESIDE_CASES: f64 = ALPHA - broken::ALPHA;
 /// regression is reported.
 const ENOUGH_RUNS: usize = 3;
 
-/// With a single run of the head and no other possible, a regression needs at least this many cases
-/// that moved.
+/// If the head has a single run and cannot be run again, a regression needs at least this many
+/// cases that moved.
 const FEWEST_MOVED: usize = 5;
 
-/// One gated metric: its cases by name, in the same order at every look.
+/// A gated metric: its cases by name, in the same order at every look.
 #[derive(Clone, Debug)]
 pub struct GatedMetric {
     /// The names of the cases.
@@ -151,7 +151,7 @@ pub struct Looks {
     max_missing: f64,
     means: Means,
     answers_are_kept: bool,
-    /// Whether a judgement other than these looks requested a re-run.
+    /// Whether a re-run was requested by another judgement than these looks.
     was_run_again: bool,
     /// The number of looks after a re-run.
     rounds: usize,

@@ -61,7 +61,7 @@ pub(crate) fn word(judgement: &Judgement) -> (Tone, &'static str, &'static str) 
     }
 }
 
-/// The verdict as it is stored with the run.
+/// The verdict in the form that is stored with the run.
 pub fn stored(judgement: &Judgement) -> StoredVerdict {
     let (_, _, words) = word(judgement);
     StoredVerdict {

@@ -257,7 +257,7 @@ pub fn part<'a>(judgement: &'a Judgement, case: &'a CaseChange) -> Option<&'a st
     if let Some(flip) = flips.find(|flip| flip.item == case.case) {
         return Some(&flip.part);
     }
-    // If the answer to the item itself changed, a part of it may still have its old answer.
+    // The answer to the item itself may have changed while the answer to a part of it has not.
     let answers = judgement.verdict.answers.get(probe_of(&case.metric));
     let mut others = answers.into_iter().flat_map(|changed| &changed.answers);
     if others.any(|other| other.item == case.case) {

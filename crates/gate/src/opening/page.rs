@@ -57,7 +57,7 @@ pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
         });
         answers.find_map(|(_, changed)| changed.lead())
     };
-    // The first sentence names the same item as the next step.
+    // If the first sentence names an item, the next step names the same item.
     let of_flips = answers::lead(&judgement.flips, verdict);
     let mut cases = judgement.cases.iter();
     let worst = cases.find(|case| case.is_worse());

@@ -99,14 +99,14 @@ pub fn deliver(publication: &Publication<'_>, mut surfaces: Surfaces<'_>) -> Opt
 /// The places where a failure is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// In all places; an existing comment is replaced.
+    /// The failure is shown in all places; an existing comment is replaced.
     Everywhere,
-    /// In all places, but texts of the same attempt of the run are kept.
+    /// The failure is shown in all places, but texts of the same attempt of the run stay.
     EarlierRuns,
-    /// In all places, but texts about the same commit are kept.
+    /// The failure is shown in all places, but texts about the same commit stay.
     OtherCommits,
-    /// Only in this job: the comment and the check run are about a commit other than the current
-    /// one, and are kept.
+    /// The failure is shown only in this job: the comment and the check run are about another
+    /// commit, and stay.
     JobOnly,
 }
 

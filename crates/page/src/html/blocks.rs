@@ -137,7 +137,7 @@ pub(super) fn block(
     to.push('\n');
 }
 
-/// Adds one of several texts side by side, as much of it as fits on the page.
+/// Adds one of several texts that are shown side by side, and shortens it to the space on the page.
 fn beside(to: &mut String, intro: &Phrase, column: &str, space: &mut PageSpace<'_>) {
     let mut shown = safe::lines(column);
     let is_cut = shown.len() > space.beside.max(CUT_TEXT);
@@ -161,7 +161,7 @@ fn beside(to: &mut String, intro: &Phrase, column: &str, space: &mut PageSpace<'
     to.push_str("</div>");
 }
 
-/// Adds short names in their order.
+/// Adds short names in the given order.
 fn chips(to: &mut String, chips: &[Chip]) {
     let short = |name: &String| safe::cut(name, 80);
     let shown = |name: &Option<String>| name.as_ref().map(short).filter(|name| !name.is_empty());

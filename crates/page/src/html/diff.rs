@@ -44,7 +44,7 @@ impl DiffLine {
         to.push_str("</div>");
     }
 
-    /// How many bytes of text it has.
+    /// The length of its text in bytes.
     pub(super) fn len(&self) -> usize {
         self.pieces.iter().map(|(_, text)| text.len() + 16).sum()
     }
@@ -92,7 +92,8 @@ pub(super) fn lines(before: &str, after: &str) -> (Vec<DiffLine>, usize) {
             more += op.old_range().len().max(op.new_range().len());
             continue;
         }
-        // There is no deadline, so that the same report gives the same page on a slow machine.
+        // The comparison has no deadline, so that the same report gives the same page on a slow
+        // machine.
         for change in diff.iter_inline_changes_with_options_deadline(&op, options, None) {
             if lines.len() == LINES {
                 more += 1;

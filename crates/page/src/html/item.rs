@@ -78,8 +78,8 @@ pub(super) struct DetailPacks {
 }
 
 impl DetailPacks {
-    /// Takes the details of the next item. Returns them if they stay in the page as plain HTML;
-    /// otherwise the number of the pack that contains them.
+    /// Takes the details of the next item. Returns the details if they stay in the page as plain
+    /// HTML; otherwise the number of the pack that contains them.
     pub(super) fn place(&mut self, anchor: usize, details: String) -> Result<String, usize> {
         self.items += 1;
         if self.items <= PLAIN {
@@ -100,11 +100,11 @@ impl DetailPacks {
             return Ok(());
         }
         let mut packed = DeflateEncoder::new(Vec::new(), Compression::fast());
-        // This is one write: JSON is written in pieces of a few bytes, and the encoder clears its
-        // buffer for each write.
+        // The data are passed in one write, because otherwise JSON is written in pieces of a few
+        // bytes, and the encoder clears its buffer for each write.
         packed.write_all(&serde_json::to_vec(&self.waiting)?)?;
         let packed = STANDARD.encode(packed.finish()?);
-        // It is on its own line.
+        // The pack has its own line.
         writeln!(
             to,
             "\n<template id=\"pack-{}\">{packed}</template>",

@@ -168,7 +168,7 @@ impl OpeningView {
         }))
     }
 
-    /// The first words of the title of the page.
+    /// The beginning of the title of the page.
     pub(super) fn title(&self) -> &str {
         &self.title
     }
@@ -266,7 +266,7 @@ impl HitsView {
     }
 }
 
-/// How a hit has moved from the base to the head; none if it has the same rank on both sides.
+/// How a hit has moved from the base to the head; none if both ranks are equal.
 fn moved(row: &RankedRow, is_head: bool) -> Option<(&'static str, &'static str, String)> {
     let Some(other) = row.other_rank else {
         return Some(match is_head {

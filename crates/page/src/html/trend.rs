@@ -12,7 +12,7 @@ const HEIGHT: f64 = 160.0;
 const NAMED: usize = 12;
 /// The width of the name of a mark; a mark that is closer has a line but no name.
 const MARK_WIDTH: f64 = 60.0;
-/// The number of lines with their own colour; all other lines share the last colour.
+/// How many lines have their own colour; all other lines share the last colour.
 const COLOURS: usize = 5;
 
 /// A plot.

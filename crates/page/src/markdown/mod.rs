@@ -333,7 +333,7 @@ fn left_out(writer: &mut Writer, page: &RunPage<'_>, listed: &Listed) {
         .collect();
     writer.fold(&format!("Caps, skips and warnings: {}", counts.join(", ")));
     let all: usize = page.notices.iter().map(|count| count.count).sum();
-    // This shows some notices of every code instead of many notices with one code.
+    // In this way some notices of every code are shown, instead of many notices with one code.
     let share = listed.notices.div_ceil(page.notices.len());
     let mut shown = 0;
     for count in &page.notices {

@@ -11,8 +11,8 @@ const APART: &str = "&#8203;";
 /// The same for code, in which character references are not decoded.
 const APART_IN_CODE: char = '\u{200b}';
 
-/// One line inside Markdown text or a table cell, at most `most` columns of it: every character
-/// with a meaning for Markdown, HTML or a forge is escaped.
+/// A line of text inside Markdown or a table cell, at most `most` columns: every character with a
+/// meaning for Markdown, HTML or a forge is escaped.
 pub fn markdown(text: &str, most: usize) -> String {
     let text = cut(text, most);
     let mut out = String::with_capacity(2 * text.len());
@@ -28,8 +28,8 @@ pub fn markdown(text: &str, most: usize) -> String {
             // Formulas begin and end with a dollar sign.
             '$' => out.push_str("&#36;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '#' => out.extend(['\\', c]),
-            // At the beginning of a line these characters make a list or a rule, and the last one a
-            // command to a bot.
+            // At the beginning of a line, these characters start a list or a rule, or in the case
+            // of `/` a command to a bot.
             '-' | '+' | '=' | '/' if before.is_empty() => out.extend(['\\', c]),
             '.' | ')' if is_number(before) && !joined => out.extend(['\\', c]),
             c => out.push(c),

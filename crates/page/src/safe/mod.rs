@@ -10,14 +10,14 @@ pub use markup::{code, fenced, markdown};
 /// The maximum number of combining marks on a character; more marks would only hide the text.
 const MARKS: usize = 4;
 
-/// Whether a text can be shown on one line without changes: it has no line break of any kind, and
-/// no invisible character.
+/// Whether a text can be shown on one line without changes: it contains neither line breaks nor
+/// invisible characters.
 pub fn is_one_line(text: &str) -> bool {
     text.chars().all(|c| c == ' ' || is_shown(c))
 }
 
-/// One line for a terminal, without control or bidirectional characters, and with a single space
-/// for each sequence of white space.
+/// A line of text for a terminal, without control or bidirectional characters, and with a single
+/// space for each sequence of white space.
 pub fn line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
@@ -41,7 +41,7 @@ pub fn lines(text: &str) -> String {
     text.chars().filter(tame).collect()
 }
 
-/// The first `most` columns of a line, with an ellipsis if there are more.
+/// The first `most` columns of a line; if there are more, an ellipsis follows.
 pub fn cut(text: &str, most: usize) -> String {
     let text = line(text);
     if columns(&text) <= most && text.chars().count() <= MARKS * most {
@@ -68,7 +68,7 @@ pub fn columns(text: &str) -> usize {
 }
 
 fn width(c: char) -> usize {
-    // This character makes the one before it wide.
+    // This character makes the previous character wide.
     let widens = c == '\u{fe0f}';
     c.width().unwrap_or(0) + usize::from(widens)
 }

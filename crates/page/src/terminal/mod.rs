@@ -24,7 +24,7 @@ struct Room {
     wraps: usize,
     /// How many failures and warnings are shown separately at most.
     told: usize,
-    /// The maximum number of lines of each of these.
+    /// The maximum number of lines of each failure and warning.
     reasons: usize,
 }
 
@@ -35,7 +35,7 @@ const ROOMY: Room = Room {
     told: 2,
     reasons: 4,
 };
-/// So little space that every page fits.
+/// With so little space per entry, every page fits.
 const TIGHT: Room = Room {
     rows: 1,
     wraps: 2,

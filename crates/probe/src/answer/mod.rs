@@ -111,7 +111,7 @@ enum Miss {
     NoField(Trail),
 }
 
-/// How far the path could be followed in the output, and the value at its end.
+/// The part of the path that exists in the output, and the value at its end.
 #[derive(Default)]
 struct Trail {
     /// The number of keys that were found.
@@ -145,7 +145,7 @@ fn pick(text: &str, path: &[String]) -> Result<Value, Miss> {
     }
 }
 
-/// One key of the path, for deserializing the value that should contain it.
+/// A key of the path, for deserializing the value that should contain it.
 #[derive(Clone, Copy)]
 struct PathStep<'a> {
     path: &'a [String],
@@ -419,8 +419,8 @@ fn beginning(line: &str) -> String {
     }
 }
 
-/// The line, from 1, with the beginning of an object that fills the rest of the text; none if there
-/// is none.
+/// The line, from 1, and the beginning of an object that fills the rest of the text; none if there
+/// is no such object.
 fn line_of_json(text: &str) -> Option<usize> {
     let mut rest = text;
     for line in 1..=LINES {

@@ -105,7 +105,7 @@ enum Ignored {
 }
 
 impl Ignored {
-    /// Only files that may be missing cases deserve a warning.
+    /// A warning is made only for files that may be missing cases.
     const fn code(self) -> Code {
         match self {
             Self::Unlisted => Code::UnreadFolder,

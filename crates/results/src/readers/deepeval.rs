@@ -108,7 +108,7 @@ impl Reading {
             let Some(value) = node.find(key)? else {
                 continue;
             };
-            // In a conversation, the turns of the other side are the answer.
+            // If the test is a conversation, the turns of the other side are the answer.
             let text = if key == "turns" {
                 questions(&value)?
             } else {

@@ -77,7 +77,7 @@ fn of_table(header: &str) -> Format {
     Format::Csv
 }
 
-/// The keys of the first object in the text, which may end in the middle of it.
+/// The keys of the first object in the text. The text may be truncated.
 fn keys(text: &str) -> BTreeSet<String> {
     let (mut keys, mut depth, mut last) = (BTreeSet::new(), 0_u32, String::new());
     let mut chars = text.chars();
@@ -126,7 +126,7 @@ pub(super) fn is_list(file: &Path) -> Result<bool, ReadError> {
     Ok(first(file)? == Some(b'['))
 }
 
-/// The first byte of a text that is not white space.
+/// The first byte of a file that is not white space.
 fn first(file: &Path) -> Result<Option<u8>, ReadError> {
     let mut source = json::open(file)?;
     let start = source

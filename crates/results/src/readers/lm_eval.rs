@@ -29,7 +29,7 @@ pub(super) fn read(file: &Path) -> Result<Results, ReadError> {
     let mut all: Vec<(Row, BTreeSet<String>)> = Vec::new();
     let mut aggregated = BTreeSet::new();
     for sample in samples {
-        // One sample has a line for each filter; only the number of its document connects these
+        // A sample has a line for each filter; only the number of its document connects these
         // lines.
         let index = *rows.entry(sample.doc).or_insert_with(|| {
             all.push((sample.row.clone(), BTreeSet::new()));

@@ -151,7 +151,7 @@ impl std::error::Error for ReadError {}
 ///
 /// # Errors
 ///
-/// Fails if the file cannot be read, or must not be used as it is.
+/// Fails if the file cannot be read, or is not valid for this purpose.
 pub fn read(path: &Path, format: Option<Format>, columns: &Columns) -> Result<Results, ReadError> {
     let Some(format) = format.or_else(|| Format::found_in(path)) else {
         let known: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();

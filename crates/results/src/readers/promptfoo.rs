@@ -104,7 +104,7 @@ fn complete(results: &Node<'_>, found: usize) -> Result<(), ReadError> {
     Err(stats.refuse(found, help))
 }
 
-/// One result whose case has no name yet: whether its description is enough depends on the other
+/// A result whose case has no name yet: whether its description is enough depends on the other
 /// results.
 struct Test {
     description: Option<String>,
@@ -268,7 +268,7 @@ fn row(node: &Node<'_>, collector: &mut Collector) -> Result<Row, ReadError> {
         collector.score_or_missing(&mut row, "score", HIGHER, score);
     }
     if row.cached {
-        // The latency and the cost are those of the run that filled the cache.
+        // The latency and the cost belong to the run that filled the cache.
         return Ok(row);
     }
     let latency = node

@@ -320,7 +320,7 @@ fn place(
         run.rank = place.as_ref().map(|place| place.rank);
         run.held = place.as_ref().map(|place| place.held);
         run.judged = Ranking::default();
-        // The first repeat with oversized hits represents the others.
+        // The first repeat with oversized hits is used for all repeats.
         if oversized.is_empty() {
             oversized = place.map_or_else(Vec::new, |place| place.oversized);
         }
@@ -363,7 +363,7 @@ fn cut_anew(side: &RetrievalSection) -> bool {
     side.items.values().any(|query| query.labels.cut_anew)
 }
 
-/// The digest of a golden entry whose chunks are in other documents than those of the base.
+/// The digest of a golden entry whose chunks are in other documents than the chunks of the base.
 fn elsewhere(query: &QueryRecord) -> Digest {
     let fields = Fields::of("kelvin/golden/elsewhere/v1").field("query", query.input.bytes());
     let docs = query.labels.expected_chunks.values().flatten();

@@ -6,7 +6,7 @@ use super::spans::Passage;
 use super::targets::{self, RelevanceTarget};
 use crate::{Hit, Labels, QueryRecord, Ranking, Retrieved, SpanRule};
 
-/// Ranks the hits of a run by the given labels, as far as the hits are stored.
+/// Ranks the stored hits of a run by the given labels.
 pub(super) fn rank(labels: &Labels, run: &mut Retrieved, rule: SpanRule) {
     let chunks: BTreeSet<&str> = labels.expected_chunks.keys().map(String::as_str).collect();
     let docs: BTreeSet<&str> = labels.expected_docs.iter().map(String::as_str).collect();

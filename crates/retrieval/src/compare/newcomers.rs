@@ -66,7 +66,7 @@ impl Newcomers {
                 .collect();
             let without = (reading.at_best && !ranks.is_empty())
                 .then(|| without(looked_at, &is_unjudged, of_base));
-            // Only the first repeat is counted; it represents the others.
+            // Only the first repeat is counted; it stands for all repeats.
             if at == 0 {
                 let hits = ranks.into_iter().map(|(rank, hit)| UnjudgedHit {
                     query: id.to_owned(),

@@ -143,7 +143,7 @@ impl RetrievalChange {
         table(columns, rows.collect())
     }
 
-    /// How many queries there are of each outcome.
+    /// How many queries have each outcome, in words.
     fn outcomes(&self) -> String {
         let count = |outcome| self.counts.get(&outcome).copied().unwrap_or_default();
         let open = match count(QueryOutcome::Open) {
@@ -237,7 +237,7 @@ fn names(ids: &[String]) -> Phrase {
     each.fold(first, |phrase, id| phrase.and(", ").quote(id))
 }
 
-/// The first few ids, and how many others there are.
+/// The first few ids, and how many others there are, in words.
 pub(super) fn enumerated(ids: &[String], most: usize) -> String {
     let shown = ids[..ids.len().min(most)].join(", ");
     match ids.len().saturating_sub(most) {

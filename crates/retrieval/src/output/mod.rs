@@ -260,7 +260,7 @@ impl Output {
 }
 
 impl RawHit {
-    /// The title of the hit or, if it has none, the beginning of its text.
+    /// The title of the hit or, without one, the beginning of its text.
     fn title(&self) -> Option<String> {
         let each = [&self.title, &self.text].into_iter().flatten();
         let mut texts = each.filter_map(Value::as_str);

@@ -109,7 +109,7 @@ pub fn chapter<'a>(run: RetrievalRun<'a>) -> Chapter<'a> {
     chapter
 }
 
-/// The first call that failed, in the order of the ids.
+/// The first call that failed, sorted by id.
 fn first_failure(queries: &BTreeMap<String, QueryRecord>) -> Option<FailedInvocation<'_>> {
     queries.iter().find_map(|(id, query)| {
         let failure = query.runs.iter().find_map(|run| run.failure.as_deref())?;
@@ -241,7 +241,7 @@ fn first_hits(run: &Retrieved) -> Phrase {
     if all.is_empty() { shown("") } else { all }
 }
 
-/// Everything that is wrong with a run of a query.
+/// All problems of a run of a query.
 fn wrong(labels: &Labels, run: &Retrieved, demands: Demands) -> Vec<String> {
     if run.missing {
         return vec!["not in the run".to_owned()];

@@ -76,7 +76,7 @@ struct ShownQuery<'a> {
     id: &'a str,
     query: &'a QueryRecord,
     failed: usize,
-    /// Everything wrong with the query except failed calls; each sentence once.
+    /// All problems of the query except failed calls; each sentence occurs once.
     wrong: BTreeSet<String>,
     /// One divided by the rank of the first expected hit, as the mean of the runs; none if no hit
     /// is expected.

@@ -1,4 +1,5 @@
-//! The first statements about a run of the retrieval probe: how many queries had good results.
+//! Makes the first statements about a run of the retrieval probe: how many queries had good
+//! results.
 
 use std::collections::BTreeMap;
 
@@ -137,7 +138,7 @@ fn done(run: RetrievalRun<'_>, texts: Texts) -> Vec<Statement> {
 
 /// A query with bad results.
 struct Poor<'a> {
-    /// The problem of the first such run.
+    /// The problem of the first query with a bad result.
     why: String,
     /// The answer in that run.
     answer: Option<&'a AnswerRecord>,

@@ -220,7 +220,7 @@ pub fn schema(owners: &[Owner]) -> &'static Value {
         .or_insert_with(|| Box::leak(Box::new(whole(owners))))
 }
 
-/// The general keys and those of every kind of probe, with the keys on which they depend.
+/// The general keys and the keys of every kind of probe, with the keys on which they depend.
 fn whole(owners: &[Owner]) -> Value {
     let mut schema = schema_of::<raw::RawConfig>().as_value().clone();
     let mut dependent = Map::new();

@@ -69,7 +69,7 @@ pub fn edits(base: &Config, head: &Config) -> anyhow::Result<BTreeMap<Edited, Ve
                     base: before.get(key).cloned(),
                     head: after.get(key).cloned(),
                 };
-                // Of a rule, every field is compared; of a new check, only the name is reported.
+                // For a rule, every field is compared; for a new check, only its name is reported.
                 match edited {
                     Edited::Measured => edit.of_section(&before, &after),
                     Edited::Baseline | Edited::Gate | Edited::Name => edit,

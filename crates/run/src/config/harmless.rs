@@ -54,7 +54,7 @@ const MANIFESTS: [&str; 40] = [
     "setup.py",
 ];
 
-/// The first part of such names that have several forms: `requirements-dev.txt`, `Dockerfile.gpu`,
+/// The prefixes of such names that have several forms: `requirements-dev.txt`, `Dockerfile.gpu`,
 /// `.env.test`.
 const MANIFEST_FORMS: [(&str, &str); 11] = [
     ("requirements", ".txt"),
@@ -96,7 +96,8 @@ impl Harmless {
         Ok(Self { patterns: read })
     }
 
-    /// The first pattern that matches a path, which is relative to the top of the repository.
+    /// The first pattern in the list that matches a path, which is relative to the top of the
+    /// repository.
     pub fn pattern_for(&self, path: &Path) -> Option<&str> {
         let mut patterns = self.patterns.iter();
         let found = patterns.find(|(_, glob)| glob.is_match(path));

@@ -43,7 +43,7 @@ pub(super) fn unknown_key(key: &str, path: &[String], schema: &Value, root: &Val
             "`{key}` belongs at the top level, not under `{}`",
             path.join(".")
         ),
-        // Within a section, the writer may well mean that section, and another key of it.
+        // Within a section, the user may have meant another key of the same section.
         Some(section) if !path.is_empty() => {
             format!("known here: {known}; `{key}` is a key of `{section}`")
         }

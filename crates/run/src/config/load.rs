@@ -107,7 +107,7 @@ fn tree(source: &str) -> Result<Node, Problem> {
     Ok(tree)
 }
 
-/// All problems of all parts of the file.
+/// All problems in all parts of the file.
 fn problems(
     tree: &Node,
     source: &str,

@@ -72,7 +72,7 @@ fn reach(base: &mut Map<String, Value>, head: &Map<String, Value>) {
     take_over(base, head, &OF_REACHING);
 }
 
-/// Copies the values of these keys.
+/// Copies the values of the given keys.
 fn take_over(base: &mut Map<String, Value>, head: &Map<String, Value>, keys: &[&str]) {
     for key in keys {
         match head.get(*key) {

@@ -40,7 +40,7 @@ pub use load::name;
 pub use measuring::measuring_as;
 pub use yaml::quote;
 
-/// Everything a check needs to know, read and checked up front.
+/// The data that a check needs, read and checked before the run.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The path of the file as it was given, for messages.
@@ -53,7 +53,7 @@ pub struct Config {
     pub seed: u64,
     /// How often every invocation is made; each repeat is scored separately.
     pub repeats: NonZeroUsize,
-    /// The number of repeats without those that are added for a base, so that the figures of an
+    /// The number of repeats without the additional repeats for a base, so that the figures of an
     /// item are based on equally many runs on both sides.
     pub replicas: NonZeroUsize,
     /// How many invocations run at the same time; the number of processes, if each process runs
@@ -204,7 +204,7 @@ impl BaselineOverride {
 }
 
 impl GateOverrides {
-    /// Applies these changes to the settings of the file.
+    /// Applies the changes of the command line to the settings of the file.
     pub fn apply(&self, baseline: &mut BaselineSettings, gate: &mut GateSettings) {
         match &self.baseline {
             None => {}

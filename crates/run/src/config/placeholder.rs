@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::diagnostic::Problem;
 use super::hints;
 
-/// Each placeholder, its meaning, and other spellings that people use.
+/// Each placeholder, its meaning, and misspellings that people use.
 const PLACEHOLDERS: &[(&str, &str, &[&str])] = &[
     (
         "input",

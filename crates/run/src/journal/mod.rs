@@ -34,8 +34,8 @@ pub(super) struct Journal {
     order: Option<Vec<Notice>>,
 }
 
-/// The first line of a journal; repeated later if the limits have changed. It applies to the
-/// records that follow.
+/// The header of a journal is its first line; it is repeated later if the limits have changed. It
+/// applies to the records that follow.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
@@ -44,7 +44,7 @@ pub(super) struct Header {
     /// The digest of the command, the declared environment, the decision field and the code of the
     /// pipeline.
     pub(super) pipeline: Digest,
-    /// Everything besides the pipeline on which failures depend: the limits, the retries and the
+    /// All settings besides the pipeline on which failures depend: the limits, the retries and the
     /// scorer.
     pub(super) limits: Digest,
     /// The parts of the digest of the pipeline. They are stored only for messages that say which

@@ -78,7 +78,7 @@ impl Reading for CosineReading {
     fn read(&self, output: &[u8]) -> Result<Value, Failure> {
         let answer: Value = serde_json::from_slice(output)
             .map_err(|error| unusable(format!("the vectors are not valid JSON: {error}")))?;
-        // Only the cache contains this form: an embedding call itself returns a list.
+        // Only the cache contains the cosine itself: an embedding call returns a list.
         if let Some(cosine) = answer.get(COSINE).and_then(Value::as_f64) {
             return Ok(seat::read(cosine, ""));
         }

@@ -16,8 +16,8 @@ const PASSED_OVER: [&str; 7] = [
     "record",
 ];
 
-/// Everything on which the answers of a model depend, as far as a configuration and its folder show
-/// it: the server, the model, its headers and parameters, and the files of a command.
+/// All data on which the answers of a model depend, as far as a configuration and its folder
+/// contain them: the server, the model, its headers and parameters, and the files of a command.
 ///
 /// The server belongs to it because the same model name may mean a different model on another
 /// server. The name that the server reports for the model that answered does not belong to it: that

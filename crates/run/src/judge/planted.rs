@@ -26,8 +26,8 @@ pub const MOST_GRADES: usize = 24;
 pub const FEWEST_GRADES: usize = 3;
 /// The lowest share of planted pairs that a judge has to get right.
 const LEAST_RIGHT: f64 = 0.75;
-/// With fewer pairs than this, no pair may be wrong, because most would be right by chance too
-/// often.
+/// With fewer pairs than this, no pair may be wrong, because most pairs would be right by chance
+/// too often.
 const FEW_PAIRS: usize = 8;
 /// The value of a pair that the judge got neither right nor wrong: a tie, or no grade at all.
 const UNDECIDED: f64 = 0.5;
@@ -82,7 +82,7 @@ impl Fault {
         Self::Replaced,
     ];
 
-    /// The name of such answers for people, in the plural.
+    /// The name of the copies with this fault for people, in the plural.
     const fn plural(self) -> &'static str {
         match self {
             Self::Truncated => "half answers",
@@ -99,7 +99,7 @@ impl Disguise {
     /// All disguises.
     pub const ALL: [Self; 3] = [Self::Dressed, Self::Padded, Self::Obedient];
 
-    /// The name of such answers for people, in the plural.
+    /// The name of the copies with this disguise for people, in the plural.
     const fn plural(self) -> &'static str {
         match self {
             Self::Dressed => "worse answers in bold type, bullets, a table or a code fence",
@@ -328,7 +328,7 @@ pub enum Proof {
 }
 
 impl PlantedAnswers {
-    /// What the planted answers show about the judge.
+    /// The conclusion about the judge from the planted answers.
     pub fn proof(&self) -> Proof {
         let counted: Vec<f64> = self.pairs.iter().filter_map(PlantedPair::right).collect();
         let right: f64 = counted.iter().sum();
@@ -409,7 +409,7 @@ impl PlantedAnswers {
         })
     }
 
-    /// Which planted answers the judge got wrong most often, for the end of a sentence.
+    /// The kind of planted answers that the judge got wrong most often, for the end of a sentence.
     fn worst(&self) -> String {
         let scores = self.pairs.iter().flat_map(|pair| [pair.whole, pair.copy]);
         let scores: Vec<f64> = scores.flatten().collect();

@@ -73,8 +73,8 @@ pub struct Question {
     /// The text that is sent to the seat. Two questions to one seat always have different texts, so
     /// that the cache has an answer for each.
     pub text: String,
-    /// The name of the question among those about the same exhibit, e.g. `swapped-2`; it is a valid
-    /// file name.
+    /// The name of the question among all questions about the same exhibit, e.g. `swapped-2`; it is
+    /// a valid file name.
     pub name: String,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn read(score: f64, notes: &str) -> Value {
     }
 }
 
-/// The score and the notes in such a value.
+/// The score and the notes in the value of a reading.
 ///
 /// # Errors
 ///

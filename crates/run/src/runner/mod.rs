@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
         self.memory.conclude()
     }
 
-    /// Writes the inputs of `tasks` without running them.
+    /// Writes the inputs of the tasks without running them.
     ///
     /// # Errors
     ///
@@ -192,7 +192,7 @@ impl<'a> Runner<'a> {
         self.halted() || self.spent().is_some()
     }
 
-    /// Why the limit of the model's calls has ended this run; none if it has not.
+    /// Why the limit for calls of models has ended the run; none if it has not ended it.
     pub fn spent(&self) -> Option<&str> {
         self.spent.get().map(String::as_str)
     }

@@ -369,7 +369,7 @@ impl AskedMemory {
         }
     }
 
-    /// What to do if simultaneous calls affect each other.
+    /// Advice for the case that simultaneous calls affect each other.
     fn remedy_in_company(self) -> &'static str {
         match self.together {
             Some("batch") => {

@@ -32,7 +32,7 @@ impl Runner<'_> {
             }
         };
         let goes_on = match &self.pace {
-            // Each turn of a conversation counts as a start.
+            // For the rate limit, each turn of a conversation counts as a call.
             Some(pace) => {
                 let turns = self.settings.rules.turns.as_ref();
                 let starts = turns.map_or(1, |place| place.count(input));

@@ -17,7 +17,7 @@ use kelvin_system::pipeline::Watch;
 pub enum Start {
     /// With an empty output folder.
     Fresh,
-    /// With the results that an interrupted run has left in the folder.
+    /// Start with the results that an interrupted run has left in the folder.
     Resume,
 }
 
@@ -36,8 +36,8 @@ pub struct Program<'a> {
     pub turns: Option<&'a TurnsPlace>,
 }
 
-/// One of the targets that a probe calls, with the reader of its answers. Each step has its own
-/// runner, and so its own output folder, journal, cache and retries.
+/// A target that a probe calls, with the reader of its answers. Each step has its own runner, and
+/// so its own output folder, journal, cache and retries.
 #[derive(Clone)]
 pub struct Step<'a> {
     /// The folder of its files within the folder of the probe; none for the first step, whose files
@@ -148,7 +148,7 @@ impl Rules {
     }
 }
 
-/// Everything that a runner needs besides the target.
+/// The data that a runner needs besides the target.
 pub struct RunnerSettings<'a> {
     /// The settings of the configuration for the calls.
     pub rules: Rules,

@@ -11,7 +11,7 @@ use super::registry::target_kinds;
 use super::{Launch, Target, TargetKind, TargetSite};
 use kelvin_base::exit::Misuse;
 
-/// The address of a pipeline, as it is written in a configuration.
+/// The address of a pipeline, in the form of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Address(Value);
@@ -57,8 +57,9 @@ impl Address {
         self.0.as_str().is_some_and(str::is_empty)
     }
 
-    /// The command line as it is written; for any other target the JSON text of everything on which
-    /// its answers depend. Two addresses with the same text reach the same pipeline.
+    /// The command line in the form of the configuration; for any other target, the JSON text of
+    /// all settings on which its answers depend. Two addresses with the same text reach the same
+    /// pipeline.
     pub fn text(&self) -> Cow<'_, str> {
         match &self.0 {
             Value::String(line) => Cow::Borrowed(line),
@@ -207,8 +208,8 @@ impl Address {
         }
     }
 
-    /// The address with everything that the configuration declares about the model that it names.
-    /// The function finds a model by its name.
+    /// The address together with the declared settings of the model that it names. The function
+    /// finds a model by its name.
     ///
     /// # Errors
     ///

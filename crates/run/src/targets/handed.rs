@@ -35,7 +35,7 @@ impl TurnsPlace {
         &self.pointer
     }
 
-    /// The turns of an input; none if it has no array at this place.
+    /// The turns of an input; none if there is no array at the given position.
     fn find<'i>(&self, input: &'i str) -> Option<Vec<&'i RawValue>> {
         let mut value: &RawValue = serde_json::from_str(input).ok()?;
         for part in self.pointer.split('/').skip(1) {
@@ -89,7 +89,7 @@ pub(super) fn token() -> String {
     format!("{high:016x}{low:016x}")
 }
 
-/// One of the inputs that a call passes.
+/// An input in the form in which a call passes it.
 #[derive(Clone, Debug)]
 pub(super) struct HandedInput<'c> {
     pub(super) text: Cow<'c, str>,

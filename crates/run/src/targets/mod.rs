@@ -135,8 +135,7 @@ pub struct Invocation<'a> {
     pub workplace: Option<Workplace<'a>>,
 }
 
-/// The working folder of a call, if it has its own. A target that starts no process does not use
-/// it.
+/// The separate working folder of a call. A target that starts no process does not use it.
 #[derive(Clone, Copy, Debug)]
 pub struct Workplace<'a> {
     /// The working directory, for which the command line can use `{workspace}`.
@@ -165,7 +164,7 @@ pub enum Ended {
     Failed {
         /// The reason, with the text that the call printed.
         failure: Box<Failure>,
-        /// The other results of the call. The printed text is in the failure.
+        /// The other results of the call, without the printed text, which is in the failure.
         reply: Reply,
     },
     /// The run was interrupted, and the call was stopped with it. This is neither an answer nor a
@@ -326,7 +325,7 @@ pub trait TargetKind: Sync {
 /// The program or service that a target would start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
-    /// The program, as it is written; none if it is not known before the call.
+    /// The name of the program in the configuration; none if it is not known before the call.
     pub program: Option<String>,
     /// The path of the program; none if it was not found, or is not known.
     pub found: Option<PathBuf>,

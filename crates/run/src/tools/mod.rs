@@ -166,7 +166,7 @@ fn installed(root: &Path) -> BTreeMap<String, Digest> {
         .position(|folder| folder.join(".git").exists());
     let mut installed = BTreeMap::new();
     for (above, folder) in root.ancestors().take(top.unwrap_or(0) + 1).enumerate() {
-        // This file lists what npm has installed; git ignores it.
+        // In this file npm lists what it has installed; git ignores the file.
         for name in LOCKS.iter().chain(&["node_modules/.package-lock.json"]) {
             // The path is relative to the project, which may be checked out anywhere.
             let shown = format!("`{}{name}`", "../".repeat(above));

@@ -75,7 +75,7 @@ impl<'a> Named<'a> {
             if written.contains(word) || LEFT_BEHIND.iter().any(|left| ending == *left) {
                 continue;
             }
-            // For a pattern, or a path that the script composes, only the folder is known.
+            // If a word is a pattern, or a path that the script composes, only its folder is known.
             let fixed = word.split(['*', '?', '[', '{', '$']).next();
             let fixed = fixed.unwrap_or_default();
             if !self.file(word)

@@ -27,7 +27,7 @@ pub struct Chain<'t> {
 /// One version of a chain.
 #[derive(Clone, Debug)]
 pub struct ChainVersion<'t> {
-    /// The version as it is written.
+    /// The version in the text of the trace.
     pub name: &'t str,
     /// Its traces, the oldest first.
     pub traces: Vec<&'t ChainTrace>,
@@ -117,11 +117,11 @@ fn first(one: &ChainVersion<'_>, other: &ChainVersion<'_>) -> Ordering {
     by_start.then_with(|| one.name.cmp(other.name))
 }
 
-/// Which of two traces began first; traces without a start time come first.
+/// The order of two traces by their start; traces without a start time come first.
 fn by_start(one: &ChainTrace, other: &ChainTrace) -> Ordering {
     match (&one.started_at, &other.started_at) {
         (Some(one), Some(other)) => {
-            // Both are valid times, since the reader has checked them.
+            // Both times are valid, because the reader has checked them.
             let is_before = |one, other| clock::is_before(one, other).unwrap_or(false);
             match (is_before(one, other), is_before(other, one)) {
                 (true, _) => Ordering::Less,

@@ -73,7 +73,8 @@ impl Leaf {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 DirBuilder::new().recursive(true).create(&self.path)
             }
-            // Another repeat of the same input has already created it, for a folder within it.
+            // Another repeat of the same input has already created the folder, because it needed a
+            // folder within it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             made => made,
         };

@@ -83,7 +83,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes everything from the folder except the journal and the folders of these tasks.
+    /// Empties the folder, except for the journal and the folders of the given tasks.
     ///
     /// # Errors
     ///

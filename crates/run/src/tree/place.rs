@@ -32,7 +32,7 @@ pub enum Premises {
     Folder,
     /// A file that contains the input.
     File,
-    /// Nothing: the input is passed in another way.
+    /// No file: the input is passed in another way.
     Name,
 }
 
@@ -110,8 +110,8 @@ impl AttemptPlace {
         }
     }
 
-    /// Writes the input into the folder. A killed run may leave half of it, but nobody uses that,
-    /// and the next run removes it.
+    /// Writes the input into the folder. If the run is killed, the file may be incomplete, but it
+    /// is not used, and the next run removes it.
     fn write_input(&self, text: &str) -> anyhow::Result<()> {
         fs::write(&self.input, text)
             .with_context(|| format!("failed to write `{}`", self.input.display()))

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::User;
 
-/// There is nothing to hide on this system.
+/// On this system, the program has nothing to hide.
 pub fn hide() {}
 
 /// This system needs no preparation.

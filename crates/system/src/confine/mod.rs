@@ -52,7 +52,7 @@ impl User {
         [self.uid, self.gid].map(|number| number.to_string().into())
     }
 
-    /// Reads these arguments; none if they are not numbers, or are those of root.
+    /// Reads the arguments with the user; none if they are not numbers, or if they name root.
     pub fn of_words(uid: &OsStr, gid: &OsStr) -> Option<Self> {
         let number = |word: &OsStr| word.to_str()?.parse().ok().filter(|number| *number != 0);
         Some(Self {
@@ -80,7 +80,7 @@ const NAMES: [&str; 11] = [
     "GITHUB_STEP_SUMMARY",
 ];
 
-/// Removes these variables from the environment of a process that is about to be started, since
+/// Removes the given variables from the environment of a process that is about to be started, since
 /// other processes may read its environment.
 pub fn withhold(command: &mut Command) {
     for name in NAMES {

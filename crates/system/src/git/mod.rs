@@ -24,7 +24,7 @@ pub struct Repository {
     trusted: Option<PathBuf>,
 }
 
-/// Which owners of repositories are accepted.
+/// Says which owners of repositories are accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcceptedOwners {
     /// Only owners that git itself would accept.
@@ -220,7 +220,7 @@ pub fn top(folder: &Path) -> PathBuf {
 /// How many commits are examined at most: reading this many takes well below a second.
 const MOST: usize = 5_000;
 
-/// One committed version of a file.
+/// A committed version of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     /// The text of the file.
@@ -232,7 +232,7 @@ pub struct Version {
 /// How the versions ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionsEnd {
-    /// The caller needed no more of them, or the file did not exist before.
+    /// The caller needed no older versions, or the file did not exist before.
     Seen,
     /// The clone does not have the older history, e.g. because it is shallow.
     Shallow,

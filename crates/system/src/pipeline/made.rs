@@ -22,7 +22,7 @@ const DATA: [&str; 29] = [
 /// A folder and an extension.
 pub(super) type Kind = (String, String);
 
-/// The files that the pipeline created, as far as they are known.
+/// The known files that the pipeline created.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Made {
@@ -40,7 +40,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// Whether no such file is known.
+    /// Whether no file is known that the pipeline created.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

@@ -60,7 +60,7 @@ fn is_made_by_runs(path: &Path) -> bool {
 /// Files by their name, each with its kind and content.
 type Files = BTreeMap<Vec<u8>, CodeFile>;
 
-/// One file, as git would store it.
+/// A file in the form in which git would store it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct CodeFile {
     /// `file`, `program`, `link`, `submodule` or `unreadable`.
@@ -161,7 +161,7 @@ fn digest(files: &Files) -> Digest {
         .digest()
 }
 
-/// A path without links, as far as it exists.
+/// A path with all links in its existing part resolved.
 fn real(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for folder in path.ancestors() {

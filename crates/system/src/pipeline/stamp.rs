@@ -165,7 +165,7 @@ fn place(path: &Path) -> Place {
     )
 }
 
-/// One change; all paths are relative to the same folder.
+/// A change; all paths are relative to the same folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathChange {
     /// A file, and how it changed.

@@ -45,7 +45,7 @@ pub(crate) enum FieldSeen {
     Value(Value),
     /// A whole body.
     Body {
-        /// The text of the body, and a second time without escapes if it has any.
+        /// The text of the body and, if the text has escapes, a second text without them.
         texts: Vec<String>,
         /// Whether the texts contain every word of the body, so that a word that is in none of them
         /// is not in the body.

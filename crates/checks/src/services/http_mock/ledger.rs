@@ -17,8 +17,8 @@ pub(super) const MOST_REQUESTS: usize = 10_000;
 pub(super) const MOST_BYTES: usize = 32 << 20;
 /// How many bytes of a body are written to a line of the audit log at most.
 pub(super) const MOST_LOGGED: usize = 64 << 10;
-/// For requests that are not stored, how many combinations of method and path are counted
-/// separately at most.
+/// How many combinations of method and path are counted separately at most, for requests that are
+/// not stored.
 const MOST_PLACES: usize = 1_000;
 
 /// A record while the scenario is running.

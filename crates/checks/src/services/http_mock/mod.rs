@@ -30,7 +30,7 @@ pub(crate) use record::MockRecord;
 /// The word under `type`.
 const KIND: &str = "http_mock";
 
-/// A server as it is declared.
+/// A server in the form of its declaration.
 #[derive(Debug)]
 struct HttpMock {
     routes: Arc<Routes>,

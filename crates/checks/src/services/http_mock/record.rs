@@ -9,7 +9,7 @@ const SUMMED_UP: usize = 10;
 /// How many characters of each request are shown at most.
 const LONGEST_LINE: usize = 100;
 
-/// One request, as it was received.
+/// A request in its received form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReceivedRequest {
     /// The method, in upper case.
@@ -127,7 +127,7 @@ impl ReceivedRequest {
     }
 }
 
-/// Everything that a server has received until the pipeline ended.
+/// All requests that a server received until the pipeline ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MockRecord {
     /// The stored requests, in order: the first ones.
@@ -147,7 +147,7 @@ pub(crate) struct MockRecord {
 }
 
 impl MockRecord {
-    /// The first requests, and the total number.
+    /// The first requests, and how many there are in total.
     pub(crate) fn summary(&self) -> Value {
         let first = self.requests.iter().take(SUMMED_UP);
         let first: Vec<String> = first

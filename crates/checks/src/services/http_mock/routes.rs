@@ -137,7 +137,7 @@ pub(super) fn header(text: &str) -> Result<HeaderName, String> {
     HeaderName::from_bytes(text.as_bytes()).map_err(|_| format!("`{text}` is no name of a header"))
 }
 
-/// A body, with its type if it has one.
+/// A body, and its type if it has one.
 type Content = (String, Option<&'static str>);
 
 fn content(json: Option<&Value>, body: Option<&str>) -> Result<Content, String> {

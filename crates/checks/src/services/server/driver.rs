@@ -55,7 +55,7 @@ pub(super) trait Driver: Sync {
         limits: &RequestLimits<'_>,
     ) -> Result<Vec<BTreeMap<String, String>>, Trouble>;
 
-    /// Whether a session can be given settings other than those with which it begins.
+    /// Whether a session can use other settings than those with which it begins.
     fn restores_settings(&self) -> bool;
 
     /// The query for the tables that a user has created in the database, by name, each with an

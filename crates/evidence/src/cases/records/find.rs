@@ -434,7 +434,7 @@ impl<'t> UnitSearch<'t> {
         serde_json::from_str(&self.text[role.value.clone()]).ok()
     }
 
-    /// The text of a value; numbers and booleans as they are written.
+    /// The text of a value; numbers and booleans keep their form in the file.
     fn read(&mut self, at: &Range<usize>, place: &str) -> Option<String> {
         let value = &self.text[at.clone()];
         if self.kind(at) != JsonType::Text {

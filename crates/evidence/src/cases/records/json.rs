@@ -101,7 +101,7 @@ fn span_of(text: &str, value: &RawValue) -> Range<usize> {
     start..start + value.len()
 }
 
-/// The members of an object as they were read.
+/// The members of an object in their original form.
 struct ObjectMembers<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'de> Deserialize<'de> for ObjectMembers<'de> {

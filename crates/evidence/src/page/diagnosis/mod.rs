@@ -30,14 +30,14 @@ const NOISY: f64 = 0.05;
 const UNEVEN: f64 = 0.09;
 /// The weight of a note about few samples.
 const FEW: f64 = 0.1;
-/// The setting that separates noise from other effects, as it is written in the configuration.
+/// The setting that separates noise from other effects, in the form of the configuration.
 const MEASURE_NOISE: &str = "noise_floor: {enabled: true}";
 /// The setting that shows at which positions of an array evidence is used.
 const SHOW_PLACES: &str = "perturbations: {enable: [position]}";
 /// An interval that is wider than this spans more than two bands.
 const WIDE: f64 = 0.4;
 
-/// One thing that a reader should know, and how much it matters.
+/// A statement for the reader, and how important it is.
 #[derive(Clone, Debug, PartialEq)]
 struct Weighted {
     /// The larger the weight, the more useful is the statement.
@@ -377,7 +377,7 @@ struct SampledDecisions {
     moved: usize,
     /// The number of cases that have such samples.
     cases: usize,
-    /// The number of those cases in which the decision did not move in any sample.
+    /// The number of cases in which the decision did not move in any sample.
     still: usize,
 }
 

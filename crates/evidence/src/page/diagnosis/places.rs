@@ -13,7 +13,8 @@ const WEIGHT: f64 = 5.0;
 pub(super) fn parts(run: &EvidenceRun<'_>) -> Vec<Weighted> {
     let seen = places::seen(run.cases, run.governing_types);
     let parts = seen.iter().filter_map(|(list, seen)| {
-        // The results for a conversation are reported together with those of the swaps.
+        // If the list is a conversation, its results are reported together with the results for
+        // turns.
         let part = seen.part().filter(|_| !seen.are_turns)?;
         let end = if part.at_the_end { "last" } else { "first" };
         let text = match part.count {

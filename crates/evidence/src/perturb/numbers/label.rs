@@ -71,7 +71,7 @@ const fn is_gap(c: char) -> bool {
     matches!(c, MASK | ' ' | '\t' | '\n' | '\r' | '\u{a0}' | '\u{202f}')
 }
 
-/// The words of a text in reverse order, as they are written.
+/// The words of a text in reverse order, in their original spelling.
 struct Backwards<'a>(&'a str);
 
 impl<'a> Iterator for Backwards<'a> {

@@ -10,7 +10,7 @@ use crate::perturb::sentence::words;
 /// A number with a unit of measure or a counted noun, and its limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::perturb) struct Amount {
-    /// The digits with the separators between them.
+    /// The range of the digits, including the separators between them.
     pub(in crate::perturb) range: Range<usize>,
     /// The new number must be greater than this.
     above: f64,
@@ -32,7 +32,7 @@ impl Amount {
     }
 }
 
-/// The amounts at these positions. "4" in "3 out of 4" is not a separate amount: it is only the
+/// The amounts at the given positions. "4" in "3 out of 4" is not a separate amount: it is only the
 /// whole for "3".
 pub(super) fn limited(text: &str, found: &[Range<usize>]) -> Vec<Amount> {
     let number = |range: &Range<usize>| value(&text[range.clone()]);

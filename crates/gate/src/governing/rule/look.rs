@@ -1,4 +1,4 @@
-//! One look at all types: the status of each, and the verdict that follows.
+//! Makes one look at all types: the status of each, and the verdict that results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -117,7 +117,7 @@ pub(super) struct WholeSuite {
     pub(super) lost_cells: f64,
     pub(super) is_constant_head: bool,
     pub(super) is_constant_base: bool,
-    /// For each type: whether for at least two answers of the head there are informative swaps.
+    /// For each type: whether the swaps are informative for at least two answers of the head.
     pub(super) tells: Vec<bool>,
     /// For each item: whether more answers would help to decide, on the base and on the head.
     pub(super) unsettled: (Vec<bool>, Vec<bool>),
@@ -321,7 +321,7 @@ fn pair(
     (of(base), of(head))
 }
 
-/// Both sides with the estimate of their noise.
+/// Both sides, with estimates of their noise.
 struct NoisySides<'s> {
     suite: &'s SwapSuite,
     base: (&'s SuiteSide<u32>, &'s UsualAnswers),
@@ -466,7 +466,8 @@ fn lost_cells(before: &UsualAnswers, after: &UsualAnswers, steady: &[bool]) -> f
     cases.iter().filter(is_lost).count() as f64 / n
 }
 
-/// For each type: whether each of two answers of the head has enough swaps whose donor has another answer.
+/// For each type: whether there are two answers of the head that both have enough swaps whose donor
+/// has another answer.
 fn tells(suite: &SwapSuite, head: &UsualAnswers) -> Vec<bool> {
     let of_type = |of_type: usize| {
         let mut counts: Vec<(u32, usize)> = Vec::new();
@@ -562,7 +563,7 @@ impl About<'_> {
             return open;
         }
         match self.of_dropped() {
-            // Without any noise on either side, few swaps prove as much as many.
+            // Without any noise on either side, a few swaps are as good a proof as many.
             TypeVerdict::Regression if is_few && self.whole.is_noisy => open,
             verdict => verdict,
         }

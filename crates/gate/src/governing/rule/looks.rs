@@ -16,7 +16,7 @@ const FEWEST_BASE_RUNS: usize = 3;
 /// What to do next.
 #[derive(Clone, Debug)]
 pub enum FollowUp {
-    /// Make these runs, and look again.
+    /// Make the given runs, and look again.
     Rerun(Rerun),
     /// Every type is decided, or stays open.
     Decided(TypeEnding),
@@ -25,7 +25,7 @@ pub enum FollowUp {
 /// The end of the looks at a suite.
 #[derive(Clone, Debug)]
 pub struct TypeEnding {
-    /// Each type, in the order of the suite.
+    /// The result for each type, in the order of the suite.
     pub types: Vec<(TypeFigures, Status, TypeVerdict)>,
     /// The names of the cases that were left out, because their answers vary too much on the base.
     pub unsteady: Vec<String>,
@@ -143,8 +143,8 @@ fn wanted(
 }
 
 impl SwapSuite {
-    /// This many runs of some items on a side, together with the inputs for the own answers of
-    /// their cases.
+    /// Requests this many runs of some items on a side, together with the inputs for the own
+    /// answers of their cases.
     fn asking(&self, places: &[usize], (side, runs): (Which, usize)) -> WantedRepeats {
         let mut wanted = WantedRepeats::new();
         for place in places {

@@ -162,7 +162,8 @@ pub(super) fn judge(
 
 /// The swaps of one type.
 struct TypeSwaps {
-    /// The distances of the swaps from their cases on the base and on the head.
+    /// The distances between the answers to the swaps and the answers to their cases, on the base
+    /// and on the head.
     x: Vec<f64>,
     y: Vec<f64>,
     /// The variances of these distances.

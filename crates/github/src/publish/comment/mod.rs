@@ -193,7 +193,7 @@ fn more(page: &mut String, all: usize, listed: usize, word: &str) {
 /// The maximum size of the first lines in bytes, including all external text.
 const HEAD: usize = 1_650;
 
-/// The first lines, with names and the reason shortened as far as necessary.
+/// The first lines; names and the reason are shortened as much as necessary.
 fn head(publication: &Publication<'_>) -> String {
     const COLUMNS: [usize; 4] = [400, 120, 60, 20];
     COLUMNS

@@ -16,7 +16,7 @@ use kelvin_record::{Nouns, metric_name, probe_of};
 /// How many answers that became wrong are shown above the metrics.
 const FLIPPED: usize = 5;
 
-/// The maximum width of each of them, in columns.
+/// The maximum width of each shown answer, in columns.
 const FLIPPED_ANSWER: usize = 120;
 
 /// The answers that became wrong, one for each case.
@@ -178,8 +178,8 @@ fn in_words(publication: &Publication<'_>, id: &str) -> String {
     })
 }
 
-/// Both values and their difference with two decimals, or with four if two would hide that they
-/// differ.
+/// Both values and their difference with two decimals; with four if two decimals would hide the
+/// difference.
 fn rounded(base: Option<f64>, head: Option<f64>) -> (String, String, String) {
     let (before, after) = (base.unwrap_or_default(), head.unwrap_or_default());
     let both = base.is_some() && head.is_some();
@@ -197,7 +197,7 @@ fn rounded(base: Option<f64>, head: Option<f64>) -> (String, String, String) {
     (show(base), show(head), change)
 }
 
-/// Only the figures, if there is no base.
+/// A table with only the figures, if there is no base.
 pub(super) fn figures(publication: &Publication<'_>, most: usize) -> String {
     let gated: Vec<_> = publication
         .report
@@ -267,7 +267,7 @@ pub(super) fn cases(judgement: &Judgement, most: usize) -> String {
     page
 }
 
-/// The first few variants that changed, and the number of the others.
+/// The names of the first few variants that changed, and the number of the others.
 fn flipped(variants: &[String]) -> String {
     const SHOWN: usize = 2;
     let first: Vec<String> = variants

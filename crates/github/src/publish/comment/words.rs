@@ -13,7 +13,7 @@ use kelvin_page::{capitalized, safe};
 
 pub(super) fn reasons(judgement: &Judgement) -> String {
     let mut page = String::new();
-    // The first reason is already shown above, unless it has no effect.
+    // The first reason was already shown above, unless it has no effect.
     let first = judgement.verdict.reasons.first();
     let shown = usize::from(first.is_some_and(|reason| reason.effect.is_some()));
     for reason in judgement.verdict.reasons.iter().skip(shown).take(20) {
@@ -106,7 +106,7 @@ fn of_whom(items: &BTreeSet<&str>, times: usize) -> String {
     }
 }
 
-/// How far the figures can be trusted, if another run has measured them.
+/// A note on how far the figures can be trusted, if another run has measured them.
 pub(super) fn claim(publication: &Publication<'_>) -> String {
     let claim = publication.context.claim.as_deref();
     claim.map_or_else(String::new, |claim| {
@@ -135,7 +135,7 @@ pub(super) fn reproduce(publication: &Publication<'_>) -> String {
     let Some(judgement) = publication.judgement else {
         return String::new();
     };
-    // For a run that was made elsewhere, only the user knows how it was made.
+    // If a run was made in another tool, only the user knows how it was made.
     if publication.report.is_evaluation() {
         return String::new();
     }

@@ -66,8 +66,8 @@ pub fn key_forms(text: &str) -> impl Iterator<Item = Range<usize>> {
 /// Removes the secrets of a run from texts.
 #[derive(Clone, Debug, Default)]
 pub struct Masker {
-    /// The secrets, the longest first, so that a secret inside another one does not leave the rest
-    /// of it.
+    /// The secrets, the longest first. Otherwise, if a secret contains another one, a part of it
+    /// would stay.
     secrets: Vec<String>,
     /// Matches any secret; none if there is none, or if there are too many for one pattern.
     any: Option<Regex>,
@@ -176,7 +176,8 @@ impl Masker {
     /// Fails if the value cannot be written as JSON.
     pub fn may_find(&self, value: &impl Serialize) -> anyhow::Result<bool> {
         let mut search = MaskSearch::new(self);
-        // Then every text is on its own line, so that the lines can be checked one after the other.
+        // With line breaks in the JSON, every text is on its own line, so that the lines can be
+        // checked one after the other.
         let lines = PrettyFormatter::with_indent(b"");
         value.serialize(&mut Serializer::with_formatter(&mut search, lines))?;
         Ok(search.ends())
@@ -224,7 +225,7 @@ fn written_forms(secret: &str) -> BTreeSet<String> {
     forms
 }
 
-/// A secret as it is written in JSON, in both usual ways.
+/// The two usual forms of a secret in JSON.
 fn quoted(secret: &str) -> [String; 2] {
     let json = Value::from(secret).to_string();
     let json = json[1..json.len() - 1].to_owned();
@@ -309,7 +310,7 @@ impl<'a> MaskSearch<'a> {
         self.found
     }
 
-    /// Searches the first bytes and drops them.
+    /// Searches a number of bytes at the beginning, and drops them.
     fn look(&mut self, end: usize) {
         let json = String::from_utf8_lossy(&self.text[..end]);
         self.found = self.found || self.masker.may_be_in(&json);

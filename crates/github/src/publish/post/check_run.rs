@@ -174,7 +174,7 @@ impl Drop for OpenCheckRun<'_> {
                 "summary": "The run ended before it had a verdict: it failed, or it was stopped. \
                             The log of the job says more.",
             });
-            // There is no caller any more who could get the error.
+            // The error cannot be returned here, because there is no caller any more.
             let _ = self.close(Conclusion::Failure, &output, None);
         }
     }

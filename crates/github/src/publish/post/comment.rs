@@ -15,7 +15,7 @@ const SMALLER: usize = 20_000;
 const ATTEMPTS: usize = 3;
 /// How often the program checks whether another job wrote a comment at the same time.
 const LOOKS: usize = 2;
-/// The shortest wait before such a check.
+/// The shortest wait before each check for comments of other jobs.
 const LOOK: Duration = Duration::from_millis(400);
 /// The number of entries of a page of comments.
 const PAGE: usize = 100;
@@ -23,7 +23,7 @@ const PAGE: usize = 100;
 /// When a comment is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommentMode {
-    /// One comment, kept up to date.
+    /// One comment, which is always replaced by the newest result.
     Update,
     /// A new comment for every run.
     New,
@@ -130,7 +130,7 @@ struct CommentWriter<'a, 'b> {
     sticky: &'a Sticky<'a>,
     /// The account of the token; none until a first comment shows the app of the token.
     me: Option<String>,
-    /// All comments at the time of the last check.
+    /// All comments, as of the last check.
     seen: Vec<Comment>,
     body: &'a mut Body<'b>,
     /// The text that GitHub has accepted, or not rejected yet.
@@ -201,7 +201,7 @@ impl CommentWriter<'_, '_> {
     /// Checks whether another job wrote a comment at the same time. The oldest comment is kept, and
     /// the job that wrote a later one deletes it.
     fn settle(&mut self, new: Comment) -> Result<Posted, Error> {
-        // Comments are ordered by their numbers, so full pages do not change.
+        // Comments are sorted by their numbers, so a full page does not change.
         let page = (self.seen.len() / PAGE).max(1);
         for _ in 0..LOOKS {
             self.client.pause_about(LOOK);

@@ -42,7 +42,7 @@ pub(super) struct Rubric {
     pub(super) template: Option<Template>,
 }
 
-/// Which of two texts is shown first.
+/// The order in which two texts are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Places {
     /// Always the reference.
@@ -50,7 +50,7 @@ pub(super) enum Places {
     /// The reference and the response alternate between exhibits. A position bias then adds to the
     /// noise of single grades, but cancels out in their mean.
     ByTurns,
-    /// Each exhibit is asked about in both orders.
+    /// Each exhibit is graded in both orders.
     Both,
 }
 

@@ -18,7 +18,7 @@ const NOTES: &str = "notes";
 pub(in crate::judge) enum Scale {
     /// A number from 0 to 1.
     Number,
-    /// One of these words, each with its score, in the order in which they are shown.
+    /// One of some words, each with its score, in the order in which they are shown.
     Choices(Vec<(String, f64)>),
     /// A list of claims, statements or passages with a verdict for each; this measure is computed
     /// from the verdicts.
@@ -26,7 +26,7 @@ pub(in crate::judge) enum Scale {
 }
 
 impl Scale {
-    /// Which of two texts is better: 1 for the first one, 0 for the second one.
+    /// The scale for the better of two texts: 1 for the first one, 0 for the second one.
     pub(in crate::judge) fn winner() -> Self {
         let choices = [("one", 1.0), ("two", 0.0), ("tie", 0.5)];
         Self::Choices(choices.map(|(word, score)| (word.to_owned(), score)).into())
@@ -140,7 +140,7 @@ impl Scale {
             .unwrap_or_default()
     }
 
-    /// The smallest answer with this score and these notes.
+    /// The shortest answer that has this score and these notes.
     pub(super) fn smallest(&self, score: f64, notes: &str) -> Value {
         match self {
             Self::Number | Self::Verdicts(_) => json!({ NOTES: notes, SCORE: score }),

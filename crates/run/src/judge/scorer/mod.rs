@@ -50,8 +50,8 @@ pub trait Scorer: Send + Sync + fmt::Debug {
         decision.to_string()
     }
 
-    /// The judge that has to be asked; none for a scorer that computes every distance itself. Such
-    /// a computed distance is symmetric.
+    /// The judge for the distances; none for a scorer that computes every distance itself. A
+    /// computed distance is symmetric.
     fn asked(&self) -> Option<&AskedJudge> {
         None
     }

@@ -22,7 +22,8 @@ impl JudgeSettings {
         }
     }
 
-    /// The same judge with these criteria; if its settings name no mode, in the mode `criteria`.
+    /// The same judge with the given criteria; if its settings name no mode, in the mode
+    /// `criteria`.
     ///
     /// # Errors
     ///
@@ -55,7 +56,7 @@ impl JudgeSettings {
 }
 
 impl JudgeSettings {
-    /// The first problem of the settings that a schema cannot find, in a sentence.
+    /// The first problem of the settings that a schema cannot find, as a sentence.
     pub fn slips_in_words(&self) -> Option<String> {
         self.slips().first().map(ToString::to_string)
     }

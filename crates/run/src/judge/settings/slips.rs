@@ -1,5 +1,5 @@
-//! The problems in the settings of a judge that a schema cannot find. A key that the judge ignores
-//! is one of them: nobody should think that it has an effect.
+//! The problems in the settings of a judge that a schema cannot find. For example, a key without an
+//! effect on the judge is a problem, because the user would think that it has one.
 
 use std::fmt;
 

@@ -23,7 +23,7 @@ pub struct GivenAnswer {
     pub family: Option<String>,
 }
 
-/// A line of the file as it is written.
+/// The unchecked line of a file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawAnswer {
@@ -63,7 +63,7 @@ impl GivenAnswer {
     }
 }
 
-/// The digest of all answers in their order.
+/// The digest of all answers, which depends on their order.
 pub(super) fn digest(answers: &[GivenAnswer]) -> Digest {
     let fields = Fields::of("kelvin/given-answers/v1");
     let each = |fields, answer: &GivenAnswer| answer.field(fields);

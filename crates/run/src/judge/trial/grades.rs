@@ -88,8 +88,8 @@ impl Grades<'_> {
         range.map(|(task, scored)| (*task, scored))
     }
 
-    /// The first grade of a copy. If the good answer is the given one, the grade of the given
-    /// answer is used for it.
+    /// The first grade of a copy. If the good answer is the given answer, the grade of the given
+    /// answer is used.
     fn scored(&self, answer: usize, plant: Plant) -> Option<Scored> {
         let given = &self.answers[answer];
         let is_whole = given.good(self.settings.pass) == Some(given.response.as_str());

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use super::given::GivenAnswer;
 use super::plant::Plant;
 
-/// One grading: a copy of an answer, and the number of the repeat.
+/// A grading of one copy of an answer, with the number of the repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrialTask {
     /// The index of the answer in the file, from 0.
     pub answer: usize,
     /// The copy of the answer.
     pub plant: Plant,
-    /// The number of the grading among those of the same copy, from 1.
+    /// The number of the grading among all gradings of the same copy, from 1.
     pub repeat: usize,
 }
 
@@ -39,7 +39,7 @@ pub struct TrialSettings {
     pub repeats: usize,
 }
 
-/// All tasks of a trial, in the order of the answers.
+/// All gradings of a trial, in the order of the answers.
 ///
 /// If an answer has no reference, the good answer is used: its copies are graded against the text
 /// from which they were made.

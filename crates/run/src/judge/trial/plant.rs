@@ -1,4 +1,5 @@
-//! Copies of a good answer with planted faults. Their order is known without a label.
+//! Copies of a good answer with planted faults. Which of two copies is better is known without a
+//! label.
 
 use kelvin_base::digest::Fields;
 use kelvin_base::draw::Draw;
@@ -10,11 +11,11 @@ pub enum Plant {
     Given,
     /// No change: the good answer from which all copies are made.
     Whole,
-    /// The second half of the words is gone. The copy is worse.
+    /// The second half of the words is removed. The copy is worse.
     Truncated,
-    /// Its statements are negated, and its numbers are changed. The copy is worse.
+    /// The statements are negated, and the numbers are changed. The copy is worse.
     Contradicted,
-    /// Its sentences are in another order. The copy is not better; how much worse it is depends on
+    /// The sentences are in another order. The copy is not better; how much worse it is depends on
     /// the answer, so the result is reported but not used.
     Shuffled,
     /// The truncated copy, followed by filler sentences. It is worth the same as the truncated
@@ -71,7 +72,7 @@ pub(crate) fn truncated(text: &str) -> Option<String> {
     if words.len() < FEWEST_WORDS {
         return None;
     }
-    // The first removed word is a part of the text, so its position can be computed.
+    // The first removed word is a slice of the text, so its position can be computed.
     let first_gone = words[words.len() / 2];
     let end = first_gone.as_ptr() as usize - text.as_ptr() as usize;
     Some(text[..end].trim_end().to_owned())

@@ -221,7 +221,7 @@ impl Target for CommandTarget {
             Ok(started) => started,
             Err(error) => return Ended::failed(self.unstarted(&error), None),
         };
-        // Only a call with a workplace may need its whole printed text.
+        // The whole printed text is needed only if the call has a workplace.
         let most = call.workplace.map_or(0, |_| self.site.max_output_bytes);
         let (mut stdout, mut stderr) = (Printed::at_most(most), Tail::default());
         let timeout = self.site.timeout;

@@ -38,13 +38,13 @@ pub(super) fn read(path: &Path, most: u64, bytes: &mut Vec<u8>) -> Result<(), Fa
     if !data.is_file() {
         return Err(unreadable("its output is not a regular file".to_owned()));
     }
-    // The bytes are counted as they are read, because the file may still grow.
+    // The bytes are counted while they are read, because the file may still grow.
     file.take(most.saturating_add(1))
         .read_to_end(bytes)
         .map_err(failed)?;
     if bytes.len() as u64 > most {
-        // Many such files would fill the disk, and nobody reads them. The bytes in memory are
-        // dropped too.
+        // Many output files over the limit would fill the disk without any use. The bytes in memory
+        // are dropped too.
         *bytes = Vec::new();
         std::fs::remove_file(path).map_err(failed)?;
         return Err(Failure::too_large(most));

@@ -156,7 +156,7 @@ struct Woken {
     streams: [bool; 2],
 }
 
-/// One of the standard streams of a process, and the buffer for its text.
+/// A standard stream of a process, and the buffer for its text.
 struct Stream<'a> {
     from: &'a PipeReader,
     sink: &'a mut dyn Sink,

@@ -180,7 +180,7 @@ impl ServiceHost {
         let mut supervised = program.supervised();
         supervised.envs([("PORT", port.to_string())]);
         let (log, output) = io::pipe()?;
-        // This process keeps no copy of a write end; with a copy, the log would never end.
+        // This process keeps no copy of the write end; otherwise the log would never end.
         let streams = [None, Some(output.try_clone()?.into()), Some(output.into())];
         let running = Running::start(&supervised, streams)?;
         let tail = Arc::<Mutex<Tail>>::default();

@@ -1,5 +1,5 @@
-//! One HTTP exchange: a single request with a time limit and a size limit, which ends early when
-//! the run is stopped. Other modules interpret the answer.
+//! A single HTTP request with a time limit and a size limit, which ends early when the run is
+//! stopped. Other modules interpret the answer.
 
 use std::error::Error;
 use std::io::{self, Cursor};

@@ -12,7 +12,7 @@ const SHORTEST_SCRUBBED: usize = 8;
 /// The text that replaces the key if an answer or an error repeats it.
 const HIDDEN: &str = "***";
 
-/// The key of a server, if it has one.
+/// The key of a server, if the server needs one.
 #[derive(Clone)]
 pub(in crate::targets) enum ServerKey {
     /// The server needs no key.

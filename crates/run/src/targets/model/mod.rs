@@ -378,7 +378,7 @@ fn unresolved(settings: &Value) -> Misuse {
 }
 
 impl ModelCall {
-    /// Everything on which the answers depend.
+    /// The settings on which the answers depend.
     fn identity(&self) -> Value {
         let mut endpoint = json!(self.endpoint);
         if let Some(endpoint) = endpoint.as_object_mut() {

@@ -99,7 +99,7 @@ impl Replay {
     ) -> Result<Self, Misuse> {
         let shown = path.display();
         let text = fs::read_to_string(path).or_else(|error| match error.kind() {
-            // The first recording creates the file.
+            // If answers are recorded, the first recording creates the file.
             io::ErrorKind::NotFound if is_recorded => Ok(String::new()),
             _ => Err(error),
         });

@@ -34,7 +34,7 @@ const LINGER: Duration = Duration::from_millis(20);
 pub(super) enum SharedEnd {
     /// An answer, and the other results of the call.
     Answered(Vec<u8>, Box<Reply>),
-    /// Another end that certainly belongs to this call.
+    /// The call ended in another way, which certainly belongs to this call.
     Ended(Box<Ended>),
     /// The result is unknown; the call has to be repeated alone.
     Unknown,
@@ -278,7 +278,8 @@ impl Drop for Company {
         let threads = std::mem::take(&mut waiting.threads);
         drop(waiting);
         for thread in threads {
-            // If the thread has panicked, it has reported that itself, and its worker ends with it.
+            // If the thread has panicked, it has reported the panic itself, and its worker ends
+            // together with it.
             let _ = thread.join();
         }
     }
@@ -297,7 +298,7 @@ struct Host {
 struct Serving {
     worker: RunningWorker,
     way: InCompany,
-    /// How many calls it has received.
+    /// How many calls the process has received.
     given: u64,
     /// Whether the process has answered a call.
     has_answered: bool,
@@ -424,7 +425,7 @@ impl Host {
         }
     }
 
-    /// Ends a process that gets no more calls, once it has none left.
+    /// Ends a process that gets no more calls, as soon as all its calls have ended.
     fn retire(&mut self) {
         if !self.flying.is_empty() {
             return;
@@ -666,7 +667,7 @@ impl Host {
             Ok(result) => Ok(rpc::output(&result).ok_or(WorkerLoss::OutOfProtocol(rpc::NO_TEXT))?),
             Err(error) => Err(error),
         };
-        // All turns of a conversation go to the same process.
+        // The turns of a conversation must all go to the same process.
         if let (Ok(answer), Some(serving)) = (&end, &mut self.serving)
             && self.flying[at].call.goes_on(answer)
         {
@@ -805,7 +806,7 @@ impl Host {
 }
 
 impl Serving {
-    /// Sends as much as the process accepts.
+    /// Sends as many bytes as the process accepts now.
     fn send(&mut self) -> io::Result<()> {
         let mut unsent = &self.unsent[..];
         match self.worker.write(&mut unsent) {

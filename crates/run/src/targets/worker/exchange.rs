@@ -1,4 +1,4 @@
-//! One running worker: a message is sent to it, and its answer is read. A worker that breaks the
+//! A running worker: it receives a message, and its answer is read. A worker that breaks the
 //! protocol, takes too long or uses too much memory cannot be used any more; it is killed when it
 //! is dropped.
 
@@ -86,7 +86,7 @@ pub(super) struct RunningWorker {
     begun: Vec<u8>,
     /// The time of the last check of its memory.
     looked: Instant,
-    /// How many calls it has answered.
+    /// How many calls the worker has answered.
     pub(super) calls: u64,
     /// The write ends of its streams stay open here, so that closing a pipe does not wake the
     /// thread. The end of the worker is reported in another way.
@@ -206,7 +206,7 @@ impl RunningWorker {
         read_all(&mut self.log, &mut |_| {});
     }
 
-    /// Sends as much as the pipe accepts.
+    /// Writes as many bytes as the pipe accepts now.
     pub(super) fn write(&mut self, unsent: &mut &[u8]) -> io::Result<()> {
         while !unsent.is_empty() {
             match self.to.write(unsent) {
@@ -290,7 +290,7 @@ impl RunningWorker {
         }
     }
 
-    /// Passes on the text that it has printed.
+    /// Passes on the text that the worker has printed.
     pub(super) fn read_log(&mut self, take: &mut dyn FnMut(&[u8])) {
         read_all(&mut self.log, take);
     }

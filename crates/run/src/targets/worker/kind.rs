@@ -91,7 +91,7 @@ impl WorkerSettings {
         Ok((settings, bounds))
     }
 
-    /// The limits as a configuration writes them under a key.
+    /// The limits that a configuration sets under a key.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ use source::{WorkerSource, printed};
 pub(in crate::targets) enum InCompany {
     /// At most this many messages may wait for answers at the same time.
     Concurrent(usize),
-    /// One message at a time is sent, with at most this many calls.
+    /// One message at a time is sent; it contains at most this many calls.
     Batch(usize),
 }
 
@@ -217,7 +217,7 @@ impl WorkerTarget {
                 end => break (worker, end),
             }
         };
-        // All turns of a conversation go to the same process.
+        // The turns of a conversation must all go to the same process.
         let mut input = first;
         let mut earlier = Vec::new();
         for next in later {
@@ -319,7 +319,7 @@ impl Drop for WorkerTarget {
             workers.into_iter().for_each(|worker| drop(worker.kill()));
             return;
         }
-        // All workers get the request to end before the first wait.
+        // All workers are asked to end before the program waits for the first one.
         workers.iter_mut().for_each(RunningWorker::dismiss);
         let since = Instant::now();
         workers.into_iter().for_each(|worker| worker.leave(since));

@@ -39,7 +39,7 @@ pub enum Seen {
     Changed,
 }
 
-/// The files of the pipeline as they were when the run began.
+/// The files of the pipeline at the beginning of the run.
 #[derive(Debug)]
 pub struct Watch {
     root: PathBuf,
@@ -168,7 +168,8 @@ impl Watch {
         price <= call || price <= state.ended.elapsed()
     }
 
-    /// The files as they were when the run began, by name, each with a short digest of its kind and content.
+    /// The files at the beginning of the run, by name, each with a short digest of its kind and
+    /// content.
     pub fn listed(&self) -> BTreeMap<String, String> {
         let entry = |(name, entry): (&Vec<u8>, &CodeFile)| {
             let fields = Fields::of("kelvin/file/v1");
@@ -184,7 +185,7 @@ impl Watch {
         self.learns.swap(is_alone, Ordering::Relaxed)
     }
 
-    /// The files that the pipeline creates itself, as far as the first call has shown them.
+    /// The files that the pipeline creates itself, if the first call has shown them.
     pub fn made(&self) -> Made {
         self.state().made.clone()
     }

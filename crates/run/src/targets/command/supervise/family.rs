@@ -134,7 +134,7 @@ fn children() -> Vec<Pid> {
     let lists: Option<Vec<String>> = threads
         .map(|thread| fs::read_to_string(thread.path().join("children")).ok())
         .collect();
-    // A kernel may have been built without these lists.
+    // The kernel may not have been built with the lists of children.
     match lists.filter(|lists| !lists.is_empty()) {
         Some(lists) => lists
             .iter()

@@ -26,7 +26,7 @@ pub use serve::{serve, serve_the_tests};
 
 use kelvin_system::confine;
 
-/// The first argument that makes this program a supervisor.
+/// If this is the first argument, the program runs as a supervisor.
 pub const WORD: &str = "__supervise";
 
 /// Whether this program calls [`serve()`] if [`WORD`] is its first argument.
@@ -281,7 +281,8 @@ impl Running {
         Ok(self.supervisor.socket()?.as_fd())
     }
 
-    /// The pipes with the program's standard output and error output, unless it has its own.
+    /// The pipes with the standard output and the error output of the program, unless the program
+    /// has its own streams.
     pub(in crate::targets) const fn printed(&self) -> &[PipeReader; 2] {
         &self.supervisor.pipes.from
     }
@@ -339,7 +340,7 @@ impl Running {
 pub fn dismiss() {
     for list in [&IDLE, &KEPT] {
         let supervisors = std::mem::take(&mut *list.lock().unwrap_or_else(PoisonError::into_inner));
-        // All supervisors get the request to end before the first wait.
+        // All supervisors are asked to end before the program waits for the first one.
         drop(supervisors);
     }
 }

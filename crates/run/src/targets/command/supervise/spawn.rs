@@ -55,7 +55,7 @@ impl Spawner {
         })
     }
 
-    /// Starts a program with these standard streams, as the leader of its own process group.
+    /// Starts a program with the given standard streams, as the leader of its own process group.
     ///
     /// # Errors
     ///
@@ -65,8 +65,9 @@ impl Spawner {
         program: &SupervisedProgram,
         streams: [&impl AsFd; 3],
     ) -> io::Result<Pid> {
-        // One program at a time runs below this process, which itself uses no relative path. The
-        // folder is entered for each program, since another folder may have taken its name.
+        // Below this process, one program runs at a time, and this process itself uses no relative
+        // paths. The folder is entered for each program, since another folder may have taken its
+        // name.
         rustix::process::chdir(&program.folder)?;
         let mut actions = PosixSpawnFileActions::init()?;
         for (stream, number) in streams.iter().zip(0..) {
@@ -124,7 +125,7 @@ impl Spawner {
     }
 }
 
-/// The first program of this name in the folders of a search path.
+/// The path of the first program with this name in the folders of a search path.
 fn found(program: &SupervisedProgram, path: &[u8]) -> io::Result<PathBuf> {
     let name = program.words.first().map_or(Path::new(""), Path::new);
     env::split_paths(OsStr::from_bytes(path))

@@ -15,7 +15,7 @@ use rustix::net::{
 
 use super::{OwnStreams, StopOrder, Streams, SupervisedProgram, SupervisorReply};
 
-/// The first letters of orders and replies.
+/// The prefixes of orders and replies.
 const START: u8 = b's';
 const USUAL: u8 = b'l';
 const ASK: u8 = b't';
@@ -32,7 +32,7 @@ const REPLY: usize = 9;
 /// An order to a supervisor.
 #[derive(Debug)]
 pub(super) enum SupervisorOrder {
-    /// The program, and the streams that it has for itself.
+    /// Starts a program with its own streams.
     Start(SupervisedProgram, OwnStreams),
     /// The streams for every program without its own streams.
     Usual(Streams),
@@ -168,7 +168,7 @@ pub(super) fn order(mut socket: &UnixStream) -> io::Result<Option<SupervisorOrde
 /// The started programs must not inherit the received descriptors.
 #[cfg(target_os = "linux")]
 const FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC;
-/// Only Linux can set this flag during the receive.
+/// Other systems cannot set this flag while receiving a message.
 #[cfg(not(target_os = "linux"))]
 const FLAGS: RecvFlags = RecvFlags::empty();
 

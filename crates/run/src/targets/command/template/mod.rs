@@ -18,7 +18,7 @@ pub(in crate::targets) struct Paths<'a> {
     pub(in crate::targets) output: &'a Path,
     /// The folder of the configuration.
     pub(in crate::targets) root: &'a Path,
-    /// The working directory of a call, if it has its own.
+    /// The separate working directory of a call, if there is one.
     pub(in crate::targets) workspace: Option<&'a Path>,
 }
 
@@ -71,7 +71,7 @@ pub(super) enum Placeholder {
 impl Placeholder {
     const ALL: [Self; 4] = [Self::Input, Self::Output, Self::Root, Self::Workspace];
 
-    /// The placeholder as it is written.
+    /// The text of the placeholder in a command line.
     const fn token(self) -> &'static str {
         match self {
             Self::Input => "{input}",
@@ -133,7 +133,7 @@ impl CommandTemplate {
                 ));
             }
         } else if words.is_err() && !run.contains(['\n', '#']) && !run.contains("$'") {
-            // In comments, here-documents and `$'...'` an apostrophe need not be paired.
+            // In comments, here-documents and `$'...'`, a single apostrophe is allowed.
             return Err(unmatched());
         }
         Ok(Self::Script(CommandWord::parse(run)))
