@@ -156,7 +156,7 @@ fn at_most(rerun: &Rerun, repeats: usize) -> Rerun {
     }
 }
 
-/// How many calls one run of everything takes.
+/// How many calls one run of all items needs.
 pub(super) fn one_run(head: &Report) -> usize {
     over_items(head, |item| item.inputs)
 }

@@ -62,7 +62,7 @@ impl SpentSoFar {
 }
 
 impl Progress {
-    /// Chooses the form that fits standard error.
+    /// Chooses how progress is shown, depending on what standard error is.
     pub(super) fn new(format: LogFormat) -> Self {
         let form = match format {
             LogFormat::Json => ProgressForm::Json,

@@ -213,7 +213,7 @@ pub(super) struct ScenarioAnswer {
     pub(super) forbidden: Vec<String>,
     /// The beginning of the pipeline's answer, for people and for examples.
     pub(super) agent_output: String,
-    /// Whether the answer is longer than that.
+    /// Whether the answer is longer than the stored beginning.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) is_output_cut: bool,
     /// If the answer is longer, the digest and the length of the whole answer, with its beginning.

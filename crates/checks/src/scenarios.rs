@@ -24,7 +24,7 @@ const NAMED: usize = 5;
 pub(super) struct Scenarios {
     /// Sorted by id.
     pub(super) all: Vec<Scenario>,
-    /// The files from which they were read.
+    /// The files from which the scenarios were read.
     pub(super) files: Vec<PathBuf>,
     /// Notices from reading them.
     pub(super) notices: Vec<Notice>,

@@ -100,7 +100,7 @@ impl Item for CaseRecord {
         &self.notices
     }
 
-    /// The unit that a variant changed, or the first one.
+    /// The unit that a variant changed, otherwise the first unit.
     fn place(&self, variant: Option<&str>) -> Option<ItemPlace<'_>> {
         let variant = variant.and_then(|id| self.variant(id));
         let unit_type = variant.and_then(|variant| variant.unit_type.as_deref());

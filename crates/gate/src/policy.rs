@@ -97,7 +97,7 @@ pub enum OnSuspected {
     Always(Effect),
 }
 
-/// The limits for the re-runs; the caller that makes them counts.
+/// The limits for the re-runs; the caller counts the re-runs, because it makes them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RerunBudget {
     /// The maximum number of runs of a case on the head, including the first; 1 allows no re-run.

@@ -310,7 +310,7 @@ impl Rank {
 }
 
 impl Word {
-    /// The word that is written everywhere.
+    /// The word in reports and messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",

@@ -51,7 +51,7 @@ struct Sampled {
     /// The answer against which it was graded, and the repeat of that answer on the base.
     other: Option<(Answered, Option<usize>)>,
     grades: Grades,
-    /// The tokens that the judge used for it.
+    /// The tokens that the judge used for this answer.
     usage: Option<Usage>,
 }
 

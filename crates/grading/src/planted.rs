@@ -28,7 +28,7 @@ const MOST_ANSWERS: usize = MOST_GRADES / 3;
 pub(super) struct OwnAnswer<'a> {
     pub(super) prompt: &'a Prompt,
     pub(super) text: &'a str,
-    /// The passages from which it was made, if they are known.
+    /// The passages from which the answer was made, if they are known.
     pub(super) passages: Option<Arc<[String]>>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct OwnAnswer<'a> {
 struct Source<'a> {
     prompt: &'a Prompt,
     answer: &'a str,
-    /// The passages from which it was made, if they are known.
+    /// The passages from which the answer was made, if they are known.
     passages: Option<Arc<[String]>>,
     /// The grade of the answer in the report of the base, if the judge is still the same.
     then: Option<f64>,

@@ -200,7 +200,7 @@ pub struct ItemSignal {
 pub struct Plane {
     /// The signals to the right and upwards.
     pub axes: [&'static str; 2],
-    /// The ids of the metrics that they show.
+    /// The ids of the metrics that the axes show.
     pub metrics: [&'static str; 2],
     /// The names of the corners: upper left, upper right, lower left, lower right.
     pub corners: [&'static str; 4],
@@ -268,7 +268,7 @@ pub struct ItemPage<'a> {
 /// texts are untrusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AnswersView {
-    /// The answer against which it is graded; none if there is none.
+    /// The answer against which the item's answer is graded; none if there is no such answer.
     pub before: Option<String>,
     /// The answer that is graded.
     pub after: String,

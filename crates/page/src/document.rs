@@ -197,7 +197,7 @@ pub struct Signal<'a> {
     pub question: &'static str,
     /// Its value.
     pub estimate: Estimate<'a>,
-    /// The largest value that it can have.
+    /// The largest possible value of the figure.
     pub most: f64,
     /// The positions of the marks on its scale.
     pub marks: Vec<f64>,

@@ -98,7 +98,7 @@ pub fn as_lines(
     let (mut list, mut written) = (String::new(), 1);
     for row in &mut rows {
         settle(&mut row.object, fields, named);
-        // Blank lines before this row, and additional lines of the row above.
+        // Blank lines before this row, and further lines of the previous row, become empty lines.
         while written < row.line {
             list.push('\n');
             written += 1;
@@ -134,7 +134,7 @@ pub fn strange_names(mapping: Option<&Node>, fields: &RowFields) -> Vec<Problem>
 /// An unchecked item from the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawRow {
-    /// The line where it begins, from 1.
+    /// The line where the item begins, from 1.
     pub line: usize,
     /// Its JSON text. For a row of a table, this is an object whose values are texts, in the order
     /// of the columns. A line or an array element need not be valid JSON, or an object.

@@ -43,7 +43,7 @@ impl Nouns {
         }
     }
 
-    /// The form that fits a number.
+    /// The singular or the plural, depending on a number.
     pub fn of(&self, count: usize) -> &str {
         match count {
             1 => &self.item,

@@ -47,11 +47,11 @@ pub struct RivalAnswers {
     pub asked: String,
     /// The answer of the candidate.
     pub answer: String,
-    /// The answer with which it is compared.
+    /// The answer with which the first answer is compared.
     pub other: String,
     /// The system that gave the first answer.
     pub candidate: String,
-    /// The system that gave the other one.
+    /// The system that gave the other answer.
     pub baseline: Option<String>,
     /// The decision of the judge: 1 if the first answer is better, 0 if the second one is, 0.5 for
     /// a tie; none if it has not graded both.
@@ -79,7 +79,7 @@ pub struct GradedPair {
     pub seconds: Option<f64>,
     /// The tokens that the answer used, if the pipeline reported them.
     pub usage: Option<Usage>,
-    /// The tokens that the judge used for it.
+    /// The tokens that the judge used for this answer.
     pub judge_usage: Option<Usage>,
     /// The tags by which prompts are grouped.
     pub tags: Vec<String>,

@@ -200,10 +200,10 @@ pub trait AnySection: fmt::Debug + Send + Sync {
     /// The section for the probe's own kind, which knows its type.
     fn as_any(&self) -> &dyn Any;
 
-    /// Mutable access to the section for its own kind.
+    /// Mutable access to the section, for the probe's own kind.
     fn as_any_mut(&mut self) -> &mut dyn Any;
 
-    /// The section for its own kind, by value.
+    /// The section by value, for the probe's own kind.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -387,6 +387,6 @@ pub struct VariantPart<'a> {
     pub kind: Option<&'a str>,
     /// Whether this version can make variants of that kind.
     pub is_known: bool,
-    /// The governing type of the unit that it changes.
+    /// The governing type of the unit that the variant changes.
     pub unit_type: Option<&'a str>,
 }

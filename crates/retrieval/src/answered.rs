@@ -71,7 +71,7 @@ fn text(answer: &AnswerRecord) -> KeptText {
     let is_withheld = kept.text.is_empty() && kept.characters.is_some();
     let fields = Fields::of("kelvin/retrieval/refusal/v1");
     match answer.grounded {
-        // If a page showed an empty answer, the reader would wonder.
+        // An empty answer on a page would confuse the reader.
         true if is_empty => KeptText {
             text: "no text".into(),
             ..kept.clone()

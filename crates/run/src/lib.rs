@@ -130,7 +130,7 @@ pub struct Outcome {
     pub streams: Option<Box<Streams>>,
     /// Where the answer came from.
     pub source: AnswerSource,
-    /// How often the pipeline was called for it.
+    /// How often the pipeline was called for the task.
     pub attempts: usize,
     /// How long the calls took, in seconds.
     pub seconds: f64,

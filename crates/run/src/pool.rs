@@ -117,7 +117,7 @@ fn make_room(jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
     }
 }
 
-/// How many jobs are possible with a limit.
+/// How many jobs are possible with a limit of open files.
 fn allowed(limit: u64, jobs: NonZeroUsize, per_job: u64) -> NonZeroUsize {
     let fit = limit.saturating_sub(FEWEST) / per_job;
     let fit = usize::try_from(fit).unwrap_or(usize::MAX);

@@ -20,7 +20,7 @@ const MOST_PEOPLE: usize = 15;
 pub(in crate::check) struct Desk {
     pub(in crate::check) request: PullRequest,
     pub(in crate::check) comments: Vec<Comment>,
-    /// The requests for approval that were made on it and still count.
+    /// The requests for approval that were made on the pull request and still count.
     pub(in crate::check) notices: Vec<ApprovalNotice>,
     /// All requests for approval that were ever made on the pull request.
     made: Vec<ApprovalNotice>,
@@ -92,9 +92,9 @@ pub(in crate::check) fn answer(
     let of_key = |notice: &&ApprovalNotice| notice.origin.is_of(&site.origin);
     let notice = match is_open {
         true => desk.notices.iter().find(of_key),
-        // The run of a merge may have a key of its own. Then one existing request counts, but
-        // several do not: they are for different configurations, and a decision about one of them
-        // does not decide about the others.
+        // The run of a merge may have another key. Then one existing request counts, but several do
+        // not: they are for different configurations, and a decision about one of them does not
+        // decide about the others.
         false => {
             let covering = desk.notices.iter().filter(|notice| {
                 notice.origin.config == site.origin.config

@@ -94,7 +94,7 @@ pub(crate) struct WorkflowResult {
     pub(crate) comment: Option<String>,
 }
 
-/// Runs everything that a run in a workflow does.
+/// Makes all steps of a run in a workflow.
 ///
 /// # Errors
 ///
@@ -145,7 +145,7 @@ pub(crate) fn ci(
         // This is done before the first publication, so that every text says where to approve, and
         // until when.
         let asked = match context.read_only {
-            // A run without write access leaves asking to `post/`.
+            // Without write access, the run leaves the request for approval to `post/`.
             true => Ok(()),
             false => approval::ask(client, judgement),
         };

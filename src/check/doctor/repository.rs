@@ -26,7 +26,8 @@ const KEEPING: &str = "on: { pull_request: {}, push: { branches: [main] } }\nper
                        org/kelvin-action@v1\n        with: { base-repeats: 5, comment: later }";
 const DEEP: &str = "- uses: actions/checkout@v5\n  with: { fetch-depth: 0 }";
 
-/// Checks all three; without a configuration only the first two.
+/// Checks the checkout, the base of the change and its baseline; without a configuration only the
+/// first two.
 pub(super) fn look(
     root: &Path,
     config: Option<&Config>,

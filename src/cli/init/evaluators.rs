@@ -37,7 +37,7 @@ pub(super) struct Evaluator {
 }
 
 impl Evaluator {
-    /// Describes it in words, with its path.
+    /// Describes the evaluator in words, with its path.
     pub(super) fn shown(&self) -> String {
         let name = match self.tool {
             Tool::Promptfoo => "promptfoo",

@@ -40,7 +40,7 @@ pub fn write(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     write_with(path, |file| file.write_all(text))
 }
 
-/// The same for a file that only its owner may read.
+/// Writes a file that only its owner may read, completely or not at all.
 pub fn write_private(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     let failed = || format!("failed to write `{}`", path.display());
     let folder = path.parent().unwrap_or(Path::new("."));

@@ -49,7 +49,7 @@ pub fn kappa(pairs: &[(f64, f64)], threshold: f64) -> Option<Kappa> {
 /// The agreement of two raters who assign categories.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CategoryKappa {
-    /// The share of the pairs in which both say the same.
+    /// The share of the pairs in which both raters agree.
     pub agreed: f64,
     /// Cohen's kappa; none if chance alone explains all agreement, since one rater always says the
     /// same.

@@ -168,7 +168,7 @@ fn is_same_number(one: &str, other: &str) -> bool {
 #[derive(Debug, PartialEq, Eq)]
 struct Decimal {
     is_negative: bool,
-    /// Without zeros on either side; empty for zero.
+    /// The digits without zeros at either end; empty for zero.
     digits: String,
     power: i64,
 }

@@ -66,7 +66,7 @@ pub(super) trait Service: fmt::Debug + Send + Sync {
 pub(super) struct ServiceSite<'a> {
     /// The name of the service.
     pub(super) name: &'a str,
-    /// The scenario for which it is opened.
+    /// The scenario for which the service is opened.
     pub(super) scenario: &'a Scenario,
     /// The folder of the configuration.
     #[cfg_attr(

@@ -187,9 +187,9 @@ pub fn with_newline<'a>(text: &'a str, newline: &str) -> Cow<'a, str> {
     Cow::Owned(out)
 }
 
-/// A text of the same length for the parser. The parser follows CommonMark with two exceptions: it
-/// recognises a lone carriage return as a line break only in some places, and it does not recognise
-/// a fence with a tab after it as the end of a code block.
+/// Rewrites a text for the parser, without changing its length. The parser follows CommonMark
+/// except in two points: it ends lines at a lone carriage return only in some places, and it does
+/// not recognise a fence with a tab after it as the end of a code block.
 pub(super) fn for_parser(text: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\r', b'\t', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);

@@ -21,7 +21,7 @@ pub(super) struct Conditions {
 pub(super) enum ConditionForm {
     /// The conditions are in the same sentence as "requires:".
     Inline,
-    /// As a list below that sentence.
+    /// The conditions are in a list below that sentence.
     List,
 }
 

@@ -7,7 +7,7 @@ use crate::cases::prose::BlockPlace;
 
 const WANTED: usize = 2;
 
-/// Begins a section with a sentence about it.
+/// Inserts a sentence about a section at the beginning of the section.
 pub(super) static KIND: Perturbation = Perturbation {
     name: "meta_commentary_injection",
     description: "a unit that does not govern begins with a sentence about the text",

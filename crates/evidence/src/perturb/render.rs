@@ -95,7 +95,7 @@ fn push_gap(text: &mut String, case: &Case, left: &Piece, right: &Piece) {
 
 /// The white space after a unit, if it has a blank line, without the indentation of the next heading.
 fn blank_line(tail: &str) -> Option<&str> {
-    // Nearly every gap is like this.
+    // Nearly every gap is one empty line.
     if tail == "\n\n" {
         return Some(tail);
     }

@@ -93,7 +93,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
     proposal
 }
 
-/// The order of every range, as the classes of its units.
+/// An order for each range: the classes of its units, in this order.
 type Orders = Vec<Vec<usize>>;
 
 /// Numbers the contents of units in the order in which they first occur: equal units have the same number, and an order

@@ -26,8 +26,8 @@ struct ExchangedCase {
 
 impl UsualBreaks {
     /// The indices of the broken cases, judged together in one look: the cases in which every run
-    /// of the head is bad, if chance rarely produces so much evidence. A case with few runs on a
-    /// side says nothing.
+    /// of the head is bad, if chance rarely produces so much evidence. From a case with few runs on
+    /// a side no conclusion is possible.
     pub fn together(&self, cases: &[PairedCase]) -> Vec<(usize, BrokenFinding)> {
         if self.deterministic || self.are_kept || self.demand.by_rank {
             return Vec::new();

@@ -179,7 +179,7 @@ impl DropSpread {
         self.between.map(Between::deviation)
     }
 
-    /// The part of that difference in the squared error.
+    /// The part of the difference between stored reports in the squared error.
     pub(super) fn fixed(&self) -> f64 {
         self.between.map_or(0.0, |between| between.term().0)
     }

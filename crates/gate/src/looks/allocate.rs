@@ -17,7 +17,7 @@ const OPENING: Repeats = Repeats {
     variants: 2,
 };
 
-/// The same number if every repeat needs all inputs.
+/// The runs of an unstable case before the second look, if every repeat needs all inputs.
 const OPENING_OF_ALL: usize = 3;
 
 /// Cheaper choices for a small budget, which are tried one after the other; each applies to all

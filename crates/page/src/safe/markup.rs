@@ -8,7 +8,7 @@ use super::{cut, lines};
 
 /// Breaks apart the texts that a forge would recognise after rendering.
 const APART: &str = "&#8203;";
-/// The same for code, in which character references are not decoded.
+/// The character that breaks texts apart in code, where character references are not decoded.
 const APART_IN_CODE: char = '\u{200b}';
 
 /// A line of text inside Markdown or a table cell, at most `most` columns: every character with a

@@ -182,7 +182,7 @@ impl Reading {
                 let pass = f64::from(u8::from(success.flag()?));
                 self.collector.score(&mut row, PASS, YES_NO, pass);
             }
-            // deepeval leaves it out if no metric decides.
+            // deepeval leaves the field out if no metric decides.
             None if decides && row.error.is_none() => _ = node.need("success")?,
             _ => {}
         }

@@ -39,7 +39,7 @@ impl Around {
         Self::of(setup, variables)
     }
 
-    /// Makes it from the script and all variables, in any order.
+    /// Makes the environment from the script and all variables, in any order.
     pub fn of(setup: Option<&str>, variables: impl IntoIterator<Item = (String, String)>) -> Self {
         let mut variables: Vec<(String, String)> = variables
             .into_iter()

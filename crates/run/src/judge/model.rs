@@ -30,7 +30,7 @@ pub(super) fn identity(model: &ModelSettings) -> String {
     Value::Object(identity).to_string()
 }
 
-/// The same without the content of files, by the keys of the configuration.
+/// The identity without the content of files, by the keys of the configuration.
 pub(crate) fn declared_identity(model: &ModelSettings) -> Map<String, Value> {
     let mut declared = endpoint(&model.endpoint);
     if let Some(recorder) = &model.recorder {

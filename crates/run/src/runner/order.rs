@@ -83,7 +83,7 @@ impl ByPlace {
 enum RowPlace {
     /// The calls were made one after the other, or alone; the index in `places`.
     Apart(usize),
-    /// Together; the number of the order.
+    /// The calls were made together; the number of the order.
     Together(usize),
 }
 

@@ -224,7 +224,7 @@ impl Address {
         }
     }
 
-    /// How the model is called; none if no model is called.
+    /// The called model and how it is called; none if no model is called.
     pub fn asked_model(&self) -> Option<AskedModel> {
         model::asked(self.settings_of(KEY)?)
     }

@@ -209,7 +209,7 @@ impl Ended {
         }
     }
 
-    /// The same end, with these outputs of earlier turns of its conversation.
+    /// Adds the outputs of the earlier turns of the conversation to this end of a call.
     fn after(mut self, earlier: Vec<Vec<u8>>) -> Self {
         if let Self::Answered(reply) | Self::Failed { reply, .. } = &mut self {
             reply.earlier = earlier;

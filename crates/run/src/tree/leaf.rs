@@ -42,7 +42,7 @@ impl Leaf {
         }
     }
 
-    /// The same folder, as an earlier run has left it.
+    /// The same folder, in the state in which an earlier run has left it.
     #[must_use]
     pub(super) fn left_by_an_earlier_run(mut self) -> Self {
         self.reused = true;

@@ -17,11 +17,11 @@ pub(super) struct FoundUnit {
     pub(super) value: Range<usize>,
     /// The text itself.
     pub(super) text: String,
-    /// The array that contains it as an element.
+    /// The array that contains the unit as an element.
     pub(super) list: Option<usize>,
     /// Whether it cannot be moved.
     pub(super) fixed: bool,
-    /// The turn to which it belongs, from 0.
+    /// The turn to which the unit belongs, from 0.
     pub(super) turn: Option<usize>,
 }
 
@@ -165,7 +165,7 @@ impl<'t> UnitSearch<'t> {
         });
     }
 
-    /// Follows the remaining keys of a place from a value.
+    /// Follows the remaining keys of a place, starting at a value.
     fn walk(&mut self, at: Range<usize>, rest: &[String], place: &str) {
         let kind = self.kind(&at);
         let Some((part, after)) = rest.split_first() else {

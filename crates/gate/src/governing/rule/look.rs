@@ -63,9 +63,10 @@ pub struct TypeFigures {
     /// The share of swaps that moved the decision on the base; for numbers the share of the squared
     /// distances.
     pub had: f64,
-    /// The same share on the head.
+    /// The share of swaps that moved the decision on the head; for numbers the share of the squared
+    /// distances.
     pub has: f64,
-    /// How much of that share is lost, net; negative if more is won.
+    /// How much of the share is lost, net; negative if more is won.
     pub drop: f64,
     /// How much may be lost.
     pub limit: f64,

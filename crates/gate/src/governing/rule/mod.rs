@@ -21,7 +21,7 @@ const SHARE: f64 = 1.0 / 3.0;
 /// A type passes if the probability of a loss beyond the limit is at most this.
 const PASS: f64 = 0.01;
 
-/// A type has dropped if that probability is at least this.
+/// A type has dropped if the probability of a loss beyond the limit is at least this.
 const SURE: f64 = 0.99;
 
 /// If fewer swaps than this are informative, no type fails.

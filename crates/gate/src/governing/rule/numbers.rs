@@ -91,7 +91,7 @@ impl Numbers {
         }
     }
 
-    /// The same, with the distances of the swaps divided by a factor.
+    /// The same numbers, with the distances of the swaps divided by a factor.
     fn scaled(mut self, by: f64) -> Self {
         self.moved.iter_mut().for_each(|moved| *moved /= by);
         self.variance

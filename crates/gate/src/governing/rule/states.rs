@@ -7,7 +7,7 @@ use super::{SuiteSide, SuiteSwap};
 /// How many items of each state are assumed before any is observed: neither, won, lost, both.
 pub(super) const PSEUDO: [f64; 4] = [0.5, 0.1, 0.1, 0.5];
 
-/// The same with more room for unobserved losses.
+/// The same numbers, with more room for unobserved losses.
 pub(super) const DOUBT: [f64; 4] = [0.5, 0.1, 0.6, 0.5];
 
 /// The initial shares of the states.

@@ -126,7 +126,7 @@ impl JudgeSettings {
         self.open_with(&|name| config.model(name))
     }
 
-    /// The same, with a function that finds a model by its name.
+    /// Makes the judge with a function that finds a model by its name.
     fn open_with<'m>(&self, find: &Find<'_, 'm>) -> Result<Box<dyn Judge>, String> {
         if let Some(slip) = self.slips().into_iter().next() {
             return Err(slip.to_string());

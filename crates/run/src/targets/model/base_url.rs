@@ -102,7 +102,7 @@ pub fn is_header(name: &str, value: &str) -> bool {
 }
 
 impl BaseUrl {
-    /// The address of a resource below it.
+    /// The address of a resource below this address.
     #[cfg_attr(
         not(feature = "models"),
         expect(dead_code, reason = "only the clients for servers send anything")

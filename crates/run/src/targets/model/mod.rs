@@ -126,7 +126,7 @@ pub(super) struct ModelCall {
     name: String,
     endpoint: Endpoint,
     call: CallKind,
-    /// Whether a judge calls it. The calls of judges are counted separately.
+    /// Whether a judge calls the model. The calls of judges are counted separately.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_of_a_judge: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -301,7 +301,7 @@ impl AskedModel {
     }
 }
 
-/// How the model of an address is called.
+/// The model of an address, and how it is called.
 pub(super) fn asked(settings: &Value) -> Option<AskedModel> {
     let call = ModelCall::deserialize(settings).ok()?;
     let mut asked = AskedModel::of_endpoint(&call.endpoint);

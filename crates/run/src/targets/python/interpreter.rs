@@ -13,7 +13,7 @@ const NAMES: [&str; 2] = ["python3", "python"];
 
 /// The Python of a project.
 pub(super) struct Interpreter {
-    /// The words of the command that starts it.
+    /// The words of the command that starts this Python.
     pub(super) words: Vec<OsString>,
     /// The first word, for people.
     pub(super) program: String,

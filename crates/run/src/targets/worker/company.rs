@@ -138,7 +138,7 @@ struct HostState {
     wake: PipeWriter,
     /// How many calls its process has.
     busy: usize,
-    /// How many more calls it could get.
+    /// How many more calls its process could get.
     room: usize,
 }
 

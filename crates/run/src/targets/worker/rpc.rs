@@ -50,10 +50,10 @@ pub(super) fn initialize(id: &str, company: Option<InCompany>) -> Vec<u8> {
 pub(super) struct Ready {
     /// The version of the protocol.
     pub(super) protocol: u64,
-    /// How many messages it can handle at once.
+    /// How many messages the worker can handle at once.
     #[serde(default)]
     pub(super) concurrency: Option<usize>,
-    /// How many calls it accepts in one message.
+    /// How many calls the worker accepts in one message.
     #[serde(default)]
     pub(super) batch: Option<usize>,
 }

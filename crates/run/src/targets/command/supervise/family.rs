@@ -20,7 +20,7 @@ const MOMENT: Duration = Duration::from_millis(2);
 
 /// The children of this process.
 pub(super) struct Family {
-    /// Readable after a child has ended.
+    /// Becomes readable when a child has ended.
     pub(super) deaths: UnixStream,
 }
 

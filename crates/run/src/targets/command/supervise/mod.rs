@@ -82,7 +82,7 @@ impl SupervisedProgram {
         self
     }
 
-    /// Lets the processes that it starts outlive it until [`dismiss`].
+    /// Lets the processes that the program starts run on after its end, until [`dismiss`].
     pub(super) const fn lasting(&mut self) -> &mut Self {
         self.lasts = true;
         self
