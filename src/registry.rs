@@ -32,8 +32,8 @@ impl Registry {
         ])
     }
 
-    /// These kinds and one more after them. This is for programs that add their own probe. Call it
-    /// only once: the memory of the list is never freed.
+    /// Returns these kinds and one more after them. This is for programs that add their own probe.
+    /// Call it only once: the memory of the list is never freed.
     #[must_use]
     pub fn with(self, kind: &'static dyn Kind) -> Self {
         let all: Vec<_> = self.0.iter().copied().chain([kind]).collect();

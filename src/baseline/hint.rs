@@ -45,7 +45,7 @@ impl Hint {
 pub(crate) struct BaselinePull {
     /// The tip of the branch that should be merged.
     pub(crate) head: String,
-    /// The branch into which it should be merged, without `refs/heads/`.
+    /// The branch into which the tip should be merged, without `refs/heads/`.
     pub(crate) base_ref: String,
 }
 

@@ -204,7 +204,7 @@ struct Records {
 
 /// A problem with a judge.
 enum Doubt {
-    /// The file of calibrations says that it is unfit.
+    /// The file of calibrations says that the judge is unfit.
     Unfit(String),
     /// The judge is not known to be fit.
     Unknown(String),

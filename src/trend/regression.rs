@@ -71,7 +71,7 @@ pub(crate) struct VersionSamples {
 pub(crate) struct Compared {
     /// The newer version.
     pub(crate) current: String,
-    /// The older version that it is compared with.
+    /// The older version that the newer one is compared with.
     pub(crate) prior: String,
     /// How many live measurements of both versions a judgement needs.
     pub(crate) live_runs: usize,

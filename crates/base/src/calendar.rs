@@ -32,7 +32,7 @@ pub fn moment(text: &str) -> Result<i64, String> {
 ///
 /// # Errors
 ///
-/// Fails if the text is none of these.
+/// Fails if the text has none of these forms.
 pub fn asked(text: &str, before: i64) -> Result<i64, String> {
     let text = text.trim();
     let no_time = || {

@@ -53,7 +53,7 @@ pub fn in_utc(text: &str) -> Result<String, String> {
 ///
 /// # Errors
 ///
-/// Fails if one of them is not a time.
+/// Fails if one of the two texts is not a time.
 pub fn is_before(time: &str, other: &str) -> Result<bool, String> {
     let read = |text: &str| {
         let time = text.parse::<jiff::Timestamp>();

@@ -24,7 +24,7 @@ pub(super) fn named(command: &str) -> BTreeSet<PathBuf> {
 /// The content of the files when the run began.
 #[derive(Debug)]
 pub(super) struct RuleFiles {
-    /// The folder to which they are relative.
+    /// The folder to which the paths of the files are relative.
     folder: PathBuf,
     /// The digest of each file; a file that did not exist is not a rule.
     digests: BTreeMap<PathBuf, Digest>,

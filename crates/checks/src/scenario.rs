@@ -37,7 +37,7 @@ pub(super) struct Scenario {
     /// scenarios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) template: Option<String>,
-    /// Its line in the file; 0 if it comes from no file.
+    /// The line of the scenario in the file; 0 if it comes from no file.
     #[serde(skip)]
     pub(super) line: usize,
 }

@@ -282,7 +282,7 @@ pub enum Urgency {
     Drop,
     /// A drop beyond the limit that noise may explain.
     Suspected,
-    /// A value below the minimum, without such a drop.
+    /// A value below the minimum, without a drop beyond the limit.
     Minimum,
     /// A case that broke completely.
     Broken,

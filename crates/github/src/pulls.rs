@@ -44,7 +44,7 @@ pub struct PullRequest {
     /// The time of the merge.
     #[serde(default)]
     pub merged_at: Option<String>,
-    /// The labels that are on it.
+    /// The labels that are on the pull request.
     #[serde(default)]
     pub labels: Vec<LabelName>,
     /// How many commits the pull request has; none in a list of pull requests.

@@ -82,7 +82,7 @@ pub struct GradingSettings {
     pub prompt_fields: BTreeMap<String, String>,
     /// The graded pipeline, with its name in a report.
     pub candidate: Called,
-    /// The pipeline against which it is graded.
+    /// The pipeline against which the candidate is graded.
     pub baseline: Option<Called>,
     /// The judge.
     pub judge: JudgeSettings,

@@ -208,7 +208,7 @@ pub struct Plane {
     pub cut: f64,
     /// The position of the run.
     pub run: [f64; 2],
-    /// The position of the run with which it is compared.
+    /// The position of the run with which this run is compared.
     pub base: Option<[f64; 2]>,
     /// The interval of its position along each axis.
     pub ends: [Option<(f64, f64)>; 2],

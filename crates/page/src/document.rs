@@ -203,7 +203,7 @@ pub struct Signal<'a> {
     pub marks: Vec<f64>,
     /// Whether a screen shows it as a bar, with a separate line for the sample.
     pub has_bar: bool,
-    /// The values from which it is computed, for a screen; shown before the sample.
+    /// The values from which the figure is computed, for a screen; shown before the sample.
     pub made_of: String,
     /// The text on a screen after the sample.
     pub aside: String,

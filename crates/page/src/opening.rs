@@ -22,7 +22,7 @@ pub struct Opening {
     pub reasons: Vec<String>,
     /// The next step for a reader, in sentences.
     pub next: Phrase,
-    /// The run with which it was compared.
+    /// The run with which this run was compared.
     pub base: Phrase,
     /// The answers that differ from those of the base, one list per kind of item.
     pub answers: Vec<AnswerList>,

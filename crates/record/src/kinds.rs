@@ -22,7 +22,7 @@ use crate::{Nouns, estimate, family};
 /// The fields of a JSON object.
 pub type JsonFields = Map<String, Value>;
 
-/// How sections of one kind of probe are used, whichever program has measured them.
+/// How sections of one kind of probe are used, no matter which program has measured them.
 pub trait SectionKind: Send + Sync {
     /// The name: the key under `probes` in a report, and the first part of the ids of the metrics.
     fn name(&self) -> &'static str;

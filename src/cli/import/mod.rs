@@ -238,7 +238,7 @@ fn free_field(cases: &[TraceCase], names: &[&str]) -> String {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if no case has such a field.
+/// A [`Misuse`] if no case has one of the fields.
 fn drop_fields(cases: &mut [TraceCase], fields: &[String]) -> Result<(), Misuse> {
     for field in fields {
         let parts: Vec<String> = match field.strip_prefix('/') {
@@ -371,7 +371,7 @@ fn clean_id(id: &str, redactor: &mut Redactor) -> String {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] if no trace, or more than one, begins with such an id.
+/// A [`Misuse`] if no trace, or more than one, begins with one of the given ids.
 fn leave_out(ids: &[String], list: &mut ReviewList) -> Result<(), Misuse> {
     for id in ids {
         let cases = list.cases.iter().map(|case| &case.id);

@@ -77,7 +77,7 @@ impl OwnRedaction {
     ///
     /// # Errors
     ///
-    /// Fails with a message about what is wrong with it.
+    /// Fails with a message that says why the rule is wrong.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let (name, pattern) = text
             .split_once('=')

@@ -45,7 +45,7 @@ pub(super) struct OwnInvariant {
 ///
 /// # Errors
 ///
-/// A [`Misuse`] with everything that is wrong with them.
+/// A [`Misuse`] with all problems of these definitions.
 pub(super) fn read(
     config: &Config,
     keys: &ChecksKeys,

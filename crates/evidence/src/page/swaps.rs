@@ -6,7 +6,7 @@ use super::EvidenceRun;
 use crate::{SwapRecord, VariantRecord};
 use kelvin_page::counted;
 
-/// The smallest number of swaps whose donors have another answer that is needed for a conclusion.
+/// How many swaps whose donors have another answer are needed at least for a conclusion.
 pub(super) const ENOUGH_SWAPS: usize = 5;
 /// How many cases with swaps whose donor has another answer are needed at least.
 pub(super) const ENOUGH_CASES: usize = 3;

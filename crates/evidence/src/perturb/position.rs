@@ -86,7 +86,7 @@ fn propose(subject: &PerturbedCase<'_>) -> Proposal {
 pub(crate) struct Sweep {
     /// All its units.
     pub(crate) units: Range<usize>,
-    /// Its positions, in groups if there are many positions.
+    /// The positions of the list, in groups if there are many positions.
     pub(crate) groups: Vec<SweptPlaces>,
     /// How many positions there are.
     pub(crate) length: usize,

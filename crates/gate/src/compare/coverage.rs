@@ -26,7 +26,7 @@ pub struct Coverage<'a> {
     pub withdrawn_types: Vec<&'a str>,
     /// The kinds of the base that the head's configuration leaves out.
     pub withdrawn_kinds: Vec<&'a str>,
-    /// The cases that lost cells, with the number of these.
+    /// The cases that lost cells, with the number of lost cells.
     pub lost: BTreeMap<&'a str, usize>,
 }
 

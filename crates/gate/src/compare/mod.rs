@@ -136,7 +136,7 @@ pub struct CasePair<'a> {
 pub enum CellPairs<'a> {
     /// The case itself.
     Itself(CellPair<'a>),
-    /// Its variants, or no cell at all.
+    /// The variants of the case, or no cell at all.
     Variants(Box<[CellPair<'a>]>),
 }
 

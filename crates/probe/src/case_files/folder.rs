@@ -20,7 +20,7 @@ use kelvin_base::notice::{Code, Notice};
 pub struct CaseFile {
     /// The file name without its extension: the name of the case.
     pub name: Arc<str>,
-    /// The path from which it is read.
+    /// The path from which the file is read.
     pub path: PathBuf,
     /// The path relative to the root of the configuration, with `/`.
     pub shown: Arc<str>,

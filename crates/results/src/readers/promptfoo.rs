@@ -120,10 +120,10 @@ struct Test {
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Prompt {
-    /// Its number among all pairs of a prompt and a provider.
+    /// The number of the prompt among all pairs of a prompt and a provider.
     index: u32,
-    /// The label that a person gave it. Without one, promptfoo uses the template, which a pull
-    /// request may edit.
+    /// The label that a person gave to the prompt. Without one, promptfoo uses the template, which
+    /// a pull request may edit.
     label: Option<String>,
 }
 

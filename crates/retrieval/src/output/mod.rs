@@ -102,7 +102,7 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// Fails with what is wrong with it, in words that follow "its output".
+    /// Fails with the problem of the output, in words that follow "its output".
     pub(super) fn read(value: &Value) -> Result<Self, String> {
         let hits = listed(value);
         let mut output = decoded::<Self>(hits.as_ref().unwrap_or(value))

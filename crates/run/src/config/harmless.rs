@@ -54,8 +54,8 @@ const MANIFESTS: [&str; 40] = [
     "setup.py",
 ];
 
-/// The prefixes of such names that have several forms: `requirements-dev.txt`, `Dockerfile.gpu`,
-/// `.env.test`.
+/// The prefixes of manifest names that have several forms: `requirements-dev.txt`,
+/// `Dockerfile.gpu`, `.env.test`.
 const MANIFEST_FORMS: [(&str, &str); 11] = [
     ("requirements", ".txt"),
     ("requirements", ".in"),
@@ -70,7 +70,7 @@ const MANIFEST_FORMS: [(&str, &str); 11] = [
     ("environment", ".yml"),
 ];
 
-/// Name endings of pages that only describe such a file.
+/// Name endings of pages that only describe a manifest.
 const PAGES: [&str; 4] = [".adoc", ".html", ".md", ".rst"];
 
 /// The patterns of a list, for matching paths within the repository.

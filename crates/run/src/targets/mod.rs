@@ -151,7 +151,7 @@ pub struct Workplace<'a> {
 pub struct StandardOutput {
     /// The bytes from the beginning, as many as an output may have.
     pub bytes: Vec<u8>,
-    /// Whether the call printed more than that.
+    /// Whether the call printed more bytes than an output may have.
     pub is_cut: bool,
 }
 
@@ -179,7 +179,7 @@ pub struct Reply {
     pub exit: Option<i32>,
     /// The last part of the printed text.
     pub streams: Streams,
-    /// The tokens that it used, if a model was called.
+    /// The tokens that the call used, if a model was called.
     pub usage: Option<Usage>,
     /// The name of the model that answered, as reported by the server; none if the server reports
     /// none, and for a command. It may differ from the declared name, which can be an alias.

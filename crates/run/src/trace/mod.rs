@@ -14,7 +14,7 @@ pub use folder::{Traces, read};
 /// One run of a chain. Unknown keys are ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ChainTrace {
-    /// Its id, which is unique: `tr-…`.
+    /// The unique id of the trace: `tr-…`.
     pub trace_id: String,
     /// The chain, with or without its version: `stratt://chains/intake@1.2.0`.
     pub chain_uri: String,

@@ -182,7 +182,7 @@ fn real(path: &Path) -> PathBuf {
 struct Excluded(BTreeSet<PathBuf>);
 
 impl Excluded {
-    /// These paths, absolute or not, without links.
+    /// The given paths, absolute or not, with links resolved.
     fn new(paths: &[PathBuf]) -> Self {
         Self(paths.iter().map(|path| real(path)).collect())
     }

@@ -32,7 +32,7 @@ pub(super) struct Ledger {
     bytes: usize,
     log: Option<File>,
     log_failure: Option<String>,
-    /// The record up to the end of the pipeline; none before that.
+    /// The record up to the end of the pipeline; none before the end.
     settled: Option<Arc<MockRecord>>,
 }
 

@@ -70,7 +70,7 @@ impl MockServer {
     ///
     /// # Errors
     ///
-    /// Fails if the system has no port or no thread for it.
+    /// Fails if the system has no port or no thread for the server.
     pub(super) fn start(service: &str, routes: Arc<Routes>, log: Option<File>) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;

@@ -22,7 +22,7 @@ pub struct ApprovalNotice {
 }
 
 impl ApprovalNotice {
-    /// The id that people use for it.
+    /// The id of the request, as people use it.
     pub fn id(&self) -> String {
         self.request.id(Some(&self.origin))
     }

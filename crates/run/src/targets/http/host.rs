@@ -248,7 +248,7 @@ fn accepts(name: &str, port: u16) -> bool {
 
 /// A running service. When the value is dropped, everything that the service has started is ended.
 pub(super) struct HostedService {
-    /// The port on which it listens.
+    /// The port on which the service listens.
     pub(super) port: u16,
     process: Mutex<HostedProcess>,
     log: Arc<Mutex<Tail>>,

@@ -25,7 +25,7 @@ const MOST: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 ///
-/// Fails if the standard input is not such a connection.
+/// Fails if the standard input is not a connection to such a process.
 pub fn serve() -> anyhow::Result<()> {
     confine::hide();
     let mut words = std::env::args_os().skip(2);

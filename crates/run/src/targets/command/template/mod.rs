@@ -192,7 +192,7 @@ impl CommandWord {
     ///
     /// # Errors
     ///
-    /// Fails if no such name can be made for a path.
+    /// Fails if no name without quotes can be made for a path.
     pub(in crate::targets) fn fill_plainly(
         &self,
         paths: &Paths<'_>,
