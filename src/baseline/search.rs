@@ -25,11 +25,11 @@ pub(crate) struct Search<'a> {
     pub(crate) root: &'a Path,
     /// The name of the configuration on the branch of reports.
     pub(crate) configuration: &'a str,
-    /// What the event says about the base commit.
+    /// The information about the base commit from the event.
     pub(crate) hint: &'a Hint,
     /// The artifacts of workflow runs; none if GitHub is not available.
     pub(crate) artifacts: Option<&'a Artifacts>,
-    /// What the change was measured with; needed to find the former name of a renamed
+    /// The suite with which the change was measured; needed to find the former name of a renamed
     /// configuration. None if the user gave the name.
     pub(crate) head: Option<MeasuredSuite>,
     /// The token of the action, which git may need.

@@ -52,7 +52,7 @@ pub(crate) enum Preference {
 /// Two answers in the form in which they are shown, without a sign of their origin.
 #[derive(Clone, Debug)]
 pub(crate) struct BlindPair {
-    /// What was asked.
+    /// The question or the prompt of both answers.
     pub(crate) asked: String,
     /// The answer on the left.
     pub(crate) left: String,

@@ -12,8 +12,8 @@ pub fn map<T: Sync, U: Send>(things: &[T], f: impl Fn(&T) -> U + Sync) -> Vec<U>
     map_with(things, || (), |(), thing| f(thing))
 }
 
-/// The same with a working value, such as a buffer, that is reused for many elements. No result may
-/// depend on its earlier content.
+/// Like `map`, with a working value, such as a buffer, that is reused for many elements. No result
+/// may depend on its earlier content.
 pub fn map_with<T: Sync, U: Send, W>(
     things: &[T],
     make: impl Fn() -> W + Sync,

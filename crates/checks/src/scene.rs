@@ -39,7 +39,7 @@ pub(super) struct Scene<'a> {
     pub(super) output: &'a [u8],
     /// The file with the answer.
     pub(super) output_file: &'a Path,
-    /// What the pipeline printed.
+    /// The text that the pipeline printed on its standard output.
     pub(super) printed: &'a StandardOutput,
     /// How long the pipeline took.
     pub(super) seconds: f64,

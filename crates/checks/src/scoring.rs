@@ -84,7 +84,8 @@ pub(super) fn aggregated(runs: &[ScenarioRun], basis: &ChecksBasis) -> Outcome {
     if basis.replica_aggregation == Aggregation::Mean {
         return by_mean(runs, basis);
     }
-    // Runs to which no check applies count for neither side. The others are known, are errors, or never ran.
+    // Runs to which no check applies count neither as passed nor as failed. The others are known,
+    // are errors, or never ran.
     let counted = basis.replicas.saturating_sub(skipped);
     let unknown = counted.saturating_sub(passed + count(Outcome::Failed));
     let needed = match basis.replica_aggregation {

@@ -149,9 +149,10 @@ pub(super) fn compare(
     }
 }
 
-/// The same if a judge computes the distances. It was asked only about answers of the same repeat.
-/// So the answers to the case itself represent the case, and the answers to the variants that
-/// contribute to invariance show its noise. The distances of the samples have to be known.
+/// Compares the swaps if a judge computes the distances. The judge was asked only about answers of
+/// the same repeat. So the answers to the case itself represent the case, and the answers to the
+/// variants that contribute to invariance show its noise. The distances of the samples have to be
+/// known.
 pub(super) fn compare_judged(
     cases: &mut BTreeMap<String, CaseRecord>,
     counts: &dyn Fn(&VariantRecord) -> bool,

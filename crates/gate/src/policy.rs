@@ -221,7 +221,8 @@ impl Policy {
         self.attention_to(id, metric.gated)
     }
 
-    /// The same for a metric of one report; `gated`: what the report says.
+    /// The attention that a metric of one report gets; `gated`: whether the report says that it is
+    /// gated.
     pub fn attention_to(&self, id: &str, gated: bool) -> Attention {
         let rule = self.metrics.get(id);
         let has_limit = rule.is_some_and(|rule| rule.max_drop.is_some() || rule.min.is_some());

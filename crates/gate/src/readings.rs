@@ -249,10 +249,10 @@ fn edited(comparisons: &ItemComparisons, verdict: &mut Verdict) -> Option<String
     (!told.is_empty()).then(|| told.join(" and "))
 }
 
-/// What a pipeline that is not worse loses with the labels of the change: the first gated metric
-/// that these labels lower, otherwise the first metric that they judge over fewer items. Either
-/// such labels are wrong, or the pipeline is wrong and was already wrong on the base. If a label
-/// was removed, it cannot be checked any more whether that answer is right.
+/// A text on the loss of an unchanged pipeline with the labels of the change: the first gated
+/// metric that these labels lower, otherwise the first metric that they judge over fewer items.
+/// Either such labels are wrong, or the pipeline is wrong and was already wrong on the base. If a
+/// label was removed, it cannot be checked any more whether that answer is right.
 fn worse_labels(by_base: &Verdict, by_head: &Verdict) -> Option<String> {
     let gated = || {
         let metrics = by_base.metrics.iter();

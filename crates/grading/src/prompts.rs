@@ -43,7 +43,7 @@ impl Prompt {
 /// The keys that a line may have.
 const KEYS: [&str; 4] = ["id", "prompt", "reference", "tags"];
 
-/// The same keys for a table.
+/// The keys of a table, which are the same as those of a line.
 pub(super) const FIELDS: RowFields = RowFields {
     texts: &["id", "prompt", "reference"],
     lists: &["tags"],

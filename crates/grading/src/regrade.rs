@@ -14,7 +14,7 @@ use kelvin_record::{Ending, Findings};
 use kelvin_run::judge::Judge;
 use kelvin_run::{Runner, Step, judging};
 
-/// The answers of a section and another judge.
+/// The stored answers of a section, and another judge for them.
 pub(super) struct StoredPairs {
     section: GradingSection,
     judge: Box<dyn Judge>,

@@ -59,8 +59,8 @@ impl<'a> RunPage<'a> {
         chapters.chain(&self.others)
     }
 
-    /// What a reader has to know before the figures, in sentences without their full stops. It is
-    /// external text.
+    /// The caveats that a reader has to know before the figures, in sentences without their full
+    /// stops. They are external text.
     pub(super) fn caveats(&self) -> impl Iterator<Item = &str> {
         let notices = self.notices.iter().flat_map(|count| &count.notices);
         let foremost = notices.filter(|notice| notice.foremost);

@@ -30,7 +30,8 @@ pub struct Opening {
     pub flips: Vec<FlippedAnswer>,
     /// How many other answers became wrong.
     pub more_flips: usize,
-    /// What a reader has to know before the figures, in sentences without their full stops.
+    /// The caveats that a reader has to know before the figures, in sentences without their full
+    /// stops.
     pub caveats: Vec<String>,
     /// The figures of both sides.
     pub metrics: Option<Table>,

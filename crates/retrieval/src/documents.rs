@@ -72,7 +72,7 @@ struct DocumentLine<'l> {
     doc_id: String,
     chunk_id: Option<String>,
     path: Option<String>,
-    // These two are only shown, so a value of another type in them is not an error.
+    // Title and text are only shown, so a value of another type in them is not an error.
     #[serde(borrow)]
     title: Option<&'l RawValue>,
     #[serde(borrow)]

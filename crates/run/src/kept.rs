@@ -61,8 +61,9 @@ impl Times {
         self.are_enough() && is_memory(median(&self.first), median(&self.later))
     }
 
-    /// The same for a single case with few inputs, all called within a short time: every first call
-    /// has to be slow, and every later call fast.
+    /// Whether the pipeline answered the repeats of a single case from its own cache. The case has
+    /// few inputs, all called within a short time, so every first call has to be slow, and every
+    /// later call fast.
     fn are_kept_without_exception(&self) -> bool {
         let fastest = self.first.iter().copied().reduce(f64::min);
         let slowest = self.later.iter().copied().reduce(f64::max);

@@ -123,7 +123,7 @@ pub(crate) struct Right {
     pub(crate) name: &'static str,
     /// Whether write access is needed.
     pub(crate) write: bool,
-    /// What the permission is for.
+    /// The purpose of the permission.
     pub(crate) purpose: &'static str,
 }
 

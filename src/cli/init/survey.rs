@@ -26,7 +26,7 @@ const OTHERS: [&str; 5] = [
     "expected.csv",
 ];
 
-/// What was found.
+/// The functions and files that were found in the folder of a pipeline.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     /// The functions, as `module:function`.

@@ -52,7 +52,7 @@ pub fn write_private(path: &Path, text: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The same for a writer, e.g. a serializer, so that a large text is never held in memory.
+/// Writes a file through a writer, e.g. a serializer, so that a large text is never in memory.
 pub fn write_with(
     path: &Path,
     fill: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,

@@ -31,7 +31,7 @@ pub(super) fn beta_cdf(x: f64, a: f64, b: f64) -> f64 {
     beta_cdf_of_pair(x, 1.0 - x, a, b)
 }
 
-/// The same for a `y = 1 - x` that is known more exactly than it can be computed from `x`.
+/// Like `beta_cdf`, for a `y = 1 - x` that is known more exactly than it can be computed from `x`.
 pub(super) fn beta_cdf_of_pair(x: f64, y: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;

@@ -120,7 +120,7 @@ impl Standing {
         }
     }
 
-    /// What the word means.
+    /// The meaning of the word, in a sentence.
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Grounded => "follows the evidence, and little else",

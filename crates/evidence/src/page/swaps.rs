@@ -6,9 +6,11 @@ use super::EvidenceRun;
 use crate::{SwapRecord, VariantRecord};
 use kelvin_page::counted;
 
-/// How many swaps whose donors have another answer are needed at least for a conclusion.
+/// At least this many swaps must have a donor with another answer; with fewer, no conclusion is
+/// possible.
 pub(super) const ENOUGH_SWAPS: usize = 5;
-/// How many cases with swaps whose donor has another answer are needed at least.
+/// At least this many cases must have a swap whose donor has another answer; with fewer, no
+/// conclusion is possible.
 pub(super) const ENOUGH_CASES: usize = 3;
 /// The mean contrast must be at least this share of the noise. Below it, two answers of the same
 /// case differ nearly as much as the answers of two cases, so swaps allow no conclusion.

@@ -20,7 +20,7 @@ struct ExchangedCase {
     place: usize,
     /// How often the base was run, and how many of these runs were bad.
     base: (usize, usize),
-    /// The same for the head.
+    /// How often the head was run, and how many of these runs were bad.
     head: (usize, usize),
 }
 

@@ -111,7 +111,8 @@ pub struct CasePair<'a> {
     /// The mean over the cells that both sides measured; if there are none, the value that the base
     /// reports for the case.
     pub base: Option<f64>,
-    /// The same for the head.
+    /// The mean over the cells that both sides measured; if there are none, the value that the head
+    /// reports for the case.
     pub head: Option<f64>,
     /// How much worse the case is, in the metric's unit; none if there is no cell that both sides
     /// measured.
@@ -180,7 +181,7 @@ pub struct CellPair<'a> {
     /// The value of each pair of answers on the base, if there are any; see
     /// [`Cell`](kelvin_record::Cell).
     pub base_pairs: &'a [Vec<Option<f64>>],
-    /// The same on the head.
+    /// The value of each pair of answers on the head, if there are any.
     pub head_pairs: &'a [Vec<Option<f64>>],
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct ErrorShare {
     pub(crate) own: f64,
     /// How often the input of the case and its variants were run on the base.
     pub(crate) base: (usize, usize),
-    /// The same on the head.
+    /// How often the input of the case and its variants were run on the head.
     pub(crate) head: (usize, usize),
     /// Whether it moved or varied.
     pub(crate) is_unstable: bool,

@@ -74,8 +74,8 @@ fn of_all_signs(moved: &[f64], sum: f64) -> f64 {
     as_large.count() as f64 / f64::from(all)
 }
 
-/// The same for whole numbers of steps. The possible rounding error is subtracted from the observed
-/// sum.
+/// The probability that a sum of whole numbers of steps, each with a random sign, is as large as it
+/// is. The possible rounding error is subtracted from the observed sum.
 fn of_grid(moved: &[f64], (sum, most): (f64, f64)) -> f64 {
     let steps = (WORK / (moved.len() * moved.len())).min(FINEST);
     if steps < 8 {

@@ -25,7 +25,7 @@ pub fn opening(judgement: &Judgement) -> Opening {
 /// its path relative to the page.
 pub type FilesBeside<'f> = dyn Fn(&str, &str) -> Vec<(&'static str, String)> + 'f;
 
-/// The same for a page in the folder with the files of the run.
+/// Makes the opening for a page in the folder with the files of the run.
 pub fn opening_with(judgement: &Judgement, files: &FilesBeside<'_>) -> Opening {
     let verdict = &judgement.verdict;
     let (tone, mark, word) = word(judgement);

@@ -171,12 +171,13 @@ impl Alignment {
         reading: Viewpoint,
     ) {
         let known = named(old);
-        // These count the head's hits of expected documents, and how many of those hits are chunks
-        // of the base.
+        // These numbers count the head's hits of expected documents, and how many of those hits are
+        // chunks of the base.
         let (mut of_expected, mut shared) = (0_u32, 0_u32);
         let depths = [old.basis.figures.depth(), new.basis.figures.depth()];
         let by_span = self.mode == ChunkerVersionMatch::FallbackDocSpan;
-        // These compare by chunk, over the queries for which both sides expect the same chunks.
+        // These variables compare by chunk, over the queries for which both sides expect the same
+        // chunks.
         let (mut drop, mut compared, mut worse) = (0.0, 0_u32, Vec::new());
         let ids: BTreeSet<String> = old.items.keys().chain(new.items.keys()).cloned().collect();
         for id in ids {

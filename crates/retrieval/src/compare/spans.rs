@@ -173,7 +173,7 @@ impl Passage {
     }
 }
 
-/// The same ranges, sorted and joined where they overlap, so that nothing is counted twice.
+/// The given ranges, sorted and joined where they overlap, so that nothing is counted twice.
 fn united(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges.retain(|(start, end)| start < end);
     ranges.sort_unstable();

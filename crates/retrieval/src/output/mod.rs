@@ -26,7 +26,7 @@ struct RawHit {
     chunk_id: Option<String>,
     doc_id: String,
     doc_path: Option<String>,
-    // These two are only shown, so a value of another type in them is not an error.
+    // Title and text are only shown, so a value of another type in them is not an error.
     title: Option<Value>,
     text: Option<Value>,
     rank: Option<u32>,

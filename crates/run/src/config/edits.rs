@@ -20,7 +20,7 @@ pub enum Edited {
     Gate,
     /// The name of the configuration.
     Name,
-    /// What is measured, and how.
+    /// The definition of what is measured.
     Measured,
 }
 

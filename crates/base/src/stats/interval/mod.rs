@@ -30,7 +30,7 @@ pub fn clustered_interval(clusters: &[(f64, usize)]) -> Option<(f64, f64)> {
     interval_of(&clusters)
 }
 
-/// The same for clusters with a fractional number of samples, more than 0 each.
+/// Computes the interval for clusters with a fractional number of samples, more than 0 each.
 pub(super) fn interval_of(clusters: &[(f64, f64)]) -> Option<(f64, f64)> {
     if clusters.len() < 2 || !clusters.iter().all(|(sum, _)| sum.is_finite()) {
         return None;

@@ -31,7 +31,7 @@ impl DatabaseUrl {
         Ok(Self(url))
     }
 
-    /// The same address for another database.
+    /// The address with another database of the same server.
     pub(super) fn with_database(&self, name: &str) -> Self {
         let mut url = self.0.clone();
         url.set_path(name);

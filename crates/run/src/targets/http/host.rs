@@ -39,7 +39,7 @@ pub(super) enum Unanswered {
 }
 
 impl Unanswered {
-    /// The same, with the turn of a conversation in the message of a failure.
+    /// The same end of a call, with the turn of a conversation in the message of a failure.
     pub(super) fn of_input(mut self, input: &HandedInput<'_>) -> Self {
         if let (Some(turn), Self::Failed(failure) | Self::EndedBefore(failure)) =
             (&input.turn, &mut self)

@@ -52,7 +52,7 @@ impl InCompany {
         }
     }
 
-    /// The same with fewer calls.
+    /// The same way of getting calls, with fewer calls at once.
     pub(super) fn at_most(self, most: usize) -> Self {
         match self {
             Self::Concurrent(asked) => Self::Concurrent(asked.min(most)),

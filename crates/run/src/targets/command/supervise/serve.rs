@@ -38,7 +38,7 @@ pub fn serve() -> anyhow::Result<()> {
     attend()
 }
 
-/// The same for the tests of a crate, whose program has another command line.
+/// Serves as a supervisor in the tests of a crate, whose program has another command line.
 ///
 /// # Errors
 ///
