@@ -59,8 +59,7 @@ fn endpoint(endpoint: &Endpoint) -> Map<String, Value> {
     keys
 }
 
-/// A short name of the model for people; it is not unique: models are distinguished by
-/// [`identity`].
+/// A short name of the model for people; it is not unique: models are distinguished by `identity`.
 pub(super) fn label(model: &ModelSettings) -> String {
     let endpoint = json!(model.endpoint);
     let of = |key: &str| endpoint.get(key).and_then(Value::as_str);
